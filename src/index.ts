@@ -43,6 +43,7 @@ export type { AuthenticateOptions } from './core/authenticate.js';
 export type { Admission, AdmitInput, Admitting, Authenticator } from './core/admit.js';
 export type { Guard, GuardOptions, GuardReaders } from './http/guard.js';
 export { defineGuard } from './http/guard.js';
+export type { IdentifyOptions } from './management/identify.js';
 export type { IssueInput } from './management/issue.js';
 export type { RotateInput } from './management/rotate.js';
 export type {

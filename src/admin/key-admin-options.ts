@@ -12,6 +12,7 @@ import { toResponse } from '../http/challenge.js';
 import { readBasePath } from '../http/fetch-handler.js';
 import type { AuthorityReader } from './ask-authority.js';
 import { type AdminKeyring, DEFAULT_BASE_PATH } from './endpoints.js';
+import { isOrigin } from './origin.js';
 
 /** How the endpoints are mounted. */
 export interface KeyAdminOptions {
@@ -99,6 +100,6 @@ export function readKeyAdminOptions(options: KeyAdminOptions): KeyAdminConfig {
 }
 
 const ORIGIN = {
-  holds: (text: string): boolean => URL.canParse(text) && new URL(text).origin === text,
+  holds: isOrigin,
   instead: 'pass an origin as browsers write it, such as https://console.example.com',
 };

@@ -1,9 +1,10 @@
 /** The endpoints to manage keys, as one handler of fetch requests. */
 import { isAccessError, isInputError } from '../core/errors.js';
-import { answerError, answerNothing, isResponse } from '../http/answer.js';
+import { answerNothing, isResponse } from '../http/answer.js';
 import { createFetchHandler, Refusal, requireRoute } from '../http/fetch-handler.js';
 import type { GrantAuthority } from '../management/authority.js';
 import { askAuthority } from './ask-authority.js';
+import { answerThrown } from './denials.js';
 import { type Found, findRoutes, type Route } from './endpoints.js';
 import { NO_INPUT } from './inputs.js';
 import {
@@ -43,6 +44,10 @@ export type KeyAdmin = (request: Request, input?: KeyAdminInput | object) => Pro
  * `application/json`, and 403 for requests of other sites' pages. `HEAD` is `GET` without the body,
  * and `OPTIONS` answers with `Allow`. A key that cannot be rotated because it is not live is 409.
  *
+ * A 400 says what is allowed, and never what was sent. A 401 to a page, which has a cookie or Fetch
+ * metadata and no `Authorization`, has the challenge `Cookie` and not `Bearer`: a person has no key
+ * to send.
+ *
  * Nothing is read of a body before `authorityOf` has answered. If that throws what is no
  * `AccessError` and no `StoreError`, or returns what is no authority, the answer is 500, `onError`
  * hears of it, and nothing was done; if it does not answer in time, 503.
@@ -60,10 +65,11 @@ export function createKeyAdmin(options: KeyAdminOptions): KeyAdmin {
   const handle = createFetchHandler<KeyAdminInput | object, Response>(
     'admin',
     (request, input) => answer(config, request, input as KeyAdminInput | undefined),
-    (error) => {
+    (error, sender) => {
       if (!isAccessError(error) && !isInputError(error)) config.report(error);
-      return answerError(error, { realm: config.realm });
+      return answerThrown(error, sender, config.realm);
     },
+    config.report,
   );
   return async (request, input) => {
     const response = await handle(request, input);

@@ -21,9 +21,11 @@ export function isFromOwnPage({ headers, url }: Request, origins: ReadonlySet<st
   if (origin !== null && origins.has(origin)) return true;
   const site = headers.get('sec-fetch-site');
   if (site !== null && site !== 'same-origin' && site !== 'none') return false;
-  return origin === null || hostOf(origin) === (headers.get('host') ?? hostOf(url));
+  const host = headers.get('host') ?? new URL(url).host;
+  return origin === null || (isOrigin(origin) && new URL(origin).host === host);
 }
 
-function hostOf(url: string): string | null {
-  return URL.canParse(url) ? new URL(url).host : null;
+/** Whether it is an origin as browsers write it: no user, path or default port (RFC 6454 §7.1). */
+export function isOrigin(text: string): boolean {
+  return URL.canParse(text) && new URL(text).origin === text;
 }

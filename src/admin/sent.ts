@@ -1,7 +1,7 @@
 /** What a request sends: the parameters of its query, and its body as JSON. */
-import { InputError } from '../core/errors.js';
 import { readBody } from '../http/body.js';
 import { requireBody } from '../http/fetch-handler.js';
+import { ShownInputError } from '../schemas/closed-object.js';
 
 /**
  * Longer than any input that is accepted: 1,000 entities and 256 scopes take 73 kB of JSON, texts
@@ -35,7 +35,7 @@ export function readQuery(parameters: URLSearchParams): object {
  * Reads the body, up to a limit, unless it was handed over. Not checked: whether a name is there
  * twice in one object, of which the last one counts.
  *
- * @throws InputError if it is no JSON or breaks off.
+ * @throws ShownInputError if it is no JSON or breaks off.
  * @throws Refusal if it is too long, or if somebody else has read it.
  */
 export async function readJson(request: Request, parsedBody: unknown): Promise<unknown> {
@@ -45,11 +45,11 @@ export async function readJson(request: Request, parsedBody: unknown): Promise<u
   try {
     return JSON.parse(text);
   } catch {
-    throw new InputError('input', 'send a JSON object');
+    throw new ShownInputError('input', 'send a JSON object');
   }
 }
 
 /** The client has gone; whatever its stream says is no fault of the service. */
 function refuseBrokenOff(): never {
-  throw new InputError('input', 'the body broke off');
+  throw new ShownInputError('input', 'the body broke off');
 }

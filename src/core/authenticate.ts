@@ -1,5 +1,5 @@
 /** From a request to the verified caller. */
-import { bearerText, parseAuthorization } from './authorization.js';
+import { bearerText, parseAuthorization, QUOTED } from './authorization.js';
 import type { Context } from './context.js';
 import { AccessError } from './errors.js';
 import type { Principal } from './principal.js';
@@ -35,7 +35,8 @@ export function authenticate(
   const credential = parseAuthorization(lines);
   if (credential.kind === 'bearer') return verifyBearer(context, credential.token, options);
   const [code, reason] = REFUSALS[credential.kind];
-  return rejecting(new AccessError(code, reason));
+  const isQuoted = credential === QUOTED;
+  return rejecting(new AccessError(code, isQuoted ? 'quoted_key' : reason));
 }
 
 const REFUSALS = {

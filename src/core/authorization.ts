@@ -31,6 +31,8 @@ export type Authorization = NoCredential | BearerCredential;
 
 const MISSING: Authorization = Object.freeze({ kind: 'missing' });
 const MALFORMED: Authorization = Object.freeze({ kind: 'malformed' });
+/** As malformed, and told apart only by identity: its sender gets another sentence. */
+export const QUOTED: Authorization = Object.freeze({ kind: 'malformed' });
 const OTHER_SCHEME: Authorization = Object.freeze({ kind: 'other-scheme' });
 
 const MAX_LENGTH = 16_384;
@@ -41,6 +43,7 @@ const TOKEN68 = '[0-9A-Za-z._~+/-]+=*';
 const PARAM = `${TOKEN}[ \\t]*=[ \\t]*(?:${TOKEN}|"(?:[\\t !#-[\\]-~]|\\\\[\\t -~])*")`;
 const PARAMS = `${PARAM}(?:[ \\t]*,[ \\t]*${PARAM})*`;
 const BEARER = new RegExp(`^Bearer +${TOKEN68}$`, 'i');
+const QUOTES = /^(?:Bearer [^,]*)?["'`]/i;
 const NOTHING = /^/;
 const OTHER = new RegExp(`^(?!Bearer(?: |$))${TOKEN}(?: +(?:${TOKEN68}|${PARAMS}))?$`, 'i');
 
@@ -81,8 +84,9 @@ function parseLine(line: unknown): Authorization {
   if (typeof line !== 'string' || line.length > MAX_LENGTH) return MALFORMED;
   const isBearer = BEARER.test(line);
   const isOther = !isBearer && OTHER.test(line);
+  const malformed = QUOTES.test(line) ? QUOTED : MALFORMED;
   // `RegExp.input` and its kin keep the text of the last match, for everyone in this process.
   NOTHING.test('');
   if (isBearer) return { kind: 'bearer', token: line.slice(line.lastIndexOf(' ') + 1) };
-  return isOther ? OTHER_SCHEME : MALFORMED;
+  return isOther ? OTHER_SCHEME : malformed;
 }

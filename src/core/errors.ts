@@ -40,12 +40,19 @@ export const DETAILS: Readonly<Record<AccessErrorCode, string>> = {
   conflict: 'The key has already been rotated or revoked.',
 };
 
-/** The reason, for the server's log only: a response that told them apart would be an oracle. */
+/**
+ * The reason, for the server's log only: a response that told them apart would be an oracle. Only
+ * what is wrong with the form of a request has a sentence of its own.
+ */
 export type DenialReason =
   | 'no_header'
   | 'other_scheme'
   | 'malformed_header'
+  /** A malformed header with quotation marks around the key. */
+  | 'quoted_key'
   | 'malformed_entity'
+  /** More than one entity, or one that was sent twice. */
+  | 'repeated_entity'
   | 'scope_missing'
   | 'entity_not_accessible'
   | 'malformed_key'
@@ -77,6 +84,19 @@ export type DenialReason =
   | 'already_ended'
   /** The key on whose authority another was being made has ended meanwhile. */
   | 'issuer_ended';
+
+const MALFORMED: ReadonlyMap<string, string> = new Map<DenialReason, string>([
+  ['malformed_header', 'Send one Authorization header: Bearer, a space, one key, nothing else.'],
+  ['quoted_key', 'Send the key without quotation marks.'],
+  ['malformed_entity', 'Write the entity as a UUID in lower case.'],
+  ['repeated_entity', 'Name one entity, once.'],
+]);
+
+/** The sentence that the caller gets. It depends on the reason only for a malformed request. */
+export function detailFor(code: AccessErrorCode, reason: DenialReason): string {
+  const specific = code === 'invalid_request' ? MALFORMED.get(reason) : undefined;
+  return specific ?? DETAILS[code];
+}
 
 /** What an {@link AccessError} contains besides its code and reason. */
 interface DenialDetails {
@@ -118,7 +138,7 @@ export class AccessError extends Error {
 
   constructor(code: AccessErrorCode, reason: DenialReason, details: DenialDetails = {}) {
     const limit = limitTraces(0);
-    super(DETAILS[code]);
+    super(detailFor(code, reason));
     limitTraces(limit);
     const { keyId, requiredScopes, excess } = details;
     this.code = code;
@@ -135,7 +155,7 @@ export class AccessError extends Error {
     return 'AccessError';
   }
 
-  /** Why, for the server's log; no response contains it. */
+  /** Why, for the server's log; no response contains the word. */
   get reason(): DenialReason {
     return this.#reason;
   }

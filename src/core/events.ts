@@ -9,9 +9,9 @@ import { createKeyMask, replaceInvisible } from './masking.js';
 interface Managed {
   /** Milliseconds since the epoch. */
   readonly time: number;
-  /** The authority's `actor`: who. */
+  /** Who, as the call says. */
   readonly actor?: string | undefined;
-  /** The authority's `reason`: why. */
+  /** Why, as the call says. */
   readonly reason?: string | undefined;
 }
 
@@ -72,11 +72,9 @@ interface KeyWithdrawn extends Managed {
 }
 
 /** Somebody asked whose key a string is. */
-interface KeyIdentified {
+interface KeyIdentified extends Managed {
   /** `identify` found a key. */
   readonly type: 'key.identified';
-  /** Milliseconds since the epoch. */
-  readonly time: number;
   /** The key that this is about. */
   readonly keyId: string;
   /** Whose key it is. */

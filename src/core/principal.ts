@@ -214,6 +214,7 @@ export function requireEntity(
 ): asserts entityUuid is string {
   if (canAddress(principal, entityUuid as string)) return;
   const { keyId } = principal;
-  if (!isUuid(entityUuid)) throw new AccessError('invalid_request', 'malformed_entity', { keyId });
+  const fault = Array.isArray(entityUuid) ? 'repeated_entity' : 'malformed_entity';
+  if (!isUuid(entityUuid)) throw new AccessError('invalid_request', fault, { keyId });
   throw new AccessError('entity_forbidden', 'entity_not_accessible', { keyId });
 }

@@ -46,8 +46,8 @@ interface Message {
  * Node's `rawHeaders` (whose `headers` hides a second line), of a plain header object, or the
  * values themselves.
  *
- * @throws TypeError on an object that is neither a request nor headers: it would always count as
- *   having no credential.
+ * @throws TypeError on an object that is neither a request nor headers, or whose headers are not
+ *   texts: it would always count as having no credential.
  */
 export function readAuthorization(request: unknown): unknown {
   if (typeof request !== 'object' || request === null || Array.isArray(request)) return request;
@@ -56,7 +56,9 @@ export function readAuthorization(request: unknown): unknown {
   const values = valuesInLinesOf(request);
   if (values !== null) return values;
   // Only now, because reading `headers` of Node's request builds an object from all lines.
-  const headers = headersOf(request) ?? request;
+  const found = headersOf(request) ?? request;
+  // The `get` of a Map knows one spelling of a name.
+  const headers: object = found instanceof Map ? Object.fromEntries<unknown>(found) : found;
   if (isReader(headers)) return headers.get('authorization');
   return valuesInFields(headers);
 }
@@ -120,22 +122,36 @@ function isMessage(value: Message | null | undefined): value is Message {
 
 function valuesInFields(fields: object): unknown {
   const names = Object.keys(fields).filter(isAuthorization);
-  const isHeaders = names.length > 0 || looksLikeHeaders(fields);
-  assert(isHeaders, 'request: pass the request itself or its headers; this object is neither');
-  const read = (name: string): unknown => (fields as Readonly<Record<string, unknown>>)[name];
   const [only] = names;
+  if (only === undefined) assertHeaders(fields);
+  const read = (name: string): unknown => (fields as Readonly<Record<string, unknown>>)[name];
   // `flatMap` is slow, and nearly every request has one.
   if (only !== undefined && names.length === 1) return read(only);
   return names.flatMap((name) => read(name) ?? []);
 }
 
+/** For an object without the header, which may have it somewhere else. */
+function assertHeaders(fields: object): void {
+  const instead = 'request: pass the request itself or its headers; this object is neither';
+  assert(looksLikeHeaders(fields), instead);
+  // By its number of fields: whoever sends headers of these names sends others, too.
+  const isTokenEvent = 'methodArn' in fields && Object.keys(fields).length === 3;
+  const isOfTexts = !Object.values(fields).flat().some(isPart);
+  assert(
+    isOfTexts && !isTokenEvent,
+    'request: pass its Authorization values as texts: event.authorizationToken of a TOKEN ' +
+      'authorizer; request.headers.authorization?.map(({ value }) => value) of Lambda@Edge',
+  );
+}
+
 /** Headers are texts and lists of texts. */
 function looksLikeHeaders(fields: object): boolean {
-  const isPart = (value: unknown): boolean =>
-    (typeof value === 'object' || typeof value === 'function') &&
-    value !== null &&
-    !Array.isArray(value);
   return isObject(fields) && !Object.values(fields).some(isPart);
+}
+
+function isPart(value: unknown): boolean {
+  const isReference = typeof value === 'object' || typeof value === 'function';
+  return isReference && value !== null && !Array.isArray(value);
 }
 
 function isAuthorization(name: unknown): boolean {

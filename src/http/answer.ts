@@ -17,10 +17,20 @@ export function answerNothing(headers: Headers = {}, status: 200 | 204 = 204): R
   return new Response(null, { status, headers: { ...NO_STORE, ...headers } });
 }
 
-/** Answers a denial, a malformed input, an outage or a bug. */
-export function answerError(error: unknown, challenge: ChallengeOptions): Response {
+/**
+ * Answers a denial, a malformed input, an outage or a bug.
+ *
+ * @param detail In place of the sentence that `toResponse` has.
+ */
+export function answerError(
+  error: unknown,
+  challenge: ChallengeOptions,
+  detail?: string,
+): Response {
   const { status, headers, body } = toResponse(error, challenge);
-  return new Response(body, { status, headers });
+  if (detail === undefined) return new Response(body, { status, headers });
+  const problem = { ...(JSON.parse(body) as object), detail };
+  return new Response(JSON.stringify(problem), { status, headers });
 }
 
 /** By its tag: there may be several classes, of polyfills and of other realms. */

@@ -4,10 +4,11 @@
  *   challenge = "Bearer" 1*SP auth-param *( ", " auth-param )   ; RFC 6750 §3, RFC 9110 §11.6.1
  *
  * Nothing in a response depends on why a credential failed: the same code and required scopes give
- * the same bytes.
+ * the same bytes. Only `invalid_request`, which is about the form of a request and is found before
+ * the entity is compared, has a sentence for each mistake.
  */
 import type { AccessErrorCode } from '../core/errors.js';
-import { DETAILS, isAccessError, isInputError, isStoreError } from '../core/errors.js';
+import { detailFor, isAccessError, isInputError, isStoreError } from '../core/errors.js';
 import { assert, readFields } from '../core/input.js';
 import { isScope } from '../core/scope.js';
 
@@ -84,7 +85,7 @@ const BUG: Answer = { status: 500, detail: 'Something went wrong.', challenge: '
  * @param error An `AccessError` becomes 400, 401, 403, 404 or 409 by its code, an `InputError` 400
  *   with its `field`, a `StoreError` 503, anything else 500 without detail.
  * @returns Status, headers and the body as text. With the same options, the same error code and
- *   `requiredScopes` give the same bytes.
+ *   `requiredScopes` give the same bytes; for `invalid_request`, `detail` says what is malformed.
  * @throws TypeError on an unknown option, or on a `realm` or `resourceMetadata` that is not
  *   printable ASCII.
  * @example
@@ -112,7 +113,9 @@ export function toResponse(error: unknown, options: ChallengeOptions): DenialRes
 }
 
 function answerTo(error: unknown): Answer {
-  if (isAccessError(error)) return { ...DENIALS[error.code], detail: DETAILS[error.code] };
+  if (isAccessError(error)) {
+    return { ...DENIALS[error.code], detail: detailFor(error.code, error.reason) };
+  }
   if (isInputError(error)) return BAD_INPUT;
   return isStoreError(error) ? OUTAGE : BUG;
 }

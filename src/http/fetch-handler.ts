@@ -1,6 +1,6 @@
 /** The handler of fetch requests behind `keyscope/admin`, `keyscope/leaks` and `keyscope/mcp`. */
 import { assert, hasMethods, quote } from '../core/input.js';
-import { answerRefusal, type RefusalReason } from './answer.js';
+import { answerRefusal, detailOf, type RefusalReason } from './answer.js';
 
 /** Answers a request; what an adapter passes next to it is `input`. */
 export type FetchHandler<Input, Answer> = (request: Request, input?: Input) => Promise<Answer>;
@@ -8,9 +8,11 @@ export type FetchHandler<Input, Answer> = (request: Request, input?: Input) => P
 /** Thrown to refuse a request. The handler alone catches it. */
 export class Refusal {
   readonly response: Response;
+  readonly reason: RefusalReason;
 
   constructor(reason: RefusalReason, headers?: Readonly<Record<string, string>>) {
     this.response = answerRefusal(reason, headers);
+    this.reason = reason;
   }
 }
 
@@ -20,21 +22,28 @@ export class Refusal {
  * @param name What users call it, for the error on an argument that is not a fetch `Request`.
  * @param handle Answers, or throws: a {@link Refusal}, or anything else.
  * @param answerThrown Answers what is thrown and is not a refusal, or throws it onward.
+ * @param report Told of a refusal that is the service's own mistake, as an error.
  */
 export function createFetchHandler<Input, Answer>(
   name: string,
   handle: (request: Request, input: Input | undefined) => Promise<Answer | Response>,
-  answerThrown: (error: unknown) => Response,
+  answerThrown: (error: unknown, request: Request) => Response,
+  report: (error: unknown) => void = () => {},
 ): FetchHandler<Input, Answer | Response> {
   const instead =
     `${name}: pass a fetch Request (Hono: c.req.raw); on node:http, Express or Fastify let ` +
     'getRequestListener of @hono/node-server make one';
-  const recover = (error: unknown): Response =>
-    error instanceof Refusal ? error.response : answerThrown(error);
+
+  function recover(error: unknown, request: Request): Response {
+    if (!(error instanceof Refusal)) return answerThrown(error, request);
+    const { response, reason } = error;
+    if (response.status === 500) report(new TypeError(`${name}: ${detailOf(reason)}`));
+    return response;
+  }
 
   return async (request, input) => {
     assert(hasMethods(request?.headers, 'get'), instead);
-    return handle(request, input).catch(recover);
+    return handle(request, input).catch((error: unknown) => recover(error, request));
   };
 }
 

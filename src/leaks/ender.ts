@@ -31,7 +31,7 @@ export function createEnder({ keyrings, tell }: LeakConfig): LeakEnder {
     source: Source,
     find: Find,
   ): Promise<boolean> {
-    const info = await keyring.identify(find.token);
+    const info = await keyring.identify(find.token, { actor: source.actor });
     if (info === null) return false;
     const where = find.where === null ? null : presentable(find.where, prefix);
     const ended = await endFound(keyring, source, info, where);

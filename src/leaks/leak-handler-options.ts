@@ -44,8 +44,8 @@ export interface Find {
 
 /** What this entry needs of a keyring; pass the one that `createKeyring` returned. */
 export interface LeakKeyring {
-  /** Whose key a string is, whatever its state, or `null`. */
-  identify(key: string): Promise<KeyInfo | DamagedKey | null>;
+  /** Whose key a string is, whatever its state, or `null`. `actor` is who found it. */
+  identify(key: string, options: { actor: string }): Promise<KeyInfo | DamagedKey | null>;
   /** Ends a key at once and for good. */
   revoke(keyId: string, authority: Authority): Promise<void>;
   /** Revokes a key with all that it was rotated from and to; returns their ids. */

@@ -63,6 +63,7 @@ export function createLeakHandler(options: LeakHandlerOptions): LeakHandler {
       config.report(error);
       return answerError(error, CHALLENGE);
     },
+    config.report,
   );
 }
 

@@ -107,7 +107,8 @@ export function readGrantAuthority(authority: unknown): CheckedGrant {
   return { ...checked, scopes };
 }
 
-function readOptionalText(value: unknown, what: string): string | undefined {
+/** Reads who acts or why; undefined if nobody said. */
+export function readOptionalText(value: unknown, what: string): string | undefined {
   return value === undefined ? undefined : readText(value, MAX_REASON_LENGTH, what);
 }
 

@@ -1,13 +1,27 @@
 /** Tells operators who hold a string whose key it is, whatever its state. */
 import type { Context } from '../core/context.js';
+import { readFields } from '../core/input.js';
 import { digestsOf, matchIn } from '../core/verify.js';
+import { readOptionalText } from './authority.js';
 import { readInfo } from './find.js';
 import type { DamagedKey, KeyInfo } from './info.js';
+
+/** On whose initiative, for the event. */
+export interface IdentifyOptions {
+  /** Who asks: 1 to 200 characters, without API keys. */
+  readonly actor?: string | undefined;
+  /** Why, likewise. */
+  readonly reason?: string | undefined;
+}
 
 export async function identify(
   context: Context,
   key: unknown,
+  options: IdentifyOptions = {},
 ): Promise<KeyInfo | DamagedKey | null> {
+  const given = readFields(options, ['actor', 'reason'], 'identify');
+  const actor = readOptionalText(given.actor, 'identify: actor');
+  const reason = readOptionalText(given.reason, 'identify: reason');
   if (context.format.faultIn(key) !== null) return null;
   const digests = digestsOf(context, key as string);
   const rows = await context.store.findByDigest(digests, { fresh: true });
@@ -15,6 +29,7 @@ export async function identify(
   if (row === null) return null;
   const info = readInfo(context, row);
   const { keyId, entityUuid } = info;
-  context.emit?.({ type: 'key.identified', time: context.clock(), keyId, entityUuid });
+  const time = context.clock();
+  context.emit?.({ type: 'key.identified', time, keyId, entityUuid, actor, reason });
   return info;
 }

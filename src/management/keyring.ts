@@ -16,7 +16,7 @@ import {
   readAuthority,
   readGrantAuthority,
 } from './authority.js';
-import { identify } from './identify.js';
+import { type IdentifyOptions, identify } from './identify.js';
 import type { DamagedKey, IssuedKey, KeyInfo } from './info.js';
 import { type IssueInput, issue } from './issue.js';
 import { revokeLineage } from './lineage.js';
@@ -164,12 +164,14 @@ export interface Keyring<C extends Catalog = Catalog> {
    * Tells whose key a string is, whatever its state; `null` if it is no key of this keyring. For
    * operators who found one. Mount it nowhere: it is no answer to whoever presents a key.
    *
+   * @param options Who asks, and why, for the event.
+   * @throws TypeError on an invalid option, never on `key`.
    * @throws StoreError.
    * @example
-   * const info = await keyring.identify(found);
+   * const info = await keyring.identify(found, { actor: 'ada' });
    * if (info?.state === 'live') page(info.entityUuid, info.keyId);
    */
-  identify(key: unknown): Promise<KeyInfo | DamagedKey | null>;
+  identify(key: unknown, options?: IdentifyOptions): Promise<KeyInfo | DamagedKey | null>;
   /**
    * Verifies a key: a pure read that never writes. Not checked: scopes and entities.
    *
@@ -241,7 +243,7 @@ export function createKeyring<C extends Catalog>(options: KeyringOptions<C>): Ke
   // Asynchronous, so that no method throws synchronously.
   return Object.freeze<Keyring<C>>({
     ...createManagement(context),
-    identify: async (key) => identify(context, key),
+    identify: async (key, given) => identify(context, key, given),
     verify: async (key) => verify(context, key),
     authenticate: async (request, given) => authenticate(context, request, given),
     admit: (request, input) => admit(context, request, input),

@@ -129,7 +129,9 @@ const OPTIONS: readonly (keyof McpGateOptions)[] = [
 
 const DEFAULT_MAX_BODY_BYTES = 4 * 1024 * 1024;
 const DEFAULT_RECHECK_MS = 30_000;
-/** Streams that are open at a time; beyond it the oldest ends, and its client opens another. */
+/** Streams of one key that are open at a time: the oldest ends, and its client opens another. */
+const MAX_PER_KEY = 1_000;
+/** Streams of all keys: the key that has most loses its newest. */
 const MAX_WATCHED = 10_000;
 const DAY_MS = 86_400_000;
 
@@ -192,8 +194,8 @@ function readWatch(
   const isChannel = invalidation === undefined || hasMethods(invalidation, 'subscribe');
   assert(isChannel, 'invalidation: pass { subscribe } or leave it out');
   assertFunction(now, 'now');
-  const maxWatched = MAX_WATCHED;
-  return createKeyWatch({ recheckMs: interval, maxWatched, invalidation, now, report });
+  const bounds = { maxPerKey: MAX_PER_KEY, maxWatched: MAX_WATCHED };
+  return createKeyWatch({ ...bounds, recheckMs: interval, invalidation, now, report });
 }
 
 function readChallenge(realm: string, resourceMetadata: string | false): ChallengeOptions {

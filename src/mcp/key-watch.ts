@@ -15,7 +15,9 @@ const RETRY_MS = 1_000;
 /** How keys are watched. */
 export interface WatchConfig {
   readonly recheckMs: number;
-  /** Above this number of streams, the one that was opened first is ended: a bound on timers. */
+  /** The most streams of one key. Beyond it, the one that the key opened first is ended. */
+  readonly maxPerKey: number;
+  /** The most streams of all keys. Beyond it, the key that has most loses its newest. */
   readonly maxWatched: number;
   readonly invalidation: Pick<Invalidation, 'subscribe'> | undefined;
   /** Milliseconds since the epoch. */
@@ -38,7 +40,6 @@ export type StartWatch = (watched: Watched) => AbortSignal;
 
 /** A key that is watched. */
 interface Watch {
-  readonly keyId: string;
   readonly signal: AbortSignal;
   /** Checks the key now. */
   check(options: AuthenticateOptions): void;
@@ -56,23 +57,58 @@ export function stopWatching(signal: AbortSignal): void {
 
 /** Makes what starts to watch keys. Nothing runs, and nothing is subscribed to, before that. */
 export function createKeyWatch(config: WatchConfig): StartWatch {
-  const open = new Set<Watch>();
+  const open = createOpenStreams(config);
   const ensureSubscribed = createSubscription(config, (keyId) => {
-    for (const watch of open) {
-      // Not from a cache, which may hear of the change only after this.
-      if (watch.keyId === keyId) watch.check({ fresh: true });
-    }
+    // Not from a cache, which may hear of the change only after this.
+    for (const watch of open.of(keyId)) watch.check({ fresh: true });
   });
 
   return (watched) => {
     ensureSubscribed();
-    const watch = startWatch(config, watched, (ended) => open.delete(ended));
-    open.add(watch);
+    const { keyId } = watched.principal;
+    const watch = startWatch(config, watched, (ended) => open.delete(keyId, ended));
     watches.set(watch.signal, watch);
     watched.left?.addEventListener('abort', watch.stop, { once: true });
-    const [oldest] = open;
-    if (open.size > config.maxWatched) oldest?.end(new Error('too many streams are open'));
+    open.add(keyId, watch)?.end(new Error('too many streams are open'));
+    // The event of a client that has gone already does not come again.
+    if (watched.left?.aborted) watch.stop();
     return watch.signal;
+  };
+}
+
+/** The streams that are open, by key. */
+interface OpenStreams {
+  /** Those of a key, in the order in which they were opened. */
+  of(keyId: string): readonly Watch[];
+  /** Adds one, and returns the one that is too many now. */
+  add(keyId: string, watch: Watch): Watch | undefined;
+  delete(keyId: string, watch: Watch): void;
+}
+
+function createOpenStreams({ maxPerKey, maxWatched }: WatchConfig): OpenStreams {
+  const byKey = new Map<string, Set<Watch>>();
+  let count = 0;
+
+  return {
+    of: (keyId) => [...(byKey.get(keyId) ?? [])],
+    add(keyId, watch) {
+      const own = byKey.get(keyId) ?? new Set();
+      byKey.set(keyId, own.add(watch));
+      count += 1;
+      const [oldest] = own;
+      if (own.size > maxPerKey) return oldest;
+      if (count <= maxWatched) return undefined;
+      // Whoever opens a stream loses it unless another key has more: no key can push others out.
+      let most = own;
+      for (const others of byKey.values()) if (others.size > most.size) most = others;
+      return [...most].at(-1);
+    },
+    delete(keyId, watch) {
+      const own = byKey.get(keyId);
+      if (own?.delete(watch) !== true) return;
+      count -= 1;
+      if (own.size === 0) byKey.delete(keyId);
+    },
   };
 }
 
@@ -120,7 +156,7 @@ function startWatch(config: WatchConfig, watched: Watched, onEnd: (watch: Watch)
   }
 
   const { signal } = controller;
-  const watch: Watch = { keyId: watched.principal.keyId, signal, check: checks.check, end, stop };
+  const watch: Watch = { signal, check: checks.check, end, stop };
   return watch;
 }
 

@@ -47,15 +47,18 @@ function close(schema: AnyObject, path: string[]) {
   }, schema);
 }
 
+/** An error whose message quotes nothing that was sent, so that an answer can say it. */
+export class ShownInputError extends InputError {}
+
 /**
  * What the schema makes of a value.
  *
- * @throws InputError with the field of the first issue, whose message quotes nothing that was sent.
+ * @throws ShownInputError with the field of the first issue.
  */
 export function readWith<Output>(schema: z.ZodType<Output>, value: unknown): Output {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   // A failed parse has an issue, and the path of each begins with a field or with `input`.
   const [{ path, message }] = result.error.issues as [z.core.$ZodIssue];
-  throw new InputError(String(path[0]), message);
+  throw new ShownInputError(String(path[0]), message);
 }

@@ -11,7 +11,10 @@ const expiryRule =
   "an ISO 8601 date-time with Z or an offset, such as 2030-01-31T12:00:00Z, or 'never'";
 const instant = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
 // With an offset, the time can be after the year 9999, which keyscope's JSON cannot express.
-const expressible = instant.refine((date) => date.getUTCFullYear() <= 9999);
+const expressible = instant.refine(
+  (date) => date.getUTCFullYear() <= 9999,
+  `expiresAt: ${expiryRule}`,
+);
 
 /** A text that becomes a `Date`, or `never`. Not checked: whether it is past. */
 export const expiresAt: z.ZodType<Date | 'never', string> = z.union(

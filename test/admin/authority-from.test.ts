@@ -1,9 +1,11 @@
 /** A key that manages keys. */
 import { AccessError, definePolicy, type Principal } from 'keyscope';
 import { authorityFrom, type KeyAdminOperation } from 'keyscope/admin';
+import { createTokenIssuer } from 'keyscope/jwt';
 import { testPrincipal } from 'keyscope/testing';
 import { describe, expect, it } from 'vitest';
 import { answered, BODY, get, post, setUpAdmin } from '../support/admin.ts';
+import { SIGNING, signingWith } from '../support/jwt.ts';
 import {
   AUTHORITY,
   catalog,
@@ -17,6 +19,7 @@ import {
   THIRD,
   typeError,
 } from '../support/keyring.ts';
+import { GOOD, VERIFIER } from '../support/token-attacks.ts';
 
 const FIELDS = { catalog, scopes: ['threats:read'], entityUuid: OWN } as const;
 
@@ -51,7 +54,7 @@ describe('the authority of a key', () => {
   });
 
   it('is refused to a token', async () => {
-    const principal = testPrincipal({ ...FIELDS, via: 'jwt' });
+    const principal = testPrincipal({ ...FIELDS, via: 'jwt', expiresAt: START + HOUR });
     const ask = rejecting(() => authorityFrom(principal));
     const error = await denied(ask, 'invalid_token', 'token_refused');
     expect(error).toBeInstanceOf(AccessError);
@@ -84,8 +87,11 @@ describe('a service whose keys manage keys', () => {
     withdrawFromKey: ['users:write'],
   });
 
-  async function mount(scopes: readonly ['users:read', 'users:write'] | readonly ['users:read']) {
-    const { keyring, events } = setUp();
+  async function mount(
+    scopes: readonly ['users:read', 'users:write'] | readonly ['users:read'],
+    options: Parameters<typeof setUp>[0] = {},
+  ) {
+    const { keyring, events } = setUp({ tokens: VERIFIER, ...options });
     const input = {
       name: 'manager',
       scopes,
@@ -101,7 +107,7 @@ describe('a service whose keys manage keys', () => {
       return authorityFrom(principal);
     };
     const { admin } = setUpAdmin({ keyring, authorityOf });
-    return { admin, events, info, auth: { authorization: `Bearer ${key}` } };
+    return { admin, keyring, events, info, auth: { authorization: `Bearer ${key}` } };
   }
 
   it('lets a key issue what it has itself', async () => {
@@ -114,6 +120,51 @@ describe('a service whose keys manage keys', () => {
     await answered(admin(post('/keys', { ...input, accessibleEntities: [OTHER] }, auth)), 201);
     await answered(admin(post('/keys', BODY, auth)), 403);
     await answered(admin(post('/keys', { ...input, accessibleEntities: [THIRD] }, auth)), 403);
+  });
+
+  // The only test of this had a token that never expires, which no issuer makes.
+  it.each([
+    ['looked up with its key', {}],
+    ['on its own', { checkParent: false }],
+  ])('lets no token do anything that its key may, %s', async (_how, options) => {
+    const { admin, keyring, auth, info, events } = await mount(
+      ['users:read', 'users:write'],
+      options,
+    );
+    const issuer = createTokenIssuer({ ...SIGNING, ...signingWith(GOOD) });
+    const { accessToken, expiresIn } = await issuer.exchange(await keyring.authenticate(auth));
+    expect(expiresIn).toBeLessThanOrEqual(900);
+    const token = { authorization: `Bearer ${accessToken}` };
+    const caller = await keyring.authenticate(token);
+    expect(caller).toMatchObject({ via: 'jwt', keyId: info.keyId, scopes: info.scopes });
+    expect(caller.expiresAt).toBe(START + expiresIn * 1000);
+
+    const path = `/keys/${info.keyId}`;
+    const input = { ...BODY, scopes: ['users:read'], justification: 'to read' };
+    const requests = [
+      post('/keys', input, token),
+      post('/keys', { ...input, expiresAt: new Date(START + 60_000).toISOString() }, token),
+      post(`${path}/rotate`, { overlapMs: 0 }, token),
+      ...['suspend', 'resume', 'revoke', 'revoke-lineage', 'withdraw'].map((action) =>
+        post(`${path}/${action}`, {}, token),
+      ),
+      get('/keys', token),
+      get(path, token),
+    ];
+    events.length = 0;
+    for (const request of requests) {
+      const response = await admin(request);
+      const challenge = response.headers.get('www-authenticate');
+      expect(challenge).toBe('Bearer realm="keys", error="invalid_token"');
+      await answered(Promise.resolve(response), 401);
+    }
+    // Its operation is in the policy, so `admit` let it in; nothing was done.
+    expect(new Set(events.map(({ type }) => type))).toEqual(new Set(['access.granted']));
+    const { keys } = await answered(admin(get('/keys', auth)), 200);
+    expect(keys).toMatchObject([{ keyId: info.keyId, state: 'live' }]);
+    // What its key may do, so the refusals are for the token.
+    await answered(admin(post('/keys', input, auth)), 201);
+    await answered(admin(post(`${path}/rotate`, { overlapMs: 0 }, auth)), 201);
   });
 
   it('lets a key do what its scopes allow, and nobody else anything', async () => {

@@ -293,6 +293,31 @@ describe('HTTP', () => {
     await answered(mounted(get('/keys')), 404);
   });
 
+  it.each([
+    '/v1/keysmith',
+    `/v1/keysmith/${NOWHERE}`,
+    `/v1/keysmith/${NOWHERE}/revoke`,
+    '/v1/keys-old',
+    '/v1/keys.json',
+    '/v1/keys%2F',
+    '/v1/keys/',
+    '/v1/keys//',
+    '/v1/key',
+    '/V1/keys',
+    '/x/v1/keys',
+  ])('is not at a path that only resembles its own: %s', async (path) => {
+    let asked = 0;
+    const authorityOf = () => {
+      asked += 1;
+      return GRANT;
+    };
+    const { admin: mounted } = setUpAdmin({ basePath: '/v1/keys', authorityOf });
+    await answered(mounted(get(path)), 404);
+    await answered(mounted(post(path, BODY)), 404);
+    await answered(mounted(new Request(BASE + path, { method: 'OPTIONS' })), 404);
+    expect(asked).toBe(0);
+  });
+
   it('ignores what servers pass beside a request, such as the parameters of a route', async () => {
     const beside = { params: Promise.resolve({ path: ['x'] }), env: {}, incoming: {} };
     await answered(admin(post('/keys', BODY), beside), 201);

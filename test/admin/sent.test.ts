@@ -136,8 +136,11 @@ describe('a body of any endpoint', () => {
       await request.text();
       return request;
     };
+    const { admin, errors } = setUpAdmin();
     const { detail } = await answered(admin(await read()), 500);
     expect(detail).toContain('admin(request, { parsedBody: req.body })');
+    // It was in the answer alone, so nobody who runs the service heard of it.
+    expect(errors).toEqual([new TypeError(`admin: ${String(detail)}`)]);
     await answered(admin(await read(), { parsedBody: BODY }), 201);
     // What was handed over is checked like what was sent, and so is the type of the request.
     for (const parsedBody of [null, '', JSON.stringify(BODY), [], 7, Buffer.from('{}')]) {

@@ -102,6 +102,7 @@ const EXPORTS: Readonly<Record<string, Names>> = {
       'Guard',
       'GuardOptions',
       'GuardReaders',
+      'IdentifyOptions',
       'IssueInput',
       'IssuedKey',
       'KeyInfo',

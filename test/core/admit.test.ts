@@ -79,7 +79,7 @@ describe('admit', () => {
       [bearer(gone.key), 'list', undefined, 'invalid_token', 'revoked', gone.info.keyId],
       [bearer(key), 'remove', OTHER, 'insufficient_scope', 'scope_missing', info.keyId],
       [bearer(key), 'list', OTHER, 'entity_forbidden', 'entity_not_accessible', info.keyId],
-      [bearer(key), 'list', [OWN, OTHER], 'invalid_request', 'malformed_entity', info.keyId],
+      [bearer(key), 'list', [OWN, OTHER], 'invalid_request', 'repeated_entity', info.keyId],
       [bearer(key), 'list', 'no uuid\r\n\u001b', 'invalid_request', 'malformed_entity', info.keyId],
     ] as const;
     const reported: KeyringEvent[] = [];
@@ -175,7 +175,7 @@ describe('admit', () => {
     const { key } = await issue(keyring);
     const act = () =>
       keyring.admit(bearer(key), { policy, operation: 'list', entityUuid: [OWN, undefined] });
-    await denied(act, 'invalid_request', 'malformed_entity');
+    await denied(act, 'invalid_request', 'repeated_entity');
   });
 
   it("reports the key's own entity when none was asked for", async () => {

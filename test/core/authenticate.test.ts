@@ -67,6 +67,12 @@ describe('authenticate', () => {
     ['another scheme', 'Basic eDp5', 'missing_credentials', 'other_scheme'],
     ['a bare Bearer', 'Bearer', 'invalid_request', 'malformed_header'],
     ['two credentials', ['Bearer a', 'Bearer b'], 'invalid_request', 'malformed_header'],
+    ['a quoted key', 'Bearer "acme_x"', 'invalid_request', 'quoted_key'],
+    ['a quoted key in a list', [`bearer  'acme_x'`], 'invalid_request', 'quoted_key'],
+    ['a key with one quote', 'Bearer acme_x"', 'invalid_request', 'quoted_key'],
+    ['an escaped quote', 'Bearer \\"acme_x\\"', 'invalid_request', 'quoted_key'],
+    ['a quoted value', '"Bearer acme_x"', 'invalid_request', 'quoted_key'],
+    ['parameters of two schemes', 'Digest a="b", Bearer c', 'invalid_request', 'malformed_header'],
     ['something that is no key', 'Bearer garbage', 'invalid_token', 'malformed_key'],
   ] as const)('denies %s, and asks no store', async (_what, request, code, reason) => {
     const { context, calls } = await prepared();

@@ -82,7 +82,7 @@ async function live({ keyring, clock, next }: Service) {
   await next(() => keyring.resume(second.info.keyId, { ...guard, reason: 'all clear' }));
   await next(() => keyring.admit(bearer(second.key), { policy, operation: 'list' }));
 
-  await next(() => keyring.identify(second.key));
+  await next(() => keyring.identify(second.key, { actor: 'eve', reason: 'found it' }));
   await next(() => keyring.revokeLineage(second.info.keyId, eve));
   await next(() => keyring.revokeLineage(second.info.keyId, eve));
   await next(() => keyring.suspend(second.info.keyId, guard));
@@ -130,7 +130,7 @@ describe('the events of one key’s life', () => {
       `+14h | guard: all clear | key.resumed ${SECOND} `,
       `+15h | a request | access.granted ${SECOND} list`,
 
-      `+16h | an operator | key.identified ${SECOND} `,
+      `+16h | eve: found it | key.identified ${SECOND} `,
       `+17h | eve: found on GitHub | key.revoked ${SECOND} `,
       '+17h | eve: found on GitHub | key.revoked first of own | ',
       // Revoked already: nothing happened at +18h.

@@ -75,7 +75,9 @@ describe('policy.authorize', () => {
     async (_what, entityUuid) => {
       const principal = await holding(['threats:read']);
       const act = async () => policy.authorize(principal, 'listThreats', { entityUuid });
-      const error = await denied(act, 'invalid_request', 'malformed_entity');
+      const isOne = !Array.isArray(entityUuid) || String(entityUuid) === '';
+      const reason = isOne ? 'malformed_entity' : 'repeated_entity';
+      const error = await denied(act, 'invalid_request', reason);
       expect(error.keyId).toBe(principal.keyId);
     },
   );

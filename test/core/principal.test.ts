@@ -163,7 +163,7 @@ describe('requireEntity', () => {
     await denied(
       rejecting(() => requireEntity(principal, entity)),
       'invalid_request',
-      'malformed_entity',
+      Array.isArray(entity) ? 'repeated_entity' : 'malformed_entity',
     );
     expect(canAddress(principal, untyped(entity))).toBe(false);
   });

@@ -95,9 +95,7 @@ describe('a token', () => {
   });
 
   // Nobody was answered: the time limit was that of the store alone.
-  it('is an outage if its verifier never settles, and not a refusal', {
-    timeout: 10_000,
-  }, async () => {
+  it('is an outage if its verifier never settles, and not a refusal', async () => {
     const tokens = { verify: () => new Promise<never>(() => {}) };
     const { keyring, events } = setUp({ tokens, storeTimeoutMs: 20 });
     const whoami = { policy, operation: 'whoami' } as const;

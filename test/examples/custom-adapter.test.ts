@@ -42,7 +42,7 @@ async function runByNode(file: string): Promise<{ pass: number; fail: number }> 
   return { pass: count('pass'), fail: count('fail') };
 }
 
-test('the adapter of one’s own passes its contract as printed', { timeout: 60_000 }, async () => {
+test('the adapter of one’s own passes its contract as printed', async () => {
   const page = readFileSync(path('docs/getting-started.md'), 'utf8');
   const [, chapter = ''] = page.split('## An adapter of your own');
   const [section = ''] = chapter.split('\n## ');
@@ -74,9 +74,7 @@ describe('an adapter for no framework', () => {
     ]);
   });
 
-  test('passes its contract where it stands, by the runner of Node', {
-    timeout: 60_000,
-  }, async () => {
+  test('passes its contract where it stands, by the runner of Node', async () => {
     expect(await runByNode(path('examples/custom-adapter/contract.ts'))).toEqual({
       pass: 21,
       fail: 0,

@@ -58,9 +58,7 @@ describe('a store in a JSON file', () => {
 
   // It imported `./store.js`, which is not there before it is compiled: where it stands, `node
   // --test` did not find it.
-  test('passes its contract where it stands, by the runner of Node', {
-    timeout: 60_000,
-  }, async () => {
+  test('passes its contract where it stands, by the runner of Node', async () => {
     const path = (from: string) => fileURLToPath(new URL(`../../${from}`, import.meta.url));
     const hooks = [
       '--disable-warning=ExperimentalWarning',

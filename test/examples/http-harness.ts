@@ -215,7 +215,13 @@ export async function startAll(): Promise<Fleet> {
   };
 }
 
+/**
+ * Idle connections stay open: where a busy machine halts the process for longer than they are kept,
+ * the server closes them in the very turn in which the client uses them again, and that is
+ * ECONNRESET.
+ */
 export async function listen(server: Server): Promise<number> {
+  server.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return (server.address() as AddressInfo).port;
 }

@@ -111,7 +111,7 @@ describe('a server that stops', () => {
   });
 
   // A stream has no end of its own, and kept the server from stopping for as long as it may.
-  test('ends streams, and each connection with its answer', { timeout: 20_000 }, async () => {
+  test('ends streams, and each connection with its answer', async () => {
     let finish = () => {};
     let serve = () => {};
     const served = new Promise<void>((done) => {

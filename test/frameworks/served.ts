@@ -26,6 +26,8 @@ export async function overHttp(
   options: { readonly joinDuplicateHeaders?: boolean } = {},
 ): Promise<ServedAdapter & { readonly url: string }> {
   const server = createServer(options, listener);
+  // No reset of an idle connection on a busy machine: see `listen` of the examples' tests.
+  server.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   async function close(): Promise<void> {

@@ -274,6 +274,37 @@ describe('toResponse', () => {
     expect(new Set(bytes).size).toBe(1);
   });
 
+  // A quoted key, an entity in upper case and one that was sent twice had one sentence, which
+  // fitted none of them.
+  it('says what is malformed in a request, each mistake in its own words', () => {
+    const reasons = ['malformed_header', 'quoted_key', 'malformed_entity', 'repeated_entity'];
+    const answers = reasons.map((reason) => {
+      const error = new AccessError('invalid_request', reason as DenialReason);
+      const { body, ...rest } = toResponse(error, options);
+      const { detail, ...members } = JSON.parse(body) as { readonly detail: string };
+      expect(error.message).toBe(detail);
+      return { detail, rest, members };
+    });
+    expect(answers.map(({ detail }) => detail)).toEqual([
+      'Send one Authorization header: Bearer, a space, one key, nothing else.',
+      'Send the key without quotation marks.',
+      'Write the entity as a UUID in lower case.',
+      'Name one entity, once.',
+    ]);
+    const [first, ...others] = answers;
+    for (const { rest, members } of others)
+      expect({ rest, members }).toEqual({ rest: first?.rest, members: first?.members });
+  });
+
+  it('says of no other denial why, whatever its reason', () => {
+    const plain = toResponse(new AccessError('invalid_token', 'unknown_key'), options);
+    expect(toResponse(new AccessError('invalid_token', 'quoted_key'), options)).toEqual(plain);
+    const odd = new AccessError('invalid_request', untyped('constructor'));
+    expect(JSON.parse(toResponse(odd, options).body)).toMatchObject({
+      detail: 'Send one bearer credential and at most one lower-case entity UUID.',
+    });
+  });
+
   it('recognises an error of another copy of the package by its brand', () => {
     const foreign = {
       [Symbol.for('keyscope.AccessError')]: true,

@@ -107,6 +107,18 @@ describe('a key that was found', () => {
     expect(at.errors).toEqual([]);
   });
 
+  // Only the event of its end said who had found it.
+  it('has the actor of its source in every event', async () => {
+    const at = open({ actor: 'a stranger' });
+    const { key } = await issue(at.keyring);
+    at.events.length = 0;
+    await answerOf(at.leaks, fromHolder(key));
+    expect(at.events).toMatchObject([
+      { type: 'key.identified', actor: 'a stranger' },
+      { type: 'key.revoked', actor: 'a stranger' },
+    ]);
+  });
+
   it('that cannot be suspended is an outage', async () => {
     const at = open({ action: 'suspend' });
     const { key } = await issue(at.keyring);

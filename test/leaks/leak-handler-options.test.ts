@@ -7,6 +7,7 @@ import { setUp, untyped } from '../support/keyring.ts';
 import {
   answerOf,
   fromGitHub,
+  fromGitLab,
   fromHolder,
   get,
   type Listing,
@@ -146,6 +147,18 @@ describe('a request', () => {
 
   it('that is none is a bug of the caller', async () => {
     await expect(leaks(untyped({ url: '/leaks/revoke' }))).rejects.toThrow('leaks: pass a fetch');
+  });
+
+  // It was in the answer alone, so nobody who runs the service heard of it.
+  it('that somebody has read before is 500, and told', async () => {
+    const { leaks: own, errors } = setUpLeaks({ holder: {}, gitlab });
+    for (const request of [fromHolder('x'), fromGitLab([{ token: 'x', type: 'acme' }])]) {
+      await request.text();
+      expect(await answerOf(own, request)).toMatchObject({ status: 500 });
+    }
+    expect(errors.map(String)).toEqual(
+      Array(2).fill(expect.stringMatching(/^TypeError: leaks: A body parser .* has read the body/)),
+    );
   });
 
   it('that breaks off is a bug nobody has: 500, told, and nothing is done', async () => {

@@ -17,6 +17,7 @@ import {
   START,
   setUp,
   storeError,
+  typeError,
   untyped,
   wrap,
 } from '../support/keyring.ts';
@@ -72,6 +73,32 @@ describe('identify', () => {
     await keyring.identify(key);
     await keyring.flush();
     expect(await rowOf(inner, keyId)).toEqual(before);
+  });
+
+  it('says in its event who asks and why, as the call does', async () => {
+    const { keyring, events } = setUp();
+    const { key } = await issue(keyring);
+    events.length = 0;
+    await keyring.identify(key, { actor: 'ada', reason: 'found on a wiki' });
+    await keyring.identify(key, {});
+    expect(events).toMatchObject([
+      { type: 'key.identified', actor: 'ada', reason: 'found on a wiki' },
+      { type: 'key.identified', actor: undefined, reason: undefined },
+    ]);
+  });
+
+  it.each<[unknown, RegExp]>([
+    [{ actor: '' }, /^identify: actor: 1 to 200 characters/],
+    [{ actor: generateKey({ prefix: 'acme' }) }, /^identify: actor: no API key/],
+    [{ reason: 7 }, /^identify: reason: pass a string/],
+    [{ entityUuid: OWN }, /^identify: unknown field/],
+    [0, /^identify: pass an object of actor, reason/],
+  ])('refuses who asks if that is malformed: %#', async (options, message) => {
+    const { keyring, events } = setUp();
+    const { key } = await issue(keyring);
+    events.length = 0;
+    await typeError(() => keyring.identify(key, untyped(options)), message);
+    expect(events).toEqual([]);
   });
 
   it('is told to nobody of a key that it does not know', async () => {

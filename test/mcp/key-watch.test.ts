@@ -3,7 +3,7 @@ import { causeOf, type KeyStore, type StoreError } from 'keyscope';
 import type { McpGateOptions } from 'keyscope/mcp';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createKeyWatch, type Watched } from '../../src/mcp/key-watch.ts';
+import { createKeyWatch, stopWatching, type Watched } from '../../src/mcp/key-watch.ts';
 import { AUTHORITY, issue, OTHER, recording, START, wrap } from '../support/keyring.ts';
 import {
   entered,
@@ -189,23 +189,86 @@ describe('the signal of an entry', () => {
     await vi.advanceTimersByTimeAsync(2 * RECHECK_MS);
     expect([calls, signal.aborted]).toEqual([[], false]);
   });
+});
 
-  it('is that of at most so many streams: the first makes room', async () => {
+describe('createKeyWatch', () => {
+  /** Opens streams for keys of these tests; each key is one principal. */
+  async function setUpStreams(bounds: { readonly maxPerKey: number; readonly maxWatched: number }) {
     const { keyring } = setUpWatched();
-    const { key } = await issue(keyring);
-    const principal = await keyring.verify(key);
-    const watched: Watched = { principal, authenticate: async () => principal, left: undefined };
     const startWatch = createKeyWatch({
+      ...bounds,
       recheckMs: RECHECK_MS,
-      maxWatched: 3,
       invalidation: undefined,
       now: Date.now,
       report: () => {},
     });
-    const signals = Array.from({ length: 5 }, () => startWatch(watched));
-    expect(signals.map(({ aborted }) => aborted)).toEqual([true, true, false, false, false]);
+    return async (): Promise<(count: number) => AbortSignal[]> => {
+      const { key } = await issue(keyring);
+      const principal = await keyring.verify(key);
+      const watched: Watched = { principal, authenticate: async () => principal, left: undefined };
+      return (count) => Array.from({ length: count }, () => startWatch(watched));
+    };
+  }
+
+  const areOpen = (signals: readonly AbortSignal[]) => signals.map(({ aborted }) => !aborted);
+
+  // Its event had come before anybody listened: the key was watched for ever.
+  it('watches nothing for a client that has gone already', async () => {
+    const { gate, keyring } = setUpWatched();
+    const { key } = await issue(keyring);
+    const controller = new AbortController();
+    const request = new Request(post(key, LIST), { signal: controller.signal });
+    const entry = entered(await gate(request));
+    controller.abort();
+    expect(entry.signal.aborted).toBe(false);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('ends the oldest stream of a key that opens too many', async () => {
+    const newKey = await setUpStreams({ maxPerKey: 3, maxWatched: 100 });
+    const open = await newKey();
+    const openOther = await newKey();
+    const others = openOther(3);
+    const signals = open(5);
+    expect(areOpen(signals)).toEqual([false, false, true, true, true]);
+    expect(areOpen(others)).toEqual([true, true, true]);
     expect(signals[0]?.reason).toMatchObject({ message: 'too many streams are open' });
+    expect(vi.getTimerCount()).toBe(6);
+  });
+
+  // One bound for all, and the oldest ended: one key could end the streams of everybody.
+  it('ends the newest stream of the key that has most when all have too many', async () => {
+    const newKey = await setUpStreams({ maxPerKey: 4, maxWatched: 5 });
+    const openFirst = await newKey();
+    const openMany = await newKey();
+    const openLate = await newKey();
+    const first = openFirst(1);
+    const many = openMany(8);
+    expect([areOpen(first), areOpen(many).filter(Boolean).length]).toEqual([[true], 4]);
+    const late = openLate(1);
+    expect([areOpen(first), areOpen(late)]).toEqual([[true], [true]]);
+    expect(areOpen(many)).toEqual([false, false, false, false, true, true, true, false]);
+    expect(vi.getTimerCount()).toBe(5);
+  });
+
+  it('ends the stream that is being opened if no key has more', async () => {
+    const newKey = await setUpStreams({ maxPerKey: 4, maxWatched: 3 });
+    const keys = [await newKey(), await newKey(), await newKey(), await newKey()];
+    const signals = keys.flatMap((open) => open(1));
+    expect(areOpen(signals)).toEqual([true, true, true, false]);
     expect(vi.getTimerCount()).toBe(3);
+  });
+
+  it('counts a stream until it ends, and only once', async () => {
+    const newKey = await setUpStreams({ maxPerKey: 2, maxWatched: 2 });
+    const open = await newKey();
+    const [one] = open(1);
+    if (one === undefined) throw new Error('no stream was opened');
+    stopWatching(one);
+    stopWatching(one);
+    const next = open(3);
+    expect(areOpen(next)).toEqual([false, true, true]);
+    expect(vi.getTimerCount()).toBe(2);
   });
 });
 

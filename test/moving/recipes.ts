@@ -108,6 +108,8 @@ export async function serving(
 }
 
 export async function listening(server: Server): Promise<string> {
+  // No reset of an idle connection on a busy machine: see `listen` of the examples' tests.
+  server.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
   return typeof address === 'object' ? `http://127.0.0.1:${address?.port}` : '';

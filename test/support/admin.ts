@@ -81,9 +81,18 @@ export async function answered(answer: Promise<Response>, status: number): Promi
   return body;
 }
 
-/** Asserts a refusal as malformed, which names the field and quotes nothing. */
-export async function malformed(answer: Promise<Response>, field: string): Promise<void> {
-  expect(await answered(answer, 400)).toMatchObject({ error: 'invalid_input', field });
+/** Asserts a refusal as malformed, which names the field and says what is allowed. */
+export async function malformed(answer: Promise<Response>, field: string): Promise<string> {
+  const body = await answered(answer, 400);
+  expect(body).toMatchObject({
+    error: 'invalid_input',
+    field,
+    detail: expect.any(String) as unknown,
+  });
+  const detail = String(body.detail);
+  // The sentence that says nothing, and those of zod.
+  expect(detail).not.toMatch(/^A field is missing|^Invalid|expected/);
+  return detail;
 }
 
 /** Makes a key by its endpoint; returns its id. */

@@ -76,6 +76,8 @@ export async function openListing(keys: readonly ListedKey[]): Promise<Listing> 
     count += 1;
     if (now.status !== null) response.writeHead(now.status, now.headers).end(now.text);
   });
+  // No reset of an idle connection on a busy machine: see `listen` of the examples' tests.
+  server.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   return {

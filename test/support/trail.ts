@@ -27,7 +27,6 @@ function lineOf(event: KeyringEvent, start: number, names: Names): string {
 /** Of what management does; a request says neither. */
 function whoAndWhy(event: KeyringEvent): string {
   if (event.type === 'access.granted' || event.type === 'access.denied') return 'a request';
-  if (event.type === 'key.identified') return 'an operator';
   const { actor = 'nobody', reason } = event;
   return reason === undefined ? actor : `${actor}: ${reason}`;
 }

@@ -4,8 +4,14 @@ import { AccessError, StoreError } from '../../core/errors.js';
 /** No credential at all. */
 export const MISSING: AccessError = new AccessError('missing_credentials', 'no_header');
 
-/** A malformed credential or entity. */
+/** A malformed credential. */
 export const MALFORMED: AccessError = new AccessError('invalid_request', 'malformed_header');
+
+/** A value that is not an entity. */
+export const MALFORMED_ENTITY: AccessError = new AccessError('invalid_request', 'malformed_entity');
+
+/** Several entities at once. */
+export const REPEATED_ENTITY: AccessError = new AccessError('invalid_request', 'repeated_entity');
 
 /** A key that is refused, whatever the reason. */
 export const INVALID: AccessError = new AccessError('invalid_token', 'unknown_key');

@@ -1,7 +1,7 @@
 /** Tests that an adapter authorizes: the scope of the operation, and the entity that is meant. */
 import type { AccessError } from '../../core/errors.js';
 import type { AdapterFixture } from './contract-client.js';
-import { MALFORMED, NOT_ACCESSIBLE, UNDER_SCOPED } from './denials.js';
+import { MALFORMED_ENTITY, NOT_ACCESSIBLE, REPEATED_ENTITY, UNDER_SCOPED } from './denials.js';
 import { bearer } from './http-exchange.js';
 import { assertDenied, assertLetIn } from './request-assertions.js';
 import { FOREIGN, OTHER, OWN } from './service.js';
@@ -75,10 +75,11 @@ export async function deniesOtherEntities(fixture: AdapterFixture): Promise<void
   };
   await deny(`entity=${FOREIGN}`, NOT_ACCESSIBLE);
   for (const query of REPEATED_ENTITIES) {
-    await deny(query, MALFORMED);
+    await deny(query, REPEATED_ENTITY);
   }
+  await deny(`${MANY_PARAMETERS}entity=x`, MALFORMED_ENTITY);
   for (const value of MALFORMED_ENTITIES) {
-    await deny(`entity=${value}`, MALFORMED);
+    await deny(`entity=${value}`, MALFORMED_ENTITY);
   }
   // Let in once, for an adapter to remember.
   await fixture.send('GET', `/reports?entity=${OTHER}`, ...lines);
@@ -98,7 +99,6 @@ const REPEATED_ENTITIES = [
   `entity=${OWN}&entity=`,
   `entity=&entity=${OWN}`,
   `entity=${OWN}&${MANY_PARAMETERS}entity=${OTHER}`,
-  `${MANY_PARAMETERS}entity=x`,
 ];
 
 /** Values that are not a UUID in lower case, although a lax reader makes one of them, or none. */

@@ -29,12 +29,16 @@ export function authorityOf(call: Call): Authority {
   const { given } = call;
   const entityUuid = given.required('entity');
   if (!isUuid(entityUuid)) throw usageError('--entity: write a UUID in lower case.');
-  return { entityUuid, actor: actorOf(call), reason: given.text('reason') };
+  return { entityUuid, ...whoOf(call) };
 }
 
-/** Who acts. */
-export function actorOf({ given }: Call): string {
-  return given.text('actor') ?? loginName();
+/**
+ * Who acts and why, for records and events.
+ *
+ * @param reason Why, where `--reason` is not written.
+ */
+export function whoOf({ given }: Call, reason?: string): Pick<Authority, 'actor' | 'reason'> {
+  return { actor: given.text('actor') ?? loginName(), reason: given.text('reason') ?? reason };
 }
 
 /** Who is logged in. Not in a container whose user has no name. */

@@ -71,6 +71,7 @@ export const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   whois: {
     usage: 'whois',
     summary: 'tell whose key a string is; reads it from standard input',
+    takes: WHO,
     load: async () => (await import('./commands/keys.js')).whois,
   },
   suspend: {

@@ -61,7 +61,7 @@ function refusals(requiredScopes: readonly string[]): readonly Refusal[] {
       description: 'The request is malformed: the credential, the entity, or another part of it.',
       header: 'WWW-Authenticate',
       required: false,
-      examples: { invalid_request: new AccessError('invalid_request', 'malformed_header') },
+      examples: { invalid_request: new AccessError('invalid_request', 'malformed_entity') },
     },
     {
       status: 401,

@@ -253,6 +253,37 @@ const FRONT_DOOR: readonly Safeguard[] = [
     instead: 'headers === undefined',
   },
   {
+    name: 'no event without texts is a request without a credential',
+    file: 'src/core/request.ts',
+    text: '!Object.values(fields).flat().some(isPart)',
+    instead: 'true',
+  },
+  {
+    name: 'no event of a TOKEN authorizer is a request without a credential',
+    file: 'src/core/request.ts',
+    text: "'methodArn' in fields && Object",
+    instead: 'false && Object',
+  },
+  {
+    name: 'a client names no header that makes its headers an event',
+    file: 'src/core/request.ts',
+    text: "'methodArn' in fields && Object.keys(fields).length === 3",
+    instead: "'methodArn' in fields",
+  },
+  {
+    name: 'a Map of headers has every spelling of a name',
+    file: 'src/core/request.ts',
+    text: 'found instanceof Map ? Object.fromEntries<unknown>(found) : found',
+    instead: 'found',
+  },
+  {
+    name: 'only a malformed request is told why',
+    file: 'src/core/errors.ts',
+    text: "code === 'invalid_request' ? MALFORMED.get(reason) : undefined",
+    instead: 'MALFORMED.get(reason)',
+    tests: 'test/http',
+  },
+  {
     name: 'lines beyond what Node keeps',
     file: 'src/core/request.ts',
     text: '? valuesInLines(lines) : lines',

@@ -315,6 +315,27 @@ const GATE: readonly Safeguard[] = [
     tests: MCP,
   },
   {
+    name: 'MCP: a bound for the streams of one key',
+    file: 'src/mcp/key-watch.ts',
+    text: 'if (own.size > maxPerKey) return oldest;',
+    instead: '',
+    tests: MCP,
+  },
+  {
+    name: 'MCP: no key ends the streams of others',
+    file: 'src/mcp/key-watch.ts',
+    text: 'others.size > most.size',
+    instead: 'others.size <= most.size',
+    tests: MCP,
+  },
+  {
+    name: 'MCP: nothing is watched for a client that has gone',
+    file: 'src/mcp/key-watch.ts',
+    text: 'if (watched.left?.aborted) watch.stop();',
+    instead: '',
+    tests: MCP,
+  },
+  {
     name: 'MCP: no reserved scope that was not named',
     file: 'src/mcp/metadata.ts',
     text: '!value.isReserved(scope)',

@@ -1,5 +1,6 @@
 /** Every subcommand over a SQLite file, as a process of its own. */
 import { readFileSync, statSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { keyInfoSchema } from 'keyscope/schemas';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -123,6 +124,42 @@ describe('whois', () => {
     expect(none.stdout + none.stderr).not.toContain(key.slice(5, 20));
     const empty = await place.run(['whois']);
     expect(empty.exit).toBe(2);
+  });
+});
+
+describe('every event', () => {
+  /** Those that a run prints. */
+  async function eventsOf(args: readonly string[], input = ''): Promise<readonly object[]> {
+    const { stderr } = await place.run([...args, '--config', 'events.mjs'], input);
+    const lines = stderr.split('\n').filter((line) => line.startsWith('{'));
+    return lines.map(parse);
+  }
+
+  // What `whois` and `scan` asked about was in the audit log, and not who had asked.
+  it('says who ran the command, and why', async () => {
+    const { key, keyId } = await issueIn(place);
+    const onEvent = 'onEvent: (event) => console.error(JSON.stringify(event))';
+    place.write(
+      'events.mjs',
+      sqliteConfig('', "prefixes: ['acme'],").replace(
+        'peppers, deployment }',
+        `peppers, deployment, ${onEvent} }`,
+      ),
+    );
+    const who = { actor: 'ada', reason: 'a look' };
+    const as = ['--actor', who.actor, '--reason', who.reason];
+    const identified = { type: 'key.identified', keyId };
+    expect(await eventsOf(['whois', ...as], key)).toMatchObject([{ ...identified, ...who }]);
+    expect(await eventsOf(['scan', '-', ...as], key)).toMatchObject([{ ...identified, ...who }]);
+    const actor = userInfo().username;
+    expect(await eventsOf(['whois'], key)).toMatchObject([{ ...identified, actor }]);
+    expect(await eventsOf(['scan', '-'], key)).toMatchObject([
+      { ...identified, actor, reason: 'found by keyscope scan' },
+    ]);
+    const foreign = ['--entity', OTHER, ...as];
+    expect(await eventsOf(['show', keyId, ...foreign])).toMatchObject([
+      { type: 'management.denied', action: 'get', ...who },
+    ]);
   });
 });
 

@@ -1,7 +1,7 @@
 /** `keyscope list`, `show`, `whois`, `suspend`, `resume` and `revoke`: the keys that there are. */
 import type { Authority } from '../../../management/authority.js';
 import type { Keyring } from '../../../management/keyring.js';
-import { authorityOf, type Call, keyIdOf } from '../call.js';
+import { authorityOf, type Call, keyIdOf, whoOf } from '../call.js';
 import { CommandError } from '../command-error.js';
 import { readCount } from '../options.js';
 import { fieldsOf, KEY_COLUMNS, pagesOf, requireKey, type ShownKey } from '../shown-keys.js';
@@ -30,11 +30,13 @@ export async function show(call: Call): Promise<undefined> {
 }
 
 /** Tells whose key a string is, whatever its state. The string comes from standard input alone. */
-export async function whois({ output, terminal, config }: Call): Promise<undefined> {
+export async function whois(call: Call): Promise<undefined> {
+  const { output, terminal, config } = call;
+  const who = whoOf(call);
   // Before anything is opened, because people type slowly.
   const key = await terminal.readSecret('Key (not shown): ');
   const { keyring } = await config();
-  const info = await keyring.identify(key);
+  const info = await keyring.identify(key, who);
   if (info === null)
     throw new CommandError('refused', 'This is no key of this keyring, or was mistyped.');
   await printFields(output, info, fieldsOf(info));

@@ -26,7 +26,7 @@ export async function run(call: Call): Promise<number> {
   const scan = createScan(prefixes, ignoredHere(), output);
   const { tally } = scan;
   const report = createReport(output, format, readVersion());
-  const lookUp = keyring === null ? null : lookUpsOf(keyring);
+  const lookUp = keyring === null ? null : lookUpsOf(call, keyring);
   const isDiff = given.flag('diff');
   const keys = isDiff ? keysInDiff(scan, process.stdin) : keysInFiles(scan, paths);
   try {

@@ -2,7 +2,7 @@
 import type { Authority } from '../../../management/authority.js';
 import type { DamagedKey, KeyInfo } from '../../../management/info.js';
 import type { Keyring } from '../../../management/keyring.js';
-import { actorOf, type Call } from '../call.js';
+import { type Call, whoOf } from '../call.js';
 import { usageError } from '../command-error.js';
 import { shownInQuestion } from '../shown-keys.js';
 
@@ -12,21 +12,22 @@ export type Known = KeyInfo | DamagedKey | null;
 /** More than are found anywhere at once; a key that is found everywhere is asked for once. */
 const MAX_REMEMBERED = 1_000;
 
+/** What is on the record where `--reason` is not written. */
+const REASON = 'found by keyscope scan';
+
 /** Returns what asks the keyring for a key, but not twice in a row of so many. */
-export function lookUpsOf(keyring: Keyring): (key: string) => Promise<Known> {
+export function lookUpsOf(call: Call, keyring: Keyring): (key: string) => Promise<Known> {
+  const who = whoOf(call, REASON);
   const remembered = new Map<string, Known>();
   return async (key) => {
     const known = remembered.get(key);
     if (known !== undefined) return known;
-    const info = await keyring.identify(key);
+    const info = await keyring.identify(key, who);
     if (remembered.size >= MAX_REMEMBERED) remembered.clear();
     remembered.set(key, info);
     return info;
   };
 }
-
-/** What is on the record where `--reason` is not written. */
-const REASON = 'found by keyscope scan';
 
 /** Collects what is to be ended, and ends it. */
 export interface Revocation {
@@ -46,12 +47,11 @@ export function createRevocation(call: Call, isOnPipe: boolean): Revocation {
   if (!isSure && (isOnPipe || !terminal.isThere)) {
     throw usageError('Without a terminal nobody can be asked: write --yes beside --revoke.');
   }
-  const actor = actorOf(call);
-  const reason = given.text('reason') ?? REASON;
+  const who = whoOf(call, REASON);
   const keys = new Map<string, KeyInfo | DamagedKey>();
 
   async function end(keyring: Keyring, { keyId, entityUuid }: KeyInfo | DamagedKey) {
-    const authority: Authority = { entityUuid, actor, reason };
+    const authority: Authority = { entityUuid, ...who };
     if (given.flag('lineage')) return keyring.revokeLineage(keyId, authority);
     await keyring.revoke(keyId, authority);
     return [keyId];
