@@ -35,10 +35,12 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   // Reads requests with the schemas, so that there is one set of rules for JSON.
   admin: ['core', 'management', 'http', 'schemas'],
   testing: ['core', 'management', 'http', 'stores'],
-  'tools/openapi': ['core', 'http'],
-  'tools/lock': ['core'],
+  // How texts of others are written.
+  tools: ['core'],
+  'tools/openapi': ['core', 'http', 'tools'],
+  'tools/lock': ['core', 'tools'],
   // The command runs on Node alone, and nothing imports it.
-  'tools/cli': ['core', 'management', 'http', 'stores', 'tools/lock'],
+  'tools/cli': ['core', 'management', 'http', 'stores', 'tools', 'tools/lock'],
 };
 
 /** What a running service loads, and an auditor reads. */

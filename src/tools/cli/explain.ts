@@ -51,9 +51,10 @@ export function hintOf(cause: unknown): string {
   return typeof code === 'string' && /^[A-Z0-9_]{2,40}$/.test(code) ? ` (${code})` : '';
 }
 
-/** The text of anything that was thrown. */
+/** The text of anything that was thrown, on one line. */
 export function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  const text = error instanceof Error ? error.message : String(error);
+  return text.replace(/\s+/g, ' ');
 }
 
 /** Variables whose values nobody prints. */

@@ -5,7 +5,7 @@ import type { Authority } from '../../management/authority.js';
 import type { DamagedKey, KeyInfo } from '../../management/info.js';
 import type { Keyring } from '../../management/keyring.js';
 import type { AddressedKey, ListInput, ListPage } from '../../management/list.js';
-import { escapeInvisible, type Style } from './output.js';
+import type { Style } from './output.js';
 import type { Column } from './table.js';
 
 /** A row of a list. */
@@ -100,7 +100,7 @@ export async function requireKey(
 /** How a question names a key, with more behind its state. */
 export function shownInQuestion(key: KeyInfo | DamagedKey, more = ''): string {
   if (!('name' in key)) return `the ${key.state} key ${key.keyId}`;
-  return `${shownKey(key)} “${escapeInvisible(key.name)}” (${key.state}${more})`;
+  return `${shownKey(key)} “${key.name}” (${key.state}${more})`;
 }
 
 /** As many as a keyring lists at once. */

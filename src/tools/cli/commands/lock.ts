@@ -123,7 +123,7 @@ async function show(call: Call, diff: LockDiff, lock: AccessLock, path: string):
   const { given, output } = call;
   if (given.flag('sarif')) await output.json(lockSarif(diff, { lock, path }));
   else if (output.isJson) await output.json(diff);
-  else await output.line(lockMarkdown(diff).trimEnd());
+  else await output.lines(lockMarkdown(diff));
 }
 
 /** Names the live keys that gain, page by page, where that was asked for. */
