@@ -152,6 +152,15 @@ describe('layout', () => {
     expect(sources.flatMap(wrongArrowsOf)).toEqual([]);
   });
 
+  // What writes by another way has no text escaped.
+  it('lets one file of the tools write to standard output and standard error', () => {
+    const writing = sourcesUnder('src/tools').filter(({ tree }) => {
+      const code = tree.getText().replace(/`[^`]*`/g, '');
+      return /\b(?:stdout|stderr)\.write\b|\bconsole\.\w+\(|\bwriteSync\(/.test(code);
+    });
+    expect(writing.map(({ path }) => path)).toEqual(['src/tools/cli/output.ts']);
+  });
+
   it('notices an arrow that points up or across, at an index, or at the facade', () => {
     const importing = (path: string, specifier: string) =>
       wrongArrowsOf(sourceFrom(`import type { A } from '${specifier}';`, path));

@@ -6,7 +6,7 @@ import type { DamagedKey, KeyInfo } from '../../management/info.js';
 import type { Keyring } from '../../management/keyring.js';
 import type { AddressedKey, ListInput, ListPage } from '../../management/list.js';
 import type { Style } from './output.js';
-import type { Column } from './table.js';
+import { type Column, cut } from './table.js';
 
 /** A row of a list. */
 export type ShownKey = KeyInfo | AddressedKey | DamagedKey;
@@ -100,7 +100,9 @@ export async function requireKey(
 /** How a question names a key, with more behind its state. */
 export function shownInQuestion(key: KeyInfo | DamagedKey, more = ''): string {
   if (!('name' in key)) return `the ${key.state} key ${key.keyId}`;
-  return `${shownKey(key)} “${key.name}” (${key.state}${more})`;
+  // A name that fills the terminal would hide what is asked.
+  const name = cut(key.name, 200);
+  return `${cut(shownKey(key), 40)} “${name}” (${key.state}${more})`;
 }
 
 /** As many as a keyring lists at once. */

@@ -144,7 +144,8 @@ function pad(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - widthOf(text)));
 }
 
-function cut(text: string, width: number): string {
+/** A text of at most so many columns; what is cut off is an ellipsis. */
+export function cut(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   let shown = '';
   let left = width - 1;
