@@ -41,6 +41,15 @@ describe('a table', () => {
     expect(lines[1]).toContain(`${LONG.name}  ${LONG.scopes}`);
   });
 
+  // A name of a megabyte made every line of the table as long.
+  it('pads no other line to the length of an endless name', async () => {
+    const { output, lines } = captureOutput(Number.POSITIVE_INFINITY);
+    const endless = { ...LONG, name: 'n'.repeat(100_000) };
+    await tablePrinter(output, COLUMNS)([endless, LONG]);
+    expect(lines[1]).toContain(endless.name);
+    expect(lines[2]?.length).toBeLessThan(600);
+  });
+
   it('goes on below the widths of its first rows', async () => {
     const { output, lines } = captureOutput(80);
     const print = tablePrinter(output, COLUMNS);
