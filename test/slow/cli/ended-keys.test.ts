@@ -39,19 +39,18 @@ beforeAll(async () => {
 });
 afterAll(() => place.remove());
 
-async function rowsOf(
-  ...args: readonly string[]
-): Promise<readonly Readonly<Record<string, unknown>>[]> {
+type Row = Readonly<Record<string, unknown>>;
+
+async function rowsOf(...args: readonly string[]): Promise<readonly Row[]> {
   const { stdout, stderr } = await place.run([...args, '--json']);
   expect(stdout, stderr).not.toBe('');
   return stdout
     .trim()
     .split('\n')
-    .map((line) => JSON.parse(line));
+    .map((line) => JSON.parse(line) as Row);
 }
 
-const namesIn = (rows: readonly Readonly<Record<string, unknown>>[]) =>
-  rows.map(({ name }) => name).sort();
+const namesIn = (rows: readonly Row[]) => rows.map(({ name }) => String(name)).sort();
 
 it('list has all of them, each with its state', async () => {
   const rows = await rowsOf('list', ...ON);
@@ -76,7 +75,7 @@ it('expiring has those that work or can be resumed', async () => {
 
 it('lock --keys has the live ones alone', async () => {
   const [diff] = await rowsOf('lock', '--against', 'none.lock.json', '--keys');
-  const { gains } = diff as { readonly gains: readonly Readonly<Record<string, unknown>>[] };
+  const { gains } = diff as { readonly gains: readonly Row[] };
   expect(namesIn(gains)).toEqual(['live', 'successor']);
 });
 

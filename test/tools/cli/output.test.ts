@@ -25,9 +25,9 @@ describe('what is written', () => {
   it.each(Object.keys(WAYS))('drives no terminal and no CI runner: %s', async (way) => {
     vi.stubEnv('FORCE_COLOR', '1');
     const written: string[] = [];
-    const write = (text: unknown, done?: unknown): boolean => {
+    const write = (text: unknown, ...[done]: readonly unknown[]): boolean => {
       written.push(String(text));
-      if (typeof done === 'function') done();
+      if (done !== undefined) (done as () => void)();
       return true;
     };
     vi.spyOn(process.stdout, 'write').mockImplementation(write);
