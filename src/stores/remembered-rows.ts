@@ -19,16 +19,19 @@ export function rememberRows<Row>(
   isSame: (row: Row, last: Row) => boolean,
 ): (name: unknown, row: Row) => KeyRecord {
   const known = new Map<unknown, { readonly row: Row; readonly record: KeyRecord }>();
-  return (name, row) => {
-    const last = known.get(name);
-    if (last !== undefined && isSame(row, last.row)) return last.record;
-    const unread = read(row);
-    const record = readRecord(unread);
-    if (record === null) return unread;
+  function remember(name: unknown, row: Row, record: KeyRecord): KeyRecord {
+    // A Map keeps the place of what it has.
     known.delete(name);
     if (known.size === REMEMBERED) forgetOldest(known);
     known.set(name, { row, record });
     return record;
+  }
+  return (name, row) => {
+    const last = known.get(name);
+    if (last !== undefined && isSame(row, last.row)) return remember(name, row, last.record);
+    const unread = read(row);
+    const record = readRecord(unread);
+    return record === null ? unread : remember(name, row, record);
   };
 }
 

@@ -35,10 +35,12 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   // Reads requests with the schemas, so that there is one set of rules for JSON.
   admin: ['core', 'management', 'http', 'schemas'],
   testing: ['core', 'management', 'http', 'stores'],
-  'tools/openapi': ['core', 'http'],
-  'tools/lock': ['core'],
+  // How texts of others are written.
+  tools: ['core'],
+  'tools/openapi': ['core', 'http', 'tools'],
+  'tools/lock': ['core', 'tools'],
   // The command runs on Node alone, and nothing imports it.
-  'tools/cli': ['core', 'management', 'http', 'stores', 'tools/lock'],
+  'tools/cli': ['core', 'management', 'http', 'stores', 'tools', 'tools/lock'],
 };
 
 /** What a running service loads, and an auditor reads. */
@@ -148,6 +150,15 @@ describe('layout', () => {
 
   it('lets arrows point down only', () => {
     expect(sources.flatMap(wrongArrowsOf)).toEqual([]);
+  });
+
+  // What writes by another way has no text escaped.
+  it('lets one file of the tools write to standard output and standard error', () => {
+    const writing = sourcesUnder('src/tools').filter(({ tree }) => {
+      const code = tree.getText().replace(/`[^`]*`/g, '');
+      return /\b(?:stdout|stderr)\.write\b|\bconsole\.\w+\(|\bwriteSync\(/.test(code);
+    });
+    expect(writing.map(({ path }) => path)).toEqual(['src/tools/cli/output.ts']);
   });
 
   it('notices an arrow that points up or across, at an index, or at the facade', () => {

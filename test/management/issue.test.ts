@@ -244,6 +244,7 @@ describe('the first argument of issue', () => {
     ['expiresAt', { getTime: () => START + HOUR }, /expiresAt: pass/],
     ['expiresAt', new Date(START), /expiresAt: pass/],
     ['expiresAt', new Date(START - 1), /expiresAt: pass/],
+    ['expiresAt', new Date(START - 1), /expiresAt: pass/],
     ['accessibleEntities', OTHER, /accessibleEntities: pass a list/],
     ['accessibleEntities', [OTHER.toUpperCase()], /accessibleEntities: /],
     ['accessibleEntities', ['*'], /accessibleEntities: /],

@@ -309,6 +309,8 @@ describe('the input of rotate', () => {
     ['expiresAt', { overlapMs: 0, expiresAt: null }, /^expiresAt: pass a valid Date/],
     ['expiresAt', { overlapMs: 0, expiresAt: START + HOUR }, /^expiresAt: pass/],
     ['expiresAt', { overlapMs: 0, expiresAt: new Date(START) }, /^expiresAt: pass/],
+    ['expiresAt', { overlapMs: 0, expiresAt: new Date(START - 1) }, /^expiresAt: pass/],
+    ['expiresAt', { overlapMs: 0, expiresAt: new Date(0) }, /^expiresAt: pass/],
     ['expiresAt', { overlapMs: 0, expiresAt: new Date(Number.NaN) }, /^expiresAt: pass/],
     ['name', { overlapMs: 0, name: null }, /^name: pass a string/],
     ['name', { overlapMs: 0, name: '' }, /^name: 1 to 100 characters/],

@@ -41,6 +41,19 @@ describe('batchLookUps', () => {
     expect(asked).toEqual([['a', 'b', 'none', 'c']]);
   });
 
+  // A caller whose two peppers were one got its row twice, which is a broken store to the core.
+  it('gives a row once to each caller, also to one that names a digest twice', async () => {
+    const asked: (readonly string[])[] = [];
+    const find = batchLookUps(async (digests) => {
+      asked.push(digests);
+      return digests.map(record);
+    });
+    const lookUps = [find(['a', 'a']), find(['b', 'a', 'b']), find(['a'])];
+    const a = record('a');
+    expect(await Promise.all(lookUps)).toEqual([[a], [record('b'), a], [a]]);
+    expect(asked).toEqual([['a', 'b']]);
+  });
+
   it('gives nobody a row that was not asked for', async () => {
     const find = batchLookUps(async () => [record('A'), record('a ')]);
     expect(await Promise.all([find(['a']), find(['A'])])).toEqual([[], [record('A')]]);

@@ -18,6 +18,21 @@ describe('remembered rows', () => {
     expect(remembered(firstRow.keyId, firstRow)).toBe(again);
   });
 
+  // A row kept the place of its first reading, and was forgotten before rows that nobody asked for.
+  it.each(['is read again', 'has changed'])('keep one that %s before older ones', (how) => {
+    const remembered = read();
+    const rows = Array.from({ length: 1_001 }, (_, index) => numbered(RECORD)(index));
+    const [first = RECORD, second = RECORD, ...others] = rows;
+    remembered(first.keyId, first);
+    const forgotten = remembered(second.keyId, second);
+    for (const row of others.slice(0, 997)) remembered(row.keyId, row);
+    const row = how === 'has changed' ? { ...first, lastUsedAt: 7 } : first;
+    const kept = remembered(row.keyId, row);
+    for (const other of others.slice(997)) remembered(other.keyId, other);
+    expect(remembered(row.keyId, row)).toBe(kept);
+    expect(remembered(second.keyId, second)).not.toBe(forgotten);
+  });
+
   it('never are malformed: those are read as they stand', () => {
     const remembered = read();
     const damaged = { ...RECORD, scopes: ['*:*'] };

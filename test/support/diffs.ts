@@ -2,6 +2,7 @@
 import { keysInDiff } from '../../src/tools/cli/scan/diff.js';
 import type { Finder } from '../../src/tools/cli/scan/finder.js';
 import { createScan, type Found, type Tally } from '../../src/tools/cli/scan/scanner.js';
+import { captureOutput } from './output.ts';
 
 /** What a scan of a diff has to say. */
 export interface ReadDiff {
@@ -38,15 +39,8 @@ function createLineFinder(isName: boolean): Finder {
 /** Reads a diff, and leaves out what is in `ignored/`. */
 export async function readDiff(diff: Buffer, options: Reading = {}): Promise<ReadDiff> {
   const { pieceBytes = 65_536, findsLines = false } = options;
-  const said: string[] = [];
-  const scan = createScan(['acme'], (path) => path.startsWith('ignored/'), {
-    isJson: false,
-    width: 80,
-    line: async () => {},
-    json: async () => {},
-    say: (text) => void said.push(text),
-    paint: (_, text) => text,
-  });
+  const { output, said } = captureOutput(80);
+  const scan = createScan(['acme'], (path) => path.startsWith('ignored/'), output);
   // One memory for all pieces, as a file is read.
   const piece = Buffer.alloc(pieceBytes);
   async function* pieces() {

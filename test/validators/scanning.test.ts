@@ -8,6 +8,7 @@ import { RULES, scannerPattern } from '../../src/tools/cli/commands/rules.js';
 import type { Output } from '../../src/tools/cli/output.js';
 import { createReport } from '../../src/tools/cli/scan/report.js';
 import { installedIn } from '../support/installed.ts';
+import { captureOutput } from '../support/output.ts';
 import { CONTEXTS, chanceFrom, countIn, keyFrom } from '../support/planted-keys.ts';
 
 interface Validate {
@@ -39,15 +40,8 @@ const SCHEMA = new URL(
 
 /** What lines a report prints. */
 async function printed(print: (output: Output) => Promise<void>): Promise<string> {
-  const lines: string[] = [];
-  await print({
-    isJson: false,
-    width: Number.POSITIVE_INFINITY,
-    line: async (text) => void lines.push(text),
-    json: async (value) => void lines.push(JSON.stringify(value)),
-    say: () => {},
-    paint: (_, text) => text,
-  });
+  const { output, lines } = captureOutput();
+  await print(output);
   return lines.join('\n');
 }
 

@@ -2,7 +2,7 @@
 import { StoreError } from '../../core/errors.js';
 import { assert, hasMethods, readInteger } from '../../core/input.js';
 import { answerInTime } from '../../core/outage.js';
-import type { Awaitable, CallOptions, KeyStore } from '../../core/store.js';
+import type { Awaitable, CallOptions, KeyStore, Slice } from '../../core/store.js';
 
 /** The methods that reports need and that a store may lack. */
 export type ReportMethod = 'summarize' | 'listExpiring';
@@ -64,4 +64,25 @@ export async function ask<T>(
   }
   if (!isSound) throw new StoreError(`store.${method} broke its contract; see KeyStore`);
   return answer;
+}
+
+/** Reads the part of a listing that `after` leads to; null for the first. */
+export type ReadPart<T> = (after: string | null) => Awaitable<Slice<T>>;
+
+/**
+ * Goes through a listing part by part.
+ *
+ * @throws StoreError where a part leads back to one before it: that listing would never end.
+ */
+export async function* partsOf<T>(method: string, read: ReadPart<T>): AsyncGenerator<readonly T[]> {
+  const known = new Set<string>();
+  let after: string | null = null;
+  do {
+    const { items, next }: Slice<T> = await read(after);
+    yield items;
+    const isKnown = next !== null && known.has(next);
+    if (isKnown) throw new StoreError(`store.${method} answers the same part again`);
+    known.add(String(next));
+    after = next;
+  } while (after !== null);
 }

@@ -6,7 +6,15 @@ import { isLaterFormat, type KeyRecord, readRecord } from '../../core/record.js'
 import type { CallOptions, KeyStore, Slice } from '../../core/store.js';
 import { isUuid } from '../../core/uuid.js';
 import type { DamagedKey } from '../info.js';
-import { ask, type Offering, readTimeout, requireMethod, withinTime } from './ask.js';
+import {
+  ask,
+  type Offering,
+  partsOf,
+  type ReadPart,
+  readTimeout,
+  requireMethod,
+  withinTime,
+} from './ask.js';
 
 /** For {@link expiringKeys}. */
 export interface ExpiringKeysOptions {
@@ -121,22 +129,22 @@ type Listed = ExpiringKey | UnreadableKey;
 type Store = Offering<'listExpiring'>;
 
 async function readAll(store: Store, span: Span, call: CallOptions): Promise<Listed[]> {
-  const listed: Listed[] = [];
-  let after: string | null = null;
-  for (;;) {
-    const { items, next }: Slice<KeyRecord> = await readPart(store, span, after, call);
-    for (const row of items) {
+  const listed = new Map<string, Listed>();
+  const read: ReadPart<KeyRecord> = (after) => readPart(store, span, after, call);
+  for await (const rows of partsOf('listExpiring', read)) {
+    for (const row of rows) {
       const key = readRow(row, span);
-      if (key !== null) listed.push(key);
+      if (key === null) continue;
+      const isRepeated = listed.has(key.keyId);
+      if (isRepeated) throw new StoreError('store.listExpiring answers the same key again');
+      listed.set(key.keyId, key);
     }
-    if (next === null) return listed;
-    if (next === after) throw new StoreError('store.listExpiring answers the same part again');
-    after = next;
     // Also of a synchronous store: requests get their turn between two parts, and so does the
     // timer.
     await new Promise((resolve) => setTimeout(resolve, 0));
-    if (call.signal?.aborted === true) return listed;
+    if (call.signal?.aborted === true) break;
   }
+  return [...listed.values()];
 }
 
 function readPart(

@@ -34,7 +34,7 @@ async function answer(request: Request, output: Output): Promise<number> {
   if (request.kind === 'version') {
     await output.line((await import('./package-file.js')).readVersion());
   } else {
-    await output.line(helpFor(request.subcommand).trimEnd());
+    await output.lines(helpFor(request.subcommand));
   }
   return 0;
 }
@@ -48,7 +48,7 @@ async function run({ subcommand, given }: RunRequest, output: Output): Promise<n
   const call: Call = {
     given,
     output,
-    terminal: openTerminal(),
+    terminal: openTerminal(output),
     interrupts,
     timeoutMs,
     async config() {

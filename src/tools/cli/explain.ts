@@ -64,7 +64,7 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /**
  * Masks what could be a secret in the text of an error that others wrote: values of such variables
  * of the environment, what stands before the `@` of an address, and long runs of letters and
- * digits, as keys, digests and peppers are.
+ * digits, as keys, digests and peppers are. Returns it on one line.
  */
 export function withoutSecrets(text: string): string {
   let masked = text;
@@ -74,7 +74,8 @@ export function withoutSecrets(text: string): string {
   return masked
     .replace(/:\/\/[^\s/]*@/g, '://[masked]@')
     .replace(/\b(password|secret|pepper|token)(["']?\s*[=:]\s*["']?)[^\s"',;)]+/gi, '$1$2[masked]')
-    .replace(/[0-9A-Za-z+=_-]{20,}/g, (run) => (isPlain(run) ? run : '[masked]'));
+    .replace(/[0-9A-Za-z+=_-]{20,}/g, (run) => (isPlain(run) ? run : '[masked]'))
+    .replace(/\s+/g, ' ');
 }
 
 /** Names of errors and options have no digits; ids are no secrets. */

@@ -1,5 +1,8 @@
-/** What the command prints: results on standard output, everything else on standard error. */
-import { replaceInvisible } from '../../core/masking.js';
+/**
+ * What the command prints: results on standard output, everything else on standard error. Nothing
+ * else of the command writes to either, so that no text reaches a terminal as others wrote it.
+ */
+import { escapeLine, escapeLines, toJson } from '../escape.js';
 import { CommandError } from './command-error.js';
 
 /** Colours, by what they mean. */
@@ -8,6 +11,9 @@ const STYLES = { good: 32, bad: 31, doubt: 33, dim: 2, strong: 1 } as const;
 /** What a text means. */
 export type Style = keyof typeof STYLES;
 
+/** A part of a line: as it is, or in a colour where there are colours. */
+export type Part = string | { readonly style: Style; readonly text: string };
+
 /** Where a command writes. */
 export interface Output {
   /** Whether results are JSON. */
@@ -15,13 +21,17 @@ export interface Output {
   /** How many columns a line may have; infinity where standard output is no terminal. */
   readonly width: number;
   /** Writes a line of a result. Resolves when it is written, so that nothing piles up. */
-  line(text: string): Promise<void>;
+  line(...parts: readonly Part[]): Promise<void>;
+  /** The same for a text of several lines. Texts of others in it must have no line feeds. */
+  lines(text: string): Promise<void>;
   /** The same for one object as JSON. */
   json(value: unknown): Promise<void>;
   /** Writes a line for people. */
   say(text: string): void;
-  /** A text in a colour, where there are colours. */
-  paint(style: Style, text: string): string;
+  /** Writes what is answered on the same line. */
+  ask(question: string): void;
+  /** Writes over the last line of a terminal, if nothing else was written since. */
+  replaceLine(text: string): void;
 }
 
 /** Nobody reads standard output any more, as behind `| head -1`. */
@@ -34,15 +44,21 @@ export function createOutput(isJson: boolean): Output {
   stdout.on('error', () => {});
   stderr.on('error', () => {});
   const isColoured = hasColours(stdout, env);
-  const output: Output = {
+  function shown(part: Part): string {
+    if (typeof part === 'string') return escapeLine(part);
+    const text = escapeLine(part.text);
+    return isColoured ? `\u001b[${STYLES[part.style]}m${text}\u001b[0m` : text;
+  }
+  return {
     isJson,
     width: stdout.isTTY ? stdout.columns : Number.POSITIVE_INFINITY,
-    line: (text) => write(stdout, `${text}\n`),
-    json: (value) => output.line(escapeInvisible(JSON.stringify(value))),
-    say: (text) => void stderr.write(`${text}\n`),
-    paint: (style, text) => (isColoured ? `\u001b[${STYLES[style]}m${text}\u001b[0m` : text),
+    line: (...parts) => write(stdout, `${parts.map(shown).join('')}\n`),
+    lines: (text) => write(stdout, `${escapeLines(text.trimEnd())}\n`),
+    json: (value) => write(stdout, `${toJson(value)}\n`),
+    say: (text) => void stderr.write(`${escapeLine(text)}\n`),
+    ask: (question) => void stderr.write(escapeLine(question)),
+    replaceLine: (text) => void stderr.write(`\r\u001b[K${escapeLine(text)}`),
   };
-  return output;
 }
 
 /** As Node has it: FORCE_COLOR decides where it is set, then NO_COLOR, then the terminal. */
@@ -67,17 +83,4 @@ function failureOf({ code }: NodeJS.ErrnoException): Error {
   const isGone = code === 'EPIPE' || code === 'ERR_STREAM_DESTROYED';
   if (isGone) return new ReaderGone('nobody reads the output');
   return new CommandError('store', `Standard output cannot be written: ${code ?? 'it failed'}.`);
-}
-
-/**
- * Writes invisible characters out, as `\u001b`: anyone who can write to the database could
- * otherwise move the cursor, hide lines or answer for the terminal. In JSON they mean the same.
- */
-export function escapeInvisible(text: string): string {
-  return replaceInvisible(text, (character) =>
-    character
-      .split('')
-      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-      .join(''),
-  );
 }

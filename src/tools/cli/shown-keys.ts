@@ -5,8 +5,9 @@ import type { Authority } from '../../management/authority.js';
 import type { DamagedKey, KeyInfo } from '../../management/info.js';
 import type { Keyring } from '../../management/keyring.js';
 import type { AddressedKey, ListInput, ListPage } from '../../management/list.js';
-import { escapeInvisible, type Style } from './output.js';
-import type { Column } from './table.js';
+import { partsOf } from '../../management/reports/ask.js';
+import type { Style } from './output.js';
+import { type Column, cut } from './table.js';
 
 /** A row of a list. */
 export type ShownKey = KeyInfo | AddressedKey | DamagedKey;
@@ -100,7 +101,9 @@ export async function requireKey(
 /** How a question names a key, with more behind its state. */
 export function shownInQuestion(key: KeyInfo | DamagedKey, more = ''): string {
   if (!('name' in key)) return `the ${key.state} key ${key.keyId}`;
-  return `${shownKey(key)} “${escapeInvisible(key.name)}” (${key.state}${more})`;
+  // A name that fills the terminal would hide what is asked.
+  const name = cut(key.name, 200);
+  return `${cut(shownKey(key), 40)} “${name}” (${key.state}${more})`;
 }
 
 /** As many as a keyring lists at once. */
@@ -111,19 +114,17 @@ const PAGE = 1000;
  *
  * @param most How many it yields in all.
  */
-export async function* pagesOf(
+export function pagesOf(
   keyring: Keyring,
   authority: Authority,
   addressing: boolean = false,
   most: number = Number.POSITIVE_INFINITY,
 ): AsyncGenerator<readonly ShownKey[]> {
   let left = most;
-  let after: string | null = null;
-  do {
+  return partsOf('list', async (after) => {
     const input: ListInput = { after, limit: Math.min(PAGE, left), addressing };
-    const page: ListPage<ShownKey> = await keyring.list(input, authority);
-    yield page.keys;
-    left -= page.keys.length;
-    after = page.next;
-  } while (after !== null && left > 0);
+    const { keys, next }: ListPage<ShownKey> = await keyring.list(input, authority);
+    left -= keys.length;
+    return { items: keys, next: left > 0 ? next : null };
+  });
 }

@@ -110,7 +110,7 @@ export const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   },
   peppers: {
     usage: 'peppers',
-    summary: 'count the live keys under each pepper',
+    summary: 'count the keys under each pepper that work or can be resumed',
     load: async () => (await import('./commands/peppers.js')).run,
   },
   lock: {

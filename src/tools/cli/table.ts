@@ -1,5 +1,6 @@
 /** Tables that fit a terminal, and lists of fields. */
-import { escapeInvisible, type Output, type Style } from './output.js';
+import { escapeLine } from '../escape.js';
+import type { Output, Part, Style } from './output.js';
 
 /** A column: its title, what a row has in it, and what it means. */
 export interface Column<Row> {
@@ -11,6 +12,9 @@ export interface Column<Row> {
 }
 
 const GAP = '  ';
+
+/** A longer text stands out of its column: else it would make every line as long. */
+const MAX_WIDTH = 250;
 
 /**
  * Returns what prints rows as they come, in constant memory: as JSON, one object a line, or as a
@@ -28,14 +32,14 @@ export function tablePrinter<Row>(
       for (const row of rows) await output.json(row);
       return;
     }
-    const texts = rows.map((row) => columns.map(({ cell }) => escapeInvisible(cell(row))));
+    const texts = rows.map((row) => columns.map(({ cell }) => escapeLine(cell(row))));
     if (fitted === null) {
       fitted = fitColumns(columns, texts, output.width);
       const titles = fitted.map(({ column, width }) => pad(column.title, width));
-      await output.line(output.paint('dim', titles.join(GAP).trimEnd()));
+      await output.line({ style: 'dim', text: titles.join(GAP).trimEnd() });
     }
     for (const [index, row] of rows.entries()) {
-      await output.line(lineOf(output, fitted, row, texts[index] ?? []));
+      await output.line(...partsOf(fitted, row, texts[index] ?? []));
     }
   };
 }
@@ -47,19 +51,20 @@ interface Fitted<Row> {
   readonly isCut: boolean;
 }
 
-function lineOf<Row>(
-  output: Output,
+function partsOf<Row>(
   fitted: readonly Fitted<Row>[],
   row: Row,
   texts: readonly string[],
-): string {
-  const cells = fitted.map(({ column, index, width, isCut }) => {
-    const text = texts[index] ?? '';
+): readonly Part[] {
+  const cells = fitted.map(({ column, index, width, isCut }): Part => {
+    const whole = texts[index] ?? '';
+    const text = isCut ? cut(whole, width) : whole;
+    const isLast = index === fitted.length - 1;
     const style = column.style?.(row) ?? null;
-    const padded = pad(isCut ? cut(text, width) : text, width);
-    return style === null ? padded : output.paint(style, padded);
+    const padded = isLast ? text : pad(text, width) + GAP;
+    return style === null ? padded : { style, text: padded };
   });
-  return cells.join(GAP).trimEnd();
+  return cells;
 }
 
 function fitColumns<Row>(
@@ -70,7 +75,8 @@ function fitColumns<Row>(
   const isCut = Number.isFinite(available);
   const fitted = columns.map((column, index) => {
     const cells = rows.map((row) => widthOf(row[index] ?? ''));
-    return { column, index, width: Math.max(widthOf(column.title), ...cells), isCut };
+    const widest = Math.max(widthOf(column.title), ...cells);
+    return { column, index, width: Math.min(widest, MAX_WIDTH), isCut };
   });
   const total = (): number =>
     fitted.reduce((sum, { width }) => sum + width + GAP.length, -GAP.length);
@@ -93,10 +99,10 @@ export async function printFields(
   if (output.isJson) return output.json(value);
   const left = Math.max(...fields.map(([name]) => name.length)) + GAP.length;
   for (const [name, value] of fields) {
-    const lines = wrap(escapeInvisible(value), output.width - left);
+    const lines = wrap(escapeLine(value), output.width - left);
     for (const [index, line] of lines.entries()) {
       const label = (index === 0 ? name : '').padEnd(left);
-      await output.line(`${output.paint('dim', label)}${line}`.trimEnd());
+      await output.line({ style: 'dim', text: label }, line);
     }
   }
 }
@@ -138,7 +144,8 @@ function pad(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - widthOf(text)));
 }
 
-function cut(text: string, width: number): string {
+/** A text of at most so many columns; what is cut off is an ellipsis. */
+export function cut(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   let shown = '';
   let left = width - 1;

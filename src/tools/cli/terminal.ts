@@ -1,6 +1,7 @@
 /** Questions to whoever sits at the terminal, and what standard input has where nobody does. */
 import { createInterface } from 'node:readline';
 import { CommandError, interruptedBy, usageError } from './command-error.js';
+import type { Output } from './output.js';
 
 /** Standard input, and the terminal if there is one. */
 export interface Terminal {
@@ -22,7 +23,7 @@ export interface Terminal {
 const MAX_LENGTH = 16_384;
 
 /** The terminal of this process. */
-export function openTerminal(): Terminal {
+export function openTerminal(output: Output): Terminal {
   const { stdin, stderr } = process;
   const isThere = stdin.isTTY && stderr.isTTY;
   return {
@@ -32,15 +33,15 @@ export function openTerminal(): Terminal {
       if (!isThere) {
         throw usageError('Without a terminal nobody can be asked: write --yes if you are sure.');
       }
-      const answer = await askForLine(`${question} [y/N] `);
+      const answer = await askForLine(`${question} [y/N] `, output);
       if (!/^y(?:es)?$/i.test(answer)) throw new CommandError('refused', 'Nothing was changed.');
     },
     async ask(question, byDefault) {
-      const answer = await askForLine(`${question} [${byDefault}] `);
+      const answer = await askForLine(`${question} [${byDefault}] `, output);
       return answer === '' ? byDefault : answer;
     },
     async readSecret(question) {
-      const text = stdin.isTTY ? await readHidden(question) : await readFirstLine();
+      const text = stdin.isTTY ? await readHidden(question, output) : await readFirstLine();
       if (text === '') throw usageError('Standard input has no key.');
       return text;
     },
@@ -48,8 +49,8 @@ export function openTerminal(): Terminal {
 }
 
 /** An empty text at the end of the input. Ctrl-C is a signal, as anywhere. */
-function askForLine(question: string): Promise<string> {
-  process.stderr.write(question);
+function askForLine(question: string, output: Output): Promise<string> {
+  output.ask(question);
   const lines = createInterface({ input: process.stdin, terminal: false });
   return new Promise((resolve) => {
     lines.once('line', (line) => {
@@ -74,17 +75,17 @@ const ENTER = '\r\n\u0004';
 const BACKSPACE = '\b\u007f';
 const CTRL_C = '\u0003';
 
-function readHidden(question: string): Promise<string> {
-  const { stdin, stderr } = process;
+function readHidden(question: string, output: Output): Promise<string> {
+  const { stdin } = process;
   // A terminal in raw mode shows nothing, and makes no signals. Before the question, which people
   // answer at once.
   stdin.setRawMode(true).setEncoding('utf8');
-  stderr.write(question);
+  output.ask(question);
   return new Promise((resolve, reject) => {
     let text = '';
     function end(settle: () => void): void {
       stdin.off('data', hear).setRawMode(false).pause();
-      stderr.write('\n');
+      output.say('');
       settle();
     }
     function hear(typed: string): void {

@@ -1,4 +1,5 @@
 /** The lock as tests of a service, beside or instead of the command. */
+import { escapeLine, escapeLines } from '../escape.js';
 import type { AccessLock } from './access-lock.js';
 import { diffLocks } from './diff-locks.js';
 import { lockMarkdown } from './lock-markdown.js';
@@ -34,13 +35,16 @@ export function lockContract(
     const { unguarded } = diffLocks(parseLock(committed), lock);
     if (unguarded.length === 0) return;
     const routes = unguarded.map(({ route }) => route).join(', ');
-    throw new Error(`${routes}: add a guard, or write in the lock why there is none`);
+    throw new Error(`${escapeLine(routes)}: add a guard, or write in the lock why there is none`);
   });
 
   test('who may call what is as committed', async () => {
     const { committed, lock } = await make();
     const diff = diffLocks(parseLock(committed), lock);
-    if (!diff.isEmpty) throw new Error(`the lock is of another service:\n\n${lockMarkdown(diff)}`);
+    if (!diff.isEmpty) {
+      const changes = escapeLines(lockMarkdown(diff));
+      throw new Error(`the lock is of another service:\n\n${changes}`);
+    }
     assertAsWritten(committed, lock);
   });
 }

@@ -1,5 +1,5 @@
 /** What lies between two locks, for a pull request. */
-import { replaceInvisible } from '../../core/masking.js';
+import { escapeMarkdown, markdownCode } from '../escape.js';
 import type { CatalogChange, KeyGain, LockDiff, RouteChange } from './diff-locks.js';
 
 /** Of the keys that gain something, as many are named. */
@@ -38,7 +38,7 @@ function sectionOf(heading: string, lines: readonly string[]): string {
 }
 
 function lineOf({ route, what }: RouteChange): string {
-  return `- ${codeOf(route)} ${escapeMarkdown(what)}.`;
+  return `- ${markdownCode(route)} ${escapeMarkdown(what)}.`;
 }
 
 const SCOPE_LINES: readonly (readonly [keyof CatalogChange, string])[] = [
@@ -50,35 +50,18 @@ const SCOPE_LINES: readonly (readonly [keyof CatalogChange, string])[] = [
 
 function scopeLinesOf(catalog: CatalogChange): readonly string[] {
   return SCOPE_LINES.flatMap(([kind, what]) => {
-    return catalog[kind].map((scope) => `- ${codeOf(scope)} ${what}.`);
+    return catalog[kind].map((scope) => `- ${markdownCode(scope)} ${what}.`);
   });
 }
 
 function keysSection(gains: readonly KeyGain[]): string {
   const lines = gains.slice(0, SHOWN_KEYS).map((gain) => {
     const { keyId, prefix, hint, name, entityUuid, routes } = gain;
-    const key = `${codeOf(`${prefix}_…${hint}`)} ${codeOf(name)} of ${codeOf(entityUuid)}`;
-    return `- ${key} (${codeOf(keyId)}): ${routes.map(codeOf).join(', ')}`;
+    const key = markdownCode(`${prefix}_…${hint}`);
+    const owner = `${markdownCode(name)} of ${markdownCode(entityUuid)}`;
+    return `- ${key} ${owner} (${markdownCode(keyId)}): ${routes.map(markdownCode).join(', ')}`;
   });
   const left = gains.length - SHOWN_KEYS;
   if (left > 0) lines.push(`- and ${left} more`);
   return sectionOf(`Live keys that may do more (${gains.length})`, lines);
-}
-
-/**
- * In as many backticks as it takes (CommonMark §6.1), on one line. What a key is called and even
- * its ids come from a database, which others may write.
- */
-function codeOf(value: string): string {
-  // Two backticks with nothing between them would open a span that ends elsewhere.
-  const text = replaceInvisible(String(value)) || '(none)';
-  const longest = Math.max(0, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
-  const fence = '`'.repeat(longest + 1);
-  const space = longest > 0 ? ' ' : '';
-  return `${fence}${space}${text}${space}${fence}`;
-}
-
-/** Reasons and names of operations are texts of others, and may be anything. */
-function escapeMarkdown(text: string): string {
-  return replaceInvisible(text).replaceAll(/[\\`*_[\]<>#&~@]/g, '\\$&');
 }

@@ -1,4 +1,5 @@
 /** What lies between two locks as SARIF 2.1.0, which code hosts show beside the lines. */
+import { escapeSarif, toJson, toUri } from '../escape.js';
 import type { AccessLock } from './access-lock.js';
 import type { LockDiff, RouteChange, RouteChangeKind } from './diff-locks.js';
 import { formatLock } from './lock-text.js';
@@ -33,7 +34,7 @@ export function lockSarif(diff: LockDiff, options: SarifOptions): object {
   const lines = formatLock(lock).split('\n');
   const kinds = Object.keys(RULES) as RouteChangeKind[];
   const results = kinds.flatMap((kind) =>
-    diff[kind].map((change) => resultOf(change, path, lines)),
+    diff[kind].map((change) => resultOf(change, toUri(path), lines)),
   );
   const rules = kinds.map((id) => ({ id, shortDescription: { text: RULES[id][1] } }));
   const driver = { name: 'keyscope lock', rules };
@@ -49,13 +50,13 @@ function resultOf(
   uri: string,
   lines: readonly string[],
 ): object {
-  const start = `    ${JSON.stringify(route)}: `;
+  const start = `    ${toJson(route)}: `;
   // A route that is gone has no line; the file itself is meant then.
   const line = Math.max(1, lines.findIndex((each) => each.startsWith(start)) + 1);
   return {
     ruleId: kind,
     level: RULES[kind][0],
-    message: { text: `${route} ${what}.` },
+    message: { text: escapeSarif(`${route} ${what}.`) },
     locations: [{ physicalLocation: { artifactLocation: { uri }, region: { startLine: line } } }],
   };
 }

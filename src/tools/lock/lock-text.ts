@@ -4,6 +4,7 @@
  */
 import { assert, isObject, quote, readStrings, readText } from '../../core/input.js';
 import { isScope } from '../../core/scope.js';
+import { toJson } from '../escape.js';
 import {
   type AccessLock,
   createLock,
@@ -27,10 +28,10 @@ const REPAIR = 'repair or delete it, and run keyscope lock --write';
 export function formatLock({ scopes, reserved, routes }: AccessLock): string {
   const isReserved = new Set(reserved);
   const scopeLines = scopes.map((scope) => {
-    return `${JSON.stringify(scope)}: ${isReserved.has(scope) ? '"reserved"' : '"open"'}`;
+    return `${toJson(scope)}: ${isReserved.has(scope) ? '"reserved"' : '"open"'}`;
   });
   const routeLines = [...routes].map(([name, route]) => {
-    return `${JSON.stringify(name)}: ${JSON.stringify(rowOf(route))}`;
+    return `${toJson(name)}: ${toJson(rowOf(route))}`;
   });
   const parts = [
     `"version": ${VERSION}`,

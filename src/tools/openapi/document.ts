@@ -3,6 +3,7 @@
  * an operation that nobody sees would be one that nobody secures.
  */
 import { assert, isObject } from '../../core/input.js';
+import { toJson } from '../escape.js';
 
 /** A part of a document: JSON, and a copy of our own that may be written to. */
 export type Json = Record<string, unknown>;
@@ -102,14 +103,14 @@ export function operationsIn(document: WrittenDocument, what: string): readonly 
 
 /** Refuses fields that nobody knows: one that is misspelt would be an operation unseen. */
 function operationsAt(path: string, item: Json, what: string): readonly FoundOperation[] {
-  const where = `${what}: ${JSON.stringify(path)}`;
+  const where = `${what}: ${toJson(path)}`;
   assert(path.startsWith('/'), `${where}: a path begins with "/"`);
   assert(!Object.hasOwn(item, '$ref'), `${where} is written elsewhere; bundle the document first`);
   const found: FoundOperation[] = [];
   for (const field of Object.keys(item)) {
     const method = METHODS.get(field);
     const isKnown = method !== undefined || OTHER_FIELDS.includes(field) || field.startsWith('x-');
-    assert(isKnown, `${where} has a field that is no method: ${JSON.stringify(field)}`);
+    assert(isKnown, `${where} has a field that is no method: ${toJson(field)}`);
     if (method === undefined) continue;
     const written: WrittenOperation = objectAt(item, field, what);
     const { operationId } = written;
@@ -121,6 +122,6 @@ function operationsAt(path: string, item: Json, what: string): readonly FoundOpe
 
 /** How an operation is named in a message. */
 export function show({ method, path, operationId }: DocumentOperation): string {
-  const place = JSON.stringify(`${method} ${path}`);
-  return operationId === undefined ? place : `${place} (${JSON.stringify(operationId)})`;
+  const place = toJson(`${method} ${path}`);
+  return operationId === undefined ? place : `${place} (${toJson(operationId)})`;
 }

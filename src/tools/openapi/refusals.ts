@@ -5,6 +5,7 @@
 import { AccessError, DETAILS, StoreError } from '../../core/errors.js';
 import { assert, isObject } from '../../core/input.js';
 import { toResponse } from '../../http/challenge.js';
+import { toJson } from '../escape.js';
 import type { Json } from './document.js';
 import { objectAt } from './document.js';
 
@@ -186,7 +187,7 @@ function resolve(document: Json, said: unknown, what: string): Json {
   const target = name === undefined ? {} : responseNamed(document, name, what);
   const isFound = Object.keys(target).length > 0 && !Object.hasOwn(target, '$ref');
   const instead = `${what}: bundle the document first: this response is written elsewhere`;
-  assert(isFound, `${instead}: ${JSON.stringify(reference)}`);
+  assert(isFound, `${instead}: ${toJson(reference)}`);
   return { ...target, ...own };
 }
 

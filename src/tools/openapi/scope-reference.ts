@@ -1,10 +1,8 @@
 /** The scopes and operations of a service as Markdown, for people. */
-import { replaceInvisible } from '../../core/masking.js';
+import { escapeMarkdown } from '../escape.js';
 import type { OperationEntry, ScopeEntry, ScopeReferenceInput } from './scope-table.js';
 import { scopeTable } from './scope-table.js';
 
-/** What Markdown would take for a mark, in a table's cell and outside of one. */
-const MARKS = /[\\`*_{}[\]<>()#+!|~&$]/g;
 const PLAIN_NAME = /^[\w:.-]+$/;
 
 /**
@@ -40,7 +38,7 @@ const RESERVED =
 
 /** The sentence of a scope, and whether it is reserved, in Markdown. */
 export function describeScope({ description, reserved }: ScopeEntry): string {
-  return reserved ? `${escapeMarks(description)} *Reserved.*` : escapeMarks(description);
+  return reserved ? `${escapeMarkdown(description)} *Reserved.*` : escapeMarkdown(description);
 }
 
 function scopeRow(entry: ScopeEntry): readonly string[] {
@@ -63,10 +61,5 @@ function showNames(names: readonly string[], none: string): string {
 
 /** As code; what could end the code is escaped as text, because operations may have any name. */
 export function showName(name: string): string {
-  return PLAIN_NAME.test(name) ? `\`${name}\`` : escapeMarks(name);
-}
-
-/** Control and invisible characters become U+FFFD: a line break would end the row. */
-function escapeMarks(text: string): string {
-  return replaceInvisible(text).replace(MARKS, '\\$&');
+  return PLAIN_NAME.test(name) ? `\`${name}\`` : escapeMarkdown(name);
 }

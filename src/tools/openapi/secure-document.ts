@@ -2,6 +2,7 @@
 import type { Catalog } from '../../core/catalog.js';
 import { assert, isObject, readFields } from '../../core/input.js';
 import { createKeyFormat, SECRET_LENGTH } from '../../core/key.js';
+import { toJson } from '../escape.js';
 import type { Comparison, Kind } from './comparison.js';
 import { compare, readComparisonInput } from './comparison.js';
 import type { DiffOptions } from './diff-operations.js';
@@ -108,7 +109,7 @@ function assertNoDifference({ compared, missing }: Comparison): void {
     compared.filter((one) => one.kind === kind).map(({ place }) => `${show(place)}: ${problem}`),
   );
   const instead = 'in the policy alone; add it to the document, or to "elsewhere"';
-  const lacking = missing.map((name) => `${JSON.stringify(name)}: ${instead}`);
+  const lacking = missing.map((name) => `${toJson(name)}: ${instead}`);
   const all = [...differing, ...lacking];
   assert(all.length === 0, `${WHAT}: document and policy differ:\n${all.join('\n')}`);
 }

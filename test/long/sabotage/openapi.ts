@@ -119,7 +119,7 @@ export const DOCUMENTS: readonly Safeguard[] = [
   },
   {
     name: 'openapi: marks of Markdown are escaped',
-    file: 'src/tools/openapi/scope-reference.ts',
+    file: 'src/tools/escape.ts',
     text: String.raw`.replace(MARKS, '\\$&')`,
     instead: '',
     tests: OPENAPI,

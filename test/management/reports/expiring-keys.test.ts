@@ -42,8 +42,17 @@ function storeOf(records: readonly KeyRecord[]) {
 
 type List = (query: ExpiringQuery, options: CallOptions) => unknown;
 
+/** More parts than any test has; a report that reads on would hang. */
+const MAX_PARTS = 1_000;
+
 /** A store that answers `listExpiring` with anything. */
-function listing(listExpiring: List): KeyStore {
+function listing(list: List): KeyStore {
+  let parts = 0;
+  const listExpiring: List = (...asked) => {
+    parts += 1;
+    if (parts > MAX_PARTS) throw new Error('asked without an end');
+    return list(...asked);
+  };
   return {
     ...memoryStore(),
     listExpiring: untyped<NonNullable<KeyStore['listExpiring']>>(listExpiring),
@@ -237,10 +246,18 @@ describe('a store that answers expiringKeys with', () => {
     }
   });
 
-  it('the same part again and again is broken', async () => {
-    const store = listing(() => part([item], 'x'));
-    const error = await storeError(() => expiringKeys(store, OPTIONS));
-    expect(error.message).toBe('store.listExpiring answers the same part again');
+  // Two parts that led to each other were read until the time limit, a thousand keys at a time.
+  it.each<[string, (after: string | null) => unknown, string]>([
+    ['the same part again', () => part([], 'x'), 'the same part again'],
+    ['parts in a circle', (after) => part([], after === 'a' ? 'b' : 'a'), 'the same part again'],
+    ['the same key again', (after) => part([item], `${after}x`), 'the same key again'],
+    ['one key twice in a part', () => part([item, item]), 'the same key again'],
+  ])('%s is broken', async (_what, answer, said) => {
+    for (const list of [answer, async (after: string | null) => answer(after)]) {
+      const store = listing(({ after }) => list(after));
+      const error = await storeError(() => expiringKeys(store, OPTIONS));
+      expect(error.message).toBe(`store.listExpiring answers ${said}`);
+    }
   });
 
   it('an error is broken, and the cause is apart', async () => {
@@ -249,7 +266,7 @@ describe('a store that answers expiringKeys with', () => {
     const store = listing(() => {
       parts += 1;
       if (parts === 2) throw down;
-      return part([item], String(parts));
+      return part([], String(parts));
     });
     const error = await storeError(() => expiringKeys(store, OPTIONS));
     expect(error.message).toBe('store.listExpiring failed: see causeOf');
@@ -278,7 +295,8 @@ describe('the time that expiringKeys may take', () => {
       slices.push(slice);
       return slice;
     });
-    await storeError(() => expiringKeys(store, { ...OPTIONS, timeoutMs: 20 }));
+    const error = await storeError(() => expiringKeys(store, { ...OPTIONS, timeoutMs: 20 }));
+    expect(error.message).toBe('expiringKeys: the store did not answer within 20 ms');
     const asked = slices.length;
     expect(asked).toBeGreaterThan(1);
     await new Promise((resolve) => setTimeout(resolve, 20));

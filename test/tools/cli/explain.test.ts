@@ -66,6 +66,7 @@ describe('a text that others wrote', () => {
     ['pepper q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83vEjRWeJA', 'pepper [masked]'],
     ['ERR_MODULE_NOT_FOUND in 0a0a0a0a-0000-4000-8000-00000000000a', null],
     ["Cannot find module './keyscope/keyring.mjs'", null],
+    ["No export 'Pool'.\n\n  import pg from 'pg';\r\n", "No export 'Pool'. import pg from 'pg'; "],
   ])('says nothing secret: %s', (text, masked) => {
     expect(withoutSecrets(text)).toBe(masked ?? text);
   });
@@ -76,5 +77,7 @@ describe('a text that others wrote', () => {
     const text = withoutSecrets('a pepper: correct horse battery staple');
     expect(text).not.toContain('horse');
     expect(text).toContain('a pepper');
+    vi.stubEnv('SIGNING_SECRET', 'correct\n  horse\n');
+    expect(withoutSecrets('no key: correct\n  horse\n!')).toBe('no key: [masked]!');
   });
 });

@@ -327,7 +327,7 @@ describe('Markdown', () => {
     );
     expect(lockMarkdown(diff)).toBe(
       '### Added\n\n' +
-        '- `` GET /`x`/[a](javascript:b) `` is new, for anyone: \\<img src=x\\> \\*b\\* \\@all.\n',
+        '- `` GET /`x`/[a](javascript:b) `` is new, for anyone: \\<img src=x\\> \\*b\\* `@all`.\n',
     );
   });
 });

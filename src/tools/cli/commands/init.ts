@@ -42,7 +42,8 @@ export async function run(call: Call): Promise<undefined> {
       ? `node ${server}`
       : 'guard your routes with keyring.admit (README: “In your own framework”)',
   ];
-  output.say(`Then:\n${steps.map((step) => `  ${step}`).join('\n')}`);
+  output.say('Then:');
+  for (const step of steps) output.say(`  ${step}`);
 }
 
 interface Project {

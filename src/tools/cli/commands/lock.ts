@@ -3,8 +3,9 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { isObject } from '../../../core/input.js';
 import type { KeyRecord } from '../../../core/record.js';
-import type { KeyStore, Slice } from '../../../core/store.js';
+import type { KeyStore } from '../../../core/store.js';
 import { within } from '../../../core/thenable.js';
+import { partsOf, type ReadPart } from '../../../management/reports/ask.js';
 import { type AccessLock, lockOf } from '../../lock/access-lock.js';
 import { diffLocks, type KeyGain, type LockDiff } from '../../lock/diff-locks.js';
 import { lockMarkdown } from '../../lock/lock-markdown.js';
@@ -123,7 +124,7 @@ async function show(call: Call, diff: LockDiff, lock: AccessLock, path: string):
   const { given, output } = call;
   if (given.flag('sarif')) await output.json(lockSarif(diff, { lock, path }));
   else if (output.isJson) await output.json(diff);
-  else await output.line(lockMarkdown(diff).trimEnd());
+  else await output.lines(lockMarkdown(diff));
 }
 
 /** Names the live keys that gain, page by page, where that was asked for. */
@@ -154,14 +155,12 @@ async function* livePagesOf(store: KeyStore): AsyncGenerator<readonly KeyRecord[
     throw new CommandError('refused', 'The store cannot list its keys: leave out --keys.');
   }
   const now = Date.now();
-  let after: Slice<KeyRecord>['next'] = null;
-  do {
-    const slice: Slice<KeyRecord> = await store.listAll({ after, limit: PAGE }, { fresh: true });
-    yield slice.items.filter(
-      (row) => isObject(row) && Array.isArray(row.scopes) && isLive(row, now),
-    );
-    after = slice.next;
-  } while (after !== null);
+  const { listAll } = store;
+  const read: ReadPart<KeyRecord> = (after) =>
+    listAll.call(store, { after, limit: PAGE }, { fresh: true });
+  for await (const rows of partsOf('listAll', read)) {
+    yield rows.filter((row) => isObject(row) && Array.isArray(row.scopes) && isLive(row, now));
+  }
 }
 
 function isLive(row: KeyRecord, now: number): boolean {

@@ -22,11 +22,11 @@ const COLUMNS: readonly Column<Row>[] = [
     cell: ({ configured }) => SHOWN.get(configured) ?? '',
     style: ({ configured }) => (configured === false ? 'bad' : null),
   },
-  { title: 'LIVE KEYS', cell: ({ live }) => String(live) },
+  { title: 'LIVE OR SUSPENDED', cell: ({ live }) => String(live) },
   { title: 'LAST USED', cell: ({ lastUsedAt }) => shownDay(lastUsedAt, 'not known') },
 ];
 
-/** Counts the live keys under each pepper, of all organizations and prefixes in the store. */
+/** Counts the keys under each pepper that work or can be resumed, in the whole store. */
 export async function run({ output, timeoutMs, config }: Call): Promise<undefined> {
   const opened = await config();
   const uses = await pepperReport(opened.store, { timeoutMs });

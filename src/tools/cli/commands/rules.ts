@@ -16,7 +16,7 @@ export async function run({ given, output, config }: Call): Promise<undefined> {
   const prefixes = readPrefixes(given) ?? prefixesOf(await config());
   const rules = RULES[operand](prefixes);
   if (output.isJson) await output.json({ scanner: operand, rules });
-  else await output.line(rules.trimEnd());
+  else await output.lines(rules);
 }
 
 /** The scanners that rules are printed for. */

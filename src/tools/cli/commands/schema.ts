@@ -25,7 +25,7 @@ export async function schema({ given, output }: Call): Promise<undefined> {
   }
   const sql = schemaSql(operand, triggers === 'no' ? { triggers: false } : {});
   if (output.isJson) await output.json({ dialect: operand, sql });
-  else await output.line(sql.trimEnd());
+  else await output.lines(sql);
 }
 
 /** Brings the schema to this release, as the config says, or else as the store does by itself. */

@@ -5,7 +5,8 @@
 import { isAbsolute, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { SECRET_LENGTH } from '../../../core/key.js';
-import { escapeInvisible, type Output } from '../output.js';
+import { escapeSarif, toUri } from '../../escape.js';
+import type { Output } from '../output.js';
 import { shownKey } from '../shown-keys.js';
 import type { Known } from './known-keys.js';
 import { type Found, type Tally, withoutKeys } from './scanner.js';
@@ -56,7 +57,7 @@ function shownPlace({ commit, path, line, column }: ShownFind): string {
 /** What is known of a key, in a line. */
 function shownKnown(known: Known): string {
   if (known === null) return 'unknown to the keyring';
-  const name = 'name' in known ? ` “${escapeInvisible(known.name)}”` : '';
+  const name = 'name' in known ? ` “${known.name}”` : '';
   return `${known.state}, key id ${known.keyId}, entity ${known.entityUuid}${name}`;
 }
 
@@ -77,9 +78,9 @@ function knownFields(known: Known) {
 function createTextReport(output: Output): Report {
   return {
     async found(shown, known) {
-      const key = output.paint('strong', shownKey(shown));
-      const place = escapeInvisible(shownPlace(shown));
-      await output.line(`${place}: ${key}${known === undefined ? '' : ` ${shownKnown(known)}`}`);
+      const key = { style: 'strong', text: shownKey(shown) } as const;
+      const said = known === undefined ? '' : ` ${shownKnown(known)}`;
+      await output.line(`${shownPlace(shown)}: `, key, said);
     },
     end: async () => {},
   };
@@ -110,7 +111,7 @@ function createSarifReport(output: Output, version: string): Report {
       if (count === 0) await begin();
       const comma = count === 0 ? '' : ',';
       count += 1;
-      await output.line(`${comma}${escapeInvisible(JSON.stringify(resultOf(shown, known)))}`);
+      await output.line(`${comma}${JSON.stringify(resultOf(shown, known))}`);
     },
     async end(tally) {
       if (count === 0) await begin();
@@ -135,7 +136,7 @@ function resultOf(shown: ShownFind, known: Known | undefined) {
     ruleId: RULE.id,
     ruleIndex: 0,
     level: 'error',
-    message: { text: `The API key ${shownKey(shown)}${said}${when}.` },
+    message: { text: escapeSarif(`The API key ${shownKey(shown)}${said}${when}.`) },
     locations: [{ physicalLocation }],
     ...(commit === null ? {} : { properties: { commit } }),
   };
@@ -150,5 +151,5 @@ function regionOf({ line, column, prefix }: ShownFind) {
 
 function uriOf(path: string): string {
   if (isAbsolute(path)) return pathToFileURL(resolve(path)).href;
-  return path.split('/').map(encodeURIComponent).join('/');
+  return toUri(path);
 }

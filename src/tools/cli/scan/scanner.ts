@@ -1,6 +1,6 @@
 /** One scan: what it looks for, what it has counted, and what it tells while it runs. */
 import { redactKeys } from '../../../core/keys.js';
-import { escapeInvisible, type Output } from '../output.js';
+import type { Output } from '../output.js';
 import { type Find, type Finder, finderFor } from './finder.js';
 import type { Ignored } from './ignored.js';
 
@@ -40,7 +40,6 @@ export interface Scan {
 }
 
 const EVERY_MS = 200;
-const CLEAR = '\r\u001b[K';
 
 /** Makes one. */
 export function createScan(prefixes: readonly string[], ignored: Ignored, output: Output): Scan {
@@ -57,10 +56,10 @@ export function createScan(prefixes: readonly string[], ignored: Ignored, output
       if (!stderr.isTTY || performance.now() - last < EVERY_MS) return;
       last = performance.now();
       isShown = true;
-      stderr.write(`${CLEAR}${shownTally(tally)}`);
+      output.replaceLine(shownTally(tally));
     },
     clear() {
-      if (isShown) stderr.write(CLEAR);
+      if (isShown) output.replaceLine('');
       isShown = false;
     },
     say(line) {
@@ -69,7 +68,7 @@ export function createScan(prefixes: readonly string[], ignored: Ignored, output
     },
     tellUnread(name, why) {
       tally.unread += 1;
-      scan.say(`${escapeInvisible(withoutKeys(name, prefixes))} cannot be read: ${why}.`);
+      scan.say(`${withoutKeys(name, prefixes)} cannot be read: ${why}.`);
     },
   };
   return scan;

@@ -1,0 +1,99 @@
+/** Which keys each subcommand takes for live: of one in every state. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { ENTITY, issueIn, openPlace, type Place, sqliteConfig } from '../../support/command.ts';
+
+const ON = ['--entity', ENTITY];
+
+/** With `PAST=1`, a key was made long ago, and has expired. */
+const LINES = `
+  if (process.env.PAST) {
+    const now = () => 1_000;
+    const past = createKeyring({ prefix: 'acme', catalog, store, peppers, deployment, now });
+    const input = { name: 'expired', scopes: ['threats:read'], expiresAt: new Date(2_000) };
+    await past.issue(input, { entityUuid: '${ENTITY}', scopes: 'all' });
+  }`;
+
+const ROUTE = "{ method: 'GET', path: '/threats', operations: ['list'] }";
+const FIELDS = `
+  policy: definePolicy(catalog, { list: ['threats:read'] }),
+  routes: async () => [${ROUTE}],`;
+
+let place: Place;
+beforeAll(async () => {
+  const config = sqliteConfig(LINES, FIELDS);
+  place = openPlace(
+    config.replace('import { createKeyring,', 'import { createKeyring, definePolicy,'),
+  );
+  await place.run(['list', ...ON], '', { PAST: '1' });
+  for (const name of ['live', 'suspended', 'revoked', 'retired']) {
+    const { keyId } = await issueIn(place, name);
+    const changes: Readonly<Record<string, readonly string[]>> = {
+      suspended: ['suspend', keyId, '--yes'],
+      revoked: ['revoke', keyId, '--yes'],
+      retired: ['rotate', keyId, '--yes', '--overlap', '0', '--name', 'successor'],
+    };
+    const change = changes[name];
+    if (change !== undefined) await place.run([...change, ...ON]);
+  }
+  place.write('none.lock.json', '{ "version": 1, "scopes": {}, "routes": {} }');
+});
+afterAll(() => place.remove());
+
+type Row = Readonly<Record<string, unknown>>;
+
+async function rowsOf(...args: readonly string[]): Promise<readonly Row[]> {
+  const { stdout, stderr } = await place.run([...args, '--json']);
+  expect(stdout, stderr).not.toBe('');
+  return stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Row);
+}
+
+const namesIn = (rows: readonly Row[]) => rows.map(({ name }) => String(name)).sort();
+
+it('list has all of them, each with its state', async () => {
+  const rows = await rowsOf('list', ...ON);
+  expect(Object.fromEntries(rows.map(({ name, state }) => [name, state]))).toEqual({
+    expired: 'expired',
+    live: 'live',
+    retired: 'retired',
+    revoked: 'revoked',
+    successor: 'live',
+    suspended: 'suspended',
+  });
+});
+
+it('unused has the live ones alone', async () => {
+  expect(namesIn(await rowsOf('unused', ...ON))).toEqual(['live', 'successor']);
+});
+
+it('expiring has those that work or can be resumed', async () => {
+  const rows = await rowsOf('expiring', '--within', '100d');
+  expect(namesIn(rows)).toEqual(['live', 'successor', 'suspended']);
+});
+
+it('lock --keys has the live ones alone', async () => {
+  const [diff] = await rowsOf('lock', '--against', 'none.lock.json', '--keys');
+  const { gains } = diff as { readonly gains: readonly Row[] };
+  expect(namesIn(gains)).toEqual(['live', 'successor']);
+});
+
+// A suspended key was counted among the live ones, and nothing said so.
+it('peppers counts those that work or can be resumed, and says so', async () => {
+  expect(await rowsOf('peppers')).toMatchObject([{ pepper: 'p1', live: 3 }]);
+  const { stdout } = await place.run(['peppers']);
+  expect(stdout).toMatch(/^PEPPER {2}CONFIGURED {2}LIVE OR SUSPENDED {2}LAST USED\n/);
+});
+
+it('rotate and issue make none that has expired', async () => {
+  const { keyId } = await issueIn(place, 'kept');
+  const past = ['--expires', '2020-01-01', ...ON];
+  const rotated = await place.run(['rotate', keyId, '--yes', '--overlap', '0', ...past]);
+  const issued = await place.run(['issue', '--name', 'late', '--scopes', '', ...past]);
+  for (const { exit, stdout, stderr } of [rotated, issued]) {
+    expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+    expect(stderr).toContain('expiresAt: pass a valid Date in the future');
+  }
+  expect(await rowsOf('show', keyId, ...ON)).toMatchObject([{ state: 'live', retireAt: null }]);
+});
