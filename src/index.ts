@@ -4,9 +4,9 @@
 export type { AccessErrorCode, DenialReason } from './core/errors.js';
 export { AccessError, InputError, StoreError } from './core/errors.js';
 export { causeOf, isAccessError, isInputError, isStoreError } from './core/errors.js';
-export type { KeyParts } from './core/keys.js';
-export { digestKey, generateKey, isKey } from './core/keys.js';
-export { keyPattern, parseKey, redactKeys } from './core/keys.js';
+export type { KeyParts } from './management/keys.js';
+export { digestKey, generateKey, isKey } from './management/keys.js';
+export { keyPattern, parseKey, redactKeys } from './management/keys.js';
 export { formatScopes, normalizeScopes, parseScopes } from './core/scopes.js';
 export { coversScopes, equalScopes, intersectScopes, unionScopes } from './core/scopes.js';
 export type { RequestLike } from './core/request.js';

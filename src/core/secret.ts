@@ -30,8 +30,8 @@ export interface Pepper {
   /** `[a-z0-9-]{1,32}`; part of every digest. */
   readonly id: string;
   /**
-   * 32 bytes or more; text counts as UTF-8. Text is refused if white space or a byte order mark is at
-   * one of its ends, as in a file that was read with its last line end, or if it repeats one
+   * 32 bytes or more; text counts as UTF-8. Text is refused if white space or a byte order mark is
+   * at one of its ends, as in a file that was read with its last line end, or if it repeats one
    * character.
    */
   readonly secret: string | Uint8Array;

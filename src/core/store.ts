@@ -202,8 +202,8 @@ export interface KeyStore {
   list(query: ListQuery, options?: CallOptions): Awaitable<readonly KeyRecord[]>;
 
   /**
-   * Returns every record whose `rootKeyId` or `issuedUnder` this is, each once, ended ones included,
-   * in any order.
+   * Returns every record whose `rootKeyId` or `issuedUnder` this is, each once, ended ones
+   * included, in any order.
    */
   listLineage(rootKeyId: string, options?: CallOptions): Awaitable<readonly KeyRecord[]>;
 

@@ -12,11 +12,11 @@ export interface LiveKey {
   readonly scopes: readonly string[];
   readonly name: string;
   readonly metadata: Readonly<Record<string, string>>;
-  /** When the key ends, by expiry or retirement: milliseconds since the epoch, or null for never. */
+  /** When the key ends by expiry or retirement: milliseconds since the epoch; null for never. */
   readonly expiresAt: number | null;
   /** Who may act as the key without its text; null for keys whose text was shown to somebody. */
   readonly trust: Trust | null;
-  /** When the newest mark was written: milliseconds since the epoch, or null. Not under the seal. */
+  /** When the newest mark was written: milliseconds, or null. Not under the seal. */
   readonly changedAt: number | null;
 }
 

@@ -1,10 +1,10 @@
 /** Looks at strings that were found somewhere, and does with their keys what the source is for. */
 import { isAccessError } from '../core/errors.js';
-import { isKey } from '../core/keys.js';
 import { createKeyMask, maskKeyParts, replaceInvisible } from '../core/masking.js';
 import type { KeyState } from '../core/record.js';
 import type { Authority } from '../management/authority.js';
 import type { DamagedKey, KeyInfo } from '../management/info.js';
+import { isKey } from '../management/keys.js';
 import type { Find, Leak, LeakConfig, LeakKeyring } from './leak-handler-options.js';
 import type { Source } from './sources.js';
 

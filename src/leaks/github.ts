@@ -3,10 +3,11 @@
  * with what of it is a key (https://docs.github.com/code-security, "Secret scanning partner
  * program").
  */
-import { digestKey } from '../core/keys.js';
+
 import { answerJson } from '../http/answer.js';
 import { readBytes } from '../http/body.js';
 import { Refusal, requireBody } from '../http/fetch-handler.js';
+import { digestKey } from '../management/keys.js';
 import type { LeakEnder } from './ender.js';
 import { endAll, MAX_BODY_BYTES, type ReportedFind, readFinds } from './finds.js';
 import { createPublishedKeys } from './published-keys.js';

@@ -3,10 +3,10 @@
  * (https://docs.gitlab.com/development/sec/token_revocation_api).
  */
 import { equalText } from '../core/bytes.js';
-import { digestKey } from '../core/keys.js';
 import { answerJson, answerNothing } from '../http/answer.js';
 import { readBody } from '../http/body.js';
 import { Refusal, requireBody } from '../http/fetch-handler.js';
+import { digestKey } from '../management/keys.js';
 import type { LeakEnder } from './ender.js';
 import { endAll, MAX_BODY_BYTES, readFinds } from './finds.js';
 import type { GitLab } from './sources.js';

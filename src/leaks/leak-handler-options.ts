@@ -1,11 +1,11 @@
 /** The options of the leak handler, and how they are read at start-up. */
 import { createReport } from '../core/events.js';
 import { assert, assertFunction, hasMethods, isObject, quote, readFields } from '../core/input.js';
-import { keyPattern } from '../core/keys.js';
 import type { KeyState } from '../core/record.js';
 import { readBasePath } from '../http/fetch-handler.js';
 import type { Authority } from '../management/authority.js';
 import type { DamagedKey, KeyInfo } from '../management/info.js';
+import { keyPattern } from '../management/keys.js';
 import {
   type GitHub,
   type GitHubSource,

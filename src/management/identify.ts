@@ -1,6 +1,6 @@
 /** Tells operators who hold a string whose key it is, whatever its state. */
 import type { Context } from '../core/context.js';
-import { readFields } from '../core/input.js';
+import { isObject, readFields } from '../core/input.js';
 import { digestsOf, matchIn } from '../core/verify.js';
 import { readOptionalText } from './authority.js';
 import { readInfo } from './find.js';
@@ -19,7 +19,8 @@ export async function identify(
   key: unknown,
   options: IdentifyOptions = {},
 ): Promise<KeyInfo | DamagedKey | null> {
-  const given = readFields(options, ['actor', 'reason'], 'identify');
+  // As a callback of `map`, it is handed an index.
+  const given = readFields(isObject(options) ? options : {}, ['actor', 'reason'], 'identify');
   const actor = readOptionalText(given.actor, 'identify: actor');
   const reason = readOptionalText(given.reason, 'identify: reason');
   if (context.format.faultIn(key) !== null) return null;

@@ -1,7 +1,7 @@
 /**
- * Makes a key, digests and seals it, and stores its record. If it is made on the authority of a key,
- * that key has to be live before and after, so that nothing that is made while a key is being ended
- * survives it.
+ * Makes a key, digests and seals it, and stores its record. If it is made on the authority of a
+ * key, that key has to be live before and after, so that nothing that is made while a key is being
+ * ended survives it.
  */
 import type { Context } from '../core/context.js';
 import { RECORD_FORMAT } from '../core/encoding.js';
@@ -44,16 +44,30 @@ export async function mint(
   draft: Draft,
   old: KeyRecord | null,
 ): Promise<Minted> {
-  const { format, random, store } = context;
   const issuer = await requireIssuer(context, authority);
   const issuedUnder = issuer === null ? (old?.issuedUnder ?? null) : issuer.rootKeyId;
+  const { format, random } = context;
   const key = format.complete(drawEntropy(random));
+  const record = recordOf(context, authority, { ...draft, issuedUnder }, old, key);
+  await context.store.insert(record);
+  await requireIssuerStill(context, authority, record);
+  return { issued: createIssuedKey(key, record), record };
+}
+
+/** A sealed record, as a plain object, which every store can accept. */
+function recordOf(
+  context: Context,
+  authority: CheckedAuthority,
+  draft: Draft & Pick<KeyRecord, 'issuedUnder'>,
+  old: KeyRecord | null,
+  key: string,
+): KeyRecord {
   const [scheme] = context.schemes;
   const keyId = randomUuid();
   const record: Unsealed = {
     format: RECORD_FORMAT,
     keyId,
-    prefix: format.prefix,
+    prefix: context.format.prefix,
     hint: key.slice(-HINT_LENGTH),
     ...draft,
     digest: scheme.digest(key),
@@ -61,7 +75,6 @@ export async function mint(
     createdBy: authority.said.by,
     rotatedFrom: old?.keyId ?? null,
     rootKeyId: old?.rootKeyId ?? keyId,
-    issuedUnder,
     trust: null,
     seal: null,
     revokedAt: null,
@@ -75,18 +88,8 @@ export async function mint(
     scopesUsed: Object.freeze({}),
   };
   record.seal = sealOf(record, scheme);
-  // A plain object, which every store can accept. Lists and tables are frozen already.
-  Object.freeze(record);
-  await store.insert(record);
-  try {
-    await requireIssuer(context, authority);
-  } catch (error) {
-    if (!isAccessError(error)) throw error;
-    // Nobody has the plaintext, so nobody is told of the key.
-    await endRow(context, authority, record);
-    throw new AccessError('conflict', 'issuer_ended', { keyId: authority.keyId ?? undefined });
-  }
-  return { issued: createIssuedKey(key, record), record };
+  // Lists and tables are frozen already.
+  return Object.freeze(record);
 }
 
 /** The key on whose authority this is done, if it is one: live, and of the entity. No cache. */
@@ -103,4 +106,20 @@ async function requireIssuer(
   const issuer = await requireRecord(row);
   await requireLive(context, issuer);
   return issuer;
+}
+
+/** Ends a new key if the one on whose authority it was made has ended meanwhile. */
+async function requireIssuerStill(
+  context: Context,
+  authority: CheckedAuthority,
+  made: KeyRecord,
+): Promise<void> {
+  try {
+    await requireIssuer(context, authority);
+  } catch (error) {
+    if (!isAccessError(error)) throw error;
+    // Nobody has the plaintext, so nobody is told of the key.
+    await endRow(context, authority, made);
+    throw new AccessError('conflict', 'issuer_ended', { keyId: authority.keyId ?? undefined });
+  }
 }

@@ -7,8 +7,8 @@ import { rememberRows } from './remembered-rows.js';
 export const COLUMN_LIST: string =
   'format, key_id, prefix, hint, name, digest, entity_uuid, accessible_entities, scopes, ' +
   'justification, metadata, created_at, created_by, expires_at, rotated_from, root_key_id, ' +
-  'issued_under, trust, seal, revoked_at, suspended_at, retire_at, withdrawn, ended_by, end_reason, ' +
-  'changed_at, last_used_at, scopes_used';
+  'issued_under, trust, seal, revoked_at, suspended_at, retire_at, withdrawn, ended_by, ' +
+  'end_reason, changed_at, last_used_at, scopes_used';
 
 /**
  * The value of a field in a row: lists and tables as JSON, whole numbers as numbers.

@@ -1,6 +1,6 @@
 /**
- * What was ended stays ended, whatever somebody writes into the database. `npm run test:edits` tries
- * 10,000 edits on each store.
+ * What was ended stays ended, whatever somebody writes into the database. `npm run test:edits`
+ * tries 10,000 edits on each store.
  */
 import { describe, expect, it } from 'vitest';
 import { EDITABLE } from '../support/editable-stores.ts';

@@ -1,4 +1,4 @@
-/** Stores whose rows can be edited by hand, as somebody does who has the password of the database. */
+/** Stores whose rows can be edited by hand, as by somebody who has the database's password. */
 import { DatabaseSync } from 'node:sqlite';
 import { Redis } from 'ioredis';
 import type { KeyRecord, KeyStore } from 'keyscope';
@@ -186,7 +186,8 @@ export function editableMysql(triggers: boolean): OpenEditable {
       store: mysqlStore(pool),
       rows: async () => {
         const [rows] = await pool.query(
-          `SELECT *, CONVERT(prefix USING utf8mb4) AS prefix, CONVERT(digest USING utf8mb4) AS digest
+          `SELECT *,
+             CONVERT(prefix USING utf8mb4) AS prefix, CONVERT(digest USING utf8mb4) AS digest
            FROM keyscope_keys`,
         );
         return (rows as readonly unknown[]).map(toRecord);

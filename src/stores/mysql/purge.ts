@@ -37,8 +37,8 @@ async function deleteDue(
 /**
  * Deletes the keys that were revoked, retired or expired before a time, for services that may not
  * keep them for ever. An audit log then names keys that nobody can look up any more, so leave as
- * much time as you keep logs. A key is kept for as long as the one that replaced it has not ended, or
- * one that was issued on its authority.
+ * much time as you keep logs. A key is kept for as long as the one that replaced it has
+ * not ended, or one that was issued on its authority.
  *
  * Works in batches, each of them one transaction, and migrates first. Any number of processes may
  * purge at once, beside stores in use: each key is deleted by one of them. If it fails halfway, the

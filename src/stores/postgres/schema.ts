@@ -48,8 +48,8 @@ interface PurgeParameters {
 
 /**
  * The beginning of a statement that deletes a batch of what ended before a time and whose successor
- * has ended, too, as has everything that was issued on its authority; `deleted` has the keys. One whose row somebody else has locked is left for the
- * next purge.
+ * has ended, too, as has everything that was issued on its authority; `deleted` has the keys. One
+ * whose row somebody else has locked is left for the next purge.
  */
 export function deletionOf(parameters: PurgeParameters): string {
   const { endedBefore, now, firstId, batchSize, more = '' } = parameters;

@@ -98,7 +98,7 @@ function hasEnded(record: KeyRecord, time: number): boolean {
   return areTimes && ends.some((end) => end !== null && Number(end) < time);
 }
 
-/** Whether a record is that of a successor, or of a key that was issued on the authority of `old`. */
+/** Whether a record is that of a successor, or of a key issued on the authority of `old`. */
 function mayFollow(record: Partial<KeyRecord>, old: KeyRecord): boolean {
   const { rotatedFrom, issuedUnder } = record;
   // A damaged one could be.

@@ -9,8 +9,9 @@ import { transaction } from './transactions.js';
 /**
  * Deletes the rows of keys that ended before a time: by revocation, by the end of their retirement
  * or by expiry, whichever came first. Keeps the row of a key that was rotated to one that has not
- * ended before that time, or on whose authority such a one was issued. Up to 500 rows are one transaction; other processes write in between. If
- * it throws, what was deleted stays deleted; call it again.
+ * ended before that time, or on whose authority such a one was issued. Up to 500 rows are one
+ * transaction; other processes write in between. If it throws, what was deleted stays deleted; call
+ * it again.
  *
  * For a job of its own: it blocks its process, and reads the whole table. What is deleted cannot be
  * looked up in an audit any more. Migrates first if need be.

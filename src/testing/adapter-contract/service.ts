@@ -2,11 +2,11 @@
  * The service behind the adapter: a keyring that can be broken, and handlers that say who called.
  */
 import { type Catalog, defineScopes } from '../../core/catalog.js';
-import { digestKey } from '../../core/keys.js';
 import { definePolicy } from '../../core/policy.js';
 import type { Principal } from '../../core/principal.js';
 import type { KeyStore } from '../../core/store.js';
 import { createKeyring, type Keyring } from '../../management/keyring.js';
+import { digestKey } from '../../management/keys.js';
 import { memoryStore } from '../../stores/memory/store.js';
 import type { AdapterSetup } from './serve-adapter.js';
 

@@ -11,8 +11,8 @@ import { byDigest } from './order.js';
  * in whatever state they are, each once, and nothing else: neither a key that was rotated from one
  * of them and has another root, nor one that was made on the authority of one of the three.
  *
- * Catches: a lineage of one key, or of live keys, or along `rotatedFrom`, or without what was issued
- * under it, or with what was issued under that.
+ * Catches: a lineage of one key, or of live keys, or along `rotatedFrom`, or without what was
+ * issued under it, or with what was issued under that.
  */
 export async function listsLineage(fixture: StoreFixture): Promise<void> {
   const { store, add, record } = fixture;

@@ -59,8 +59,8 @@ function everyMark([first, second]: Entities): readonly Mark[] {
  * Writes every mark to keys in every state. It may write only where its condition holds, and then
  * only the fields that belong to it: nothing else about the key may matter or change.
  *
- * Catches: a mark without its condition or with one too many, a revocation that does not look at the
- * seal that it replaces, a seal that a revocation leaves, and any other field that is written.
+ * Catches: a mark without its condition or with one too many, a revocation that does not look at
+ * the seal that it replaces, a seal that a revocation leaves, and any other field that is written.
  */
 export async function marksWhereItMay(fixture: StoreFixture): Promise<void> {
   const entities = [uuid(), uuid()] as const;

@@ -140,7 +140,7 @@ export const ADMIN: readonly Safeguard[] = [
   {
     name: 'admin: a token manages no keys',
     file: 'src/admin/authority-from.ts',
-    text: "if (via !== 'key') throw",
+    text: "if (via === 'jwt') throw",
     instead: 'if (false) throw',
     tests,
   },

@@ -31,8 +31,8 @@ const SECRETS: readonly Safeguard[] = [
   {
     name: 'seals are compared to their ends',
     file: 'src/core/seal.ts',
-    text: 'return equalText(seal, record.seal);',
-    instead: 'return seal === record.seal;',
+    text: 'record.seal !== null && equalText(seal, record.seal)',
+    instead: 'seal === record.seal',
   },
   {
     name: 'a comparison does not stop where texts differ',
@@ -97,10 +97,58 @@ const FRONT_DOOR: readonly Safeguard[] = [
     instead: 'false',
   },
   {
-    name: 'a seal where there is a pepper',
+    name: 'no seal where there is no pepper',
     file: 'src/core/seal.ts',
-    text: 'return seal === record.seal;',
-    instead: 'return true;',
+    text: 'return record.seal === null && record.trust === null;',
+    instead: 'return record.trust === null;',
+  },
+  {
+    name: 'no trust where there is no pepper',
+    file: 'src/core/seal.ts',
+    text: 'return record.seal === null && record.trust === null;',
+    instead: 'return record.seal === null;',
+  },
+  {
+    name: 'no text stands for a key that has none',
+    file: VERIFY,
+    text: "return isKeyless ? refused('keyless', record.keyId) : requireLive",
+    instead: 'return requireLive',
+  },
+  {
+    name: 'a pepper has no line end',
+    file: 'src/core/secret.ts',
+    text: 'assert(text.trim() === text,',
+    instead: 'assert(true,',
+  },
+  {
+    name: 'a pepper is more than one character',
+    file: 'src/core/secret.ts',
+    text: 'assert(!repeats,',
+    instead: 'assert(true,',
+  },
+  {
+    name: 'a prefix is not that of another vendor',
+    file: 'src/core/context.ts',
+    text: 'if (!isForeignAccepted) requireOwnPrefix(format.prefix);',
+    instead: '',
+  },
+  {
+    name: 'what a verifier of tokens judged is what is admitted',
+    file: 'src/core/verify-token.ts',
+    text: 'found.set(keyId, known);',
+    instead: '',
+  },
+  {
+    name: 'a keyless token is bound by its record',
+    file: 'src/core/verify-token.ts',
+    text: "if (via === 'jwt' && !context.checkParent) {",
+    instead: 'if (!context.checkParent) {',
+  },
+  {
+    name: 'one verifier decides about a token',
+    file: 'src/core/tokens.ts',
+    text: 'recognizes?.(token) === true',
+    instead: 'recognizes !== undefined',
   },
   {
     name: 'comparison of the digest',
@@ -186,9 +234,8 @@ const FRONT_DOOR: readonly Safeguard[] = [
   {
     name: 'the key behind a token is live',
     file: 'src/core/verify-token.ts',
-    text: 'const parent = await requireLive(context, await requireRecord(row));',
-    instead:
-      "const parent = createPrincipal(await requireRecord(row), 'key', context.knownScopes);",
+    text: 'await requireLive(context, record)',
+    instead: "createPrincipal(record, 'key', context.knownScopes)",
   },
   {
     name: 'a token reaches no further than its key',
@@ -199,8 +246,8 @@ const FRONT_DOOR: readonly Safeguard[] = [
   {
     name: 'the key behind a token is of its entity',
     file: 'src/core/verify-token.ts',
-    text: 'row.entityUuid === claims.entityUuid',
-    instead: 'row !== null',
+    text: 'parent.entityUuid !== claims.entityUuid',
+    instead: 'false',
   },
   {
     name: 'entity check',

@@ -6,6 +6,8 @@ const ISSUE = 'src/management/issue.ts';
 const ROTATE = 'src/management/rotate.ts';
 const FIND = 'src/management/find.ts';
 const MARK = 'src/management/mark.ts';
+const LINEAGE = 'src/management/lineage.ts';
+const MINT = 'src/management/mint.ts';
 const REVOKE = 'src/management/revoke.ts';
 const WITHDRAW = 'src/management/withdraw.ts';
 const LIST = 'src/management/list.ts';
@@ -133,7 +135,7 @@ const ROTATION: readonly Safeguard[] = [
   {
     name: 'who loses ends its own successor',
     file: ROTATE,
-    text: '    await context.store.mark(record.keyId, revocationOf(context, authority, record));\n',
+    text: '    await endRow(context, authority, record);\n',
     instead: '',
   },
 ];
@@ -143,8 +145,8 @@ const MARKS: readonly Safeguard[] = [
   {
     name: 'a mark that was not written is told',
     file: MARK,
-    text: "if (left === 1) throw new StoreError('store.mark broke its contract; see KeyStore');",
-    instead: 'if (left === 1) break;',
+    text: "throw new StoreError('store.mark broke its contract; see KeyStore');",
+    instead: 'return null;',
   },
   {
     name: 'what was revoked is neither suspended nor resumed',
@@ -161,24 +163,84 @@ const MARKS: readonly Safeguard[] = [
   {
     name: 'an edited row is not sealed as revoked',
     file: REVOKE,
-    text: "if (record === null || stateOf(context, record) === 'damaged') return null;",
-    instead: 'if (record === null) return null;',
+    text: "if (voucherOf(context, row) !== 'alive') return null;",
+    instead: "if (voucherOf(context, row) === 'orphaned') return null;",
+  },
+  {
+    name: 'a mark is only a claim',
+    file: 'src/management/ended.ts',
+    text: "return seal === null || voucherOf(context, row) === 'revocation';",
+    instead: 'return true;',
+  },
+  {
+    name: 'a revocation replaces the seal that was read',
+    file: REVOKE,
+    text: "return { kind: 'revoke', at, ...said, seal, replaces };",
+    instead: "return { kind: 'revoke', at, ...said, seal };",
+  },
+  {
+    name: 'an orphaned revocation keeps who, when and why',
+    file: REVOKE,
+    text: "if (voucherOf(context, row) !== 'orphaned') return null;",
+    instead: "if (voucherOf(context, row) !== 'revocation') return null;",
+  },
+  {
+    name: 'an edited row leads to no other key',
+    file: LINEAGE,
+    text: 'roots.add(isVouchedFor(context, row) ? row.rootKeyId : row.keyId);',
+    instead: 'roots.add(row.rootKeyId);',
+  },
+  {
+    name: 'a lineage that may be incomplete is told',
+    file: LINEAGE,
+    text: 'if (isKnown) return Object.freeze(walk.ended);',
+    instead: 'return Object.freeze(walk.ended);',
+  },
+  {
+    name: 'who issues is live',
+    file: MINT,
+    text: '  await requireLive(context, issuer);\n',
+    instead: '',
+  },
+  {
+    name: 'who issued is live still',
+    file: MINT,
+    text: '  await requireIssuerStill(context, authority, record);\n',
+    instead: '',
+  },
+  {
+    name: 'who issues is of the entity',
+    file: MINT,
+    text: 'if (row.entityUuid !== entityUuid) throw foreignKey();',
+    instead: '',
+  },
+  {
+    name: 'what is rotated under a key is of its lineage',
+    file: MINT,
+    text: 'issuer === null ? (old?.issuedUnder ?? null) : issuer.rootKeyId;',
+    instead: 'old?.issuedUnder ?? issuer?.rootKeyId ?? null;',
+  },
+  {
+    name: 'a withdrawal reaches successors',
+    file: 'src/management/withdraw.ts',
+    text: 'if (isReached) await writeMark',
+    instead: 'if (false) await writeMark',
   },
   {
     name: 'a lineage is revoked until nothing is left',
-    file: REVOKE,
-    text: 'if (rows.length === 0) return Object.freeze(ended);',
-    instead: 'return Object.freeze(ended);',
+    file: LINEAGE,
+    text: 'if (left === 0) return;',
+    instead: 'return;',
   },
   {
     name: 'a lineage has rows of one entity',
-    file: REVOKE,
+    file: LINEAGE,
     text: ' && entityUuid === authority.entityUuid;',
     instead: ';',
   },
   {
     name: 'a lineage has rows of one prefix',
-    file: REVOKE,
+    file: LINEAGE,
     text: 'prefix === context.format.prefix && ',
     instead: '',
   },

@@ -50,7 +50,7 @@ const ROTATIONS: readonly Safeguard[] = [
   {
     name: 'schedules: who loses ends its own successor',
     file: ROTATE,
-    text: '    await context.store.mark(record.keyId, revocationOf(context, authority, record));\n',
+    text: '    await endRow(context, authority, record);\n',
     instead: '',
     tests: SCHEDULES,
   },
@@ -85,15 +85,15 @@ const ROTATIONS: readonly Safeguard[] = [
   {
     name: 'schedules: a suspended key can be revoked',
     file: MARKS,
-    text: "case 'revoke':\n      return revokedAt === null;",
-    instead: "case 'revoke':\n      return revokedAt === null && suspendedAt === null;",
+    text: 'return revokedAt === null || (seal',
+    instead: 'return (revokedAt === null && suspendedAt === null) || (seal',
     tests: SCHEDULES,
   },
   {
     name: 'schedules: a lineage is revoked until nothing is left',
-    file: 'src/management/revoke.ts',
-    text: 'if (rows.length === 0) return Object.freeze(ended);',
-    instead: 'return Object.freeze(ended);',
+    file: 'src/management/lineage.ts',
+    text: 'if (left === 0) return;',
+    instead: 'return;',
     tests: SCHEDULES,
   },
 ];

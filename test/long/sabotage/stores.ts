@@ -18,15 +18,15 @@ const TRIGGERS: readonly Safeguard[] = [
   {
     name: 'trigger: SQLite, the seal',
     file: 'src/stores/sqlite/schema.ts',
-    text: 'WHEN NEW.seal IS NOT OLD.seal\n',
-    instead: 'WHEN false AND NEW.seal IS NOT OLD.seal\n',
+    text: 'WHEN NEW.seal IS NOT OLD.seal AND NEW.revoked_at IS NULL\n',
+    instead: 'WHEN false\n',
     tests: SQLITE,
   },
   {
     name: 'trigger: SQLite, marks that stay',
     file: 'src/stores/sqlite/schema.ts',
-    text: 'WHEN (OLD.revoked_at IS NOT NULL AND NEW.revoked_at IS NOT OLD.revoked_at)',
-    instead: 'WHEN (false)',
+    text: 'WHEN (OLD.revoked_at IS NOT NULL\n',
+    instead: 'WHEN (false\n',
     tests: SQLITE,
   },
   {
@@ -67,8 +67,8 @@ const TRIGGERS: readonly Safeguard[] = [
   {
     name: 'trigger: PostgreSQL, the seal',
     file: 'src/stores/postgres/schema.ts',
-    text: '  OR (OLD.seal IS DISTINCT FROM NEW.seal\n',
-    instead: '  OR (false\n',
+    text: '  OR (OLD.seal IS DISTINCT FROM NEW.seal AND NEW.revoked_at IS NULL)\n',
+    instead: '',
     tests: POSTGRES,
   },
   {
@@ -137,8 +137,15 @@ const TRIGGERS: readonly Safeguard[] = [
   {
     name: 'purge: PostgreSQL, what a living key came from',
     file: 'src/stores/postgres/schema.ts',
-    text: 'now}, true))',
-    instead: 'now}, true) AND false)',
+    text: "endOf('successor')} > ${now}, true))",
+    instead: "endOf('successor')} > ${now}, true) AND false)",
+    tests: POSTGRES,
+  },
+  {
+    name: 'purge: PostgreSQL, what a living key was issued under',
+    file: 'src/stores/postgres/schema.ts',
+    text: "endOf('child')} > ${now}, true))",
+    instead: "endOf('child')} > ${now}, true) AND false)",
     tests: POSTGRES,
   },
   {
@@ -161,8 +168,15 @@ const CONDITIONAL_WRITES: readonly Safeguard[] = [
   {
     name: 'conditional update: PostgreSQL',
     file: 'src/stores/postgres/statements.ts',
-    text: 'WHERE key_id = $1::text::uuid AND revoked_at IS NULL AND $',
-    instead: 'WHERE key_id = $1::text::uuid AND $',
+    text: "AND (revoked_at IS NULL OR seal = $3::text::json ->> 'replaces') AND",
+    instead: 'AND',
+    tests: POSTGRES,
+  },
+  {
+    name: 'conditional update: PostgreSQL, the seal as it was read',
+    file: 'src/stores/postgres/statements.ts',
+    text: "seal = $3::text::json ->> 'replaces'",
+    instead: 'seal IS NOT NULL',
     tests: POSTGRES,
   },
   {
@@ -295,8 +309,15 @@ const CONDITIONAL_WRITES: readonly Safeguard[] = [
   {
     name: 'conditional update: SQLite',
     file: 'src/stores/sqlite/statements.ts',
-    text: 'WHERE key_id = ? AND revoked_at IS NULL`,',
-    instead: 'WHERE key_id = ?`,',
+    text: 'AND (revoked_at IS NULL OR seal = ?)`,',
+    instead: 'AND (true OR seal = ?)`,',
+    tests: SQLITE,
+  },
+  {
+    name: 'conditional update: SQLite, the seal as it was read',
+    file: 'src/stores/sqlite/statements.ts',
+    text: 'OR seal = ?)`,',
+    instead: 'OR (? IS NOT NULL AND seal IS NOT NULL))`,',
     tests: SQLITE,
   },
   {
@@ -399,7 +420,28 @@ const IN_REDIS: readonly Safeguard[] = [
   {
     name: 'conditional update: Redis',
     file: 'src/stores/redis/scripts.ts',
-    text: "if revokedAt ~= 'null' then return 0 end",
+    text: "if isMark and isSeal and (seal == 'null' or seal ~= ARGV[4]) then return 0 end",
+    instead: '',
+    tests: REDIS,
+  },
+  {
+    name: 'conditional update: Redis, the seal as it was read',
+    file: 'src/stores/redis/scripts.ts',
+    text: "(seal == 'null' or seal ~= ARGV[4])",
+    instead: "seal == 'null'",
+    tests: REDIS,
+  },
+  {
+    name: 'conditional update: MySQL, the seal as it was read',
+    file: 'src/stores/mysql/statements.ts',
+    text: 'CAST(seal AS BINARY) = ?',
+    instead: '(seal IS NOT NULL AND ? IS NOT NULL)',
+    tests: MYSQL,
+  },
+  {
+    name: 'conditional update: Redis, what is revoked already',
+    file: 'src/stores/redis/scripts.ts',
+    text: "if kind ~= 'revoke' then return 0 end",
     instead: '',
     tests: REDIS,
   },

@@ -194,7 +194,7 @@ const TOKENS: readonly Safeguard[] = [
   {
     name: 'tokens: none exchanged again',
     file: 'src/jwt/exchange.ts',
-    text: "principal.via !== 'key'",
+    text: "principal.via === 'jwt'",
     instead: 'false',
     tests: JWT,
   },

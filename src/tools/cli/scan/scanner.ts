@@ -1,5 +1,5 @@
 /** One scan: what it looks for, what it has counted, and what it tells while it runs. */
-import { redactKeys } from '../../../core/keys.js';
+import { redactKeys } from '../../../management/keys.js';
 import type { Output } from '../output.js';
 import { type Find, type Finder, finderFor } from './finder.js';
 import type { Ignored } from './ignored.js';

@@ -1,8 +1,8 @@
 /** Keys as texts: make, parse, check, find, redact, digest. The core decides nothing by it. */
-import { assert, assertFunction, readFields } from './input.js';
-import { createKeyFormat, ENTROPY_LENGTH, SECRET_LENGTH } from './key.js';
-import type { Pepper, RandomBytes } from './secret.js';
-import { drawEntropy, platformRandom, readPeppers } from './secret.js';
+import { assert, assertFunction, readFields } from '../core/input.js';
+import { createKeyFormat, ENTROPY_LENGTH, SECRET_LENGTH } from '../core/key.js';
+import type { Pepper, RandomBytes } from '../core/secret.js';
+import { drawEntropy, platformRandom, readPeppers } from '../core/secret.js';
 
 /** The parts of a key. Show none but the prefix to anybody. */
 export interface KeyParts {
