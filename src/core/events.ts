@@ -220,7 +220,8 @@ export function createContextReader(prefix: string): ContextReader {
   const maskKeys = createKeyMask(prefix);
 
   function clean(text: string): string {
-    return replaceInvisible(maskKeys(text.slice(0, MAX_CONTEXT_LENGTH)));
+    // Masked before it is cut: of a key, a part would be left.
+    return replaceInvisible(maskKeys(text).slice(0, MAX_CONTEXT_LENGTH));
   }
 
   function read(value: unknown): EventContext | undefined {

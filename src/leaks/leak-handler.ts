@@ -73,7 +73,7 @@ function doorsOf(config: LeakConfig): ReadonlyMap<string, readonly Door[]> {
   function mount(path: string, method: Door['method'], answer: Door['answer']): void {
     doors.set(`${basePath}/${path}`, [{ method, answer }]);
   }
-  if (github !== null) mount('github', 'POST', createGitHubDoor(github, ender));
+  if (github !== null) mount('github', 'POST', createGitHubDoor(github, ender, config.report));
   if (gitlab !== null) {
     mount('gitlab/v1/revocable_token_types', 'GET', createTypesDoor(gitlab));
     mount('gitlab/v1/revoke_tokens', 'POST', createTokensDoor(gitlab, ender));
