@@ -213,8 +213,8 @@ const MAX_CONTEXT_LENGTH = 200;
 export type ContextReader = (value: unknown) => EventContext | undefined;
 
 /**
- * The context as events show it: at most 8 texts, each cut to 200 characters, without keys, control
- * or invisible characters. What is no text is left out; nothing is refused.
+ * The context as events show it: at most 8 texts, each cut to 200 characters, without keys in any
+ * spelling, control or invisible characters. What is no text is left out; nothing is refused.
  */
 export function createContextReader(prefix: string): ContextReader {
   const maskKeys = createKeyMask(prefix);
