@@ -265,6 +265,10 @@ describe('what is told of it', () => {
     ['with soft hyphens', (key) => [...key].join('%C2%AD')],
     ['in lower case', (key) => key.toLowerCase()],
     ['without its prefix', (key) => key.slice(5)],
+    [
+      'without its prefix, percent-encoded',
+      (key) => key.slice(5).replaceAll(/./gs, (one) => `%${hexOf(one)}`),
+    ],
     ['without its beginning', (key) => key.slice(12)],
     ['in part', (key) => `${key.slice(9, 15)}!${key.slice(20, 27)}`],
     ['in part escaped', (key) => `${key.slice(0, 14)}%${hexOf(key.charAt(14))}${key.slice(15)}`],

@@ -166,13 +166,6 @@ export const LEAKS: readonly Safeguard[] = [
     tests,
   },
   {
-    name: 'leaks: a place is masked before it is cut',
-    file: 'src/leaks/where.ts',
-    text: 'maskSpellings(where, ',
-    instead: 'maskSpellings(where.slice(0, 720), ',
-    tests,
-  },
-  {
     name: 'leaks: no key of another report in a place',
     file: 'src/leaks/finds.ts',
     text: 'createWhereReader([...byToken.keys()])',
