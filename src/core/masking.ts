@@ -82,7 +82,9 @@ function spellOut(text: string, layers: number = MOST_LAYERS): string {
 export function maskSpellings(text: string, mask: (text: string) => string): string {
   const read = spellOut(text);
   const masked = mask(read);
-  return masked === read ? mask(text) : masked;
+  const plain = mask(text);
+  // Also if all that it hides is plain, and nothing but marks is left of it.
+  return masked === read || spellOut(plain) === masked ? plain : masked;
 }
 
 // ── Keys ────────────────────────────────────────────────────────────────────────────────────────

@@ -48,8 +48,8 @@ interface Fetching {
  * jose fetches the set when it is first needed, and for a `kid` that is not in it, at most every
  * 30 s. A set in memory is used for fifteen minutes by either clock: from eight on, it is fetched
  * again in the background, at most every 30 s, so that an address that hangs delays nobody whose
- * key is known. A failed fetch says nothing about a token: it is a `StoreError`, and there is no new
- * attempt for 5 s.
+ * key is known. A failed fetch says nothing about a token: it is a `StoreError`, and there is no
+ * new attempt for 5 s.
  *
  * @param report Told of each fetch in the background that failed. Never throws.
  * @throws TypeError if `url` is not https, or has credentials.

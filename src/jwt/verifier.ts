@@ -31,8 +31,8 @@ export interface TokenVerifierOptions {
   readonly audience: string;
   /**
    * The issuer's public keys, or the https URL (or http on this machine) where they are published,
-   * which is fetched when an unknown `kid` appears, and in the background when the set is older than
-   * eight minutes. A key that was removed from the set is accepted until the next successful fetch,
+   * which is fetched when an unknown `kid` appears, and in the background when the set is eight
+   * minutes old. A key that was removed from the set is accepted until the next successful fetch,
    * and for at most fifteen minutes. Each key needs a `kid`, unless the set is passed here directly
    * and has only one key.
    *

@@ -54,27 +54,15 @@ export function createPublishedKeys(
   report: (error: unknown) => void,
 ): PublishedKeys {
   let keys: ReadonlyMap<string, ListedKey> = new Map();
-  let listedAt = Number.NEGATIVE_INFINITY;
   let askedAt = Number.NEGATIVE_INFINITY;
   let hasFailed = false;
   let asking: Promise<void> | null = null;
 
-  function findListed(identifier: string): PublicKey | null | undefined {
-    const found = keys.get(identifier);
-    return found !== undefined && now() < found.until ? found.key : undefined;
-  }
-
   async function renew(): Promise<void> {
     askedAt = now();
-    try {
-      const listed = await fetchInTime(url, fetch);
-      listedAt = now();
-      hasFailed = false;
-      keys = mergeKeys(keys, listed, listedAt);
-    } catch (error) {
-      hasFailed = true;
-      report(error);
-    }
+    const listed = await fetchInTime(url, fetch).catch(report);
+    hasFailed = !listed;
+    if (listed) keys = mergeKeys(keys, listed, now());
   }
 
   /** Reports at the same moment wait for one answer. Returns whether they got one. */
@@ -92,14 +80,23 @@ export function createPublishedKeys(
 
   return {
     async find(identifier) {
-      const found = findListed(identifier);
+      const found = findListed(keys, identifier, now());
       // In the background: an address that hangs delays no report.
-      if (found && now() - listedAt >= REFRESH_MS) void renewTogether();
-      // What is not known, or in use no longer, may be another thing by now.
-      if (found || !(await renewTogether())) return found;
-      return findListed(identifier) ?? null;
+      if (found?.key && found.until - now() <= MAX_AGE_MS - REFRESH_MS) void renewTogether();
+      // What is not known, or not in use, may be another thing by now.
+      if (found?.key || !(await renewTogether())) return found?.key;
+      return findListed(keys, identifier, now())?.key ?? null;
     },
   };
+}
+
+function findListed(
+  keys: ReadonlyMap<string, ListedKey>,
+  identifier: string,
+  time: number,
+): ListedKey | undefined {
+  const found = keys.get(identifier);
+  return found !== undefined && time < found.until ? found : undefined;
 }
 
 /** What is listed now, and for a while what is listed no longer. */

@@ -275,7 +275,7 @@ describe('a key set that cannot be fetched again', () => {
 
   // After ten idle minutes, the first token waited 5 s for an address that hung, though its key was
   // known.
-  it('is used for fifteen idle minutes while the next one hangs, and not a moment longer', async () => {
+  it('is used for fifteen idle minutes while the next one hangs, and no longer', async () => {
     const errors: unknown[] = [];
     let hangs = false;
     let give = () => {};

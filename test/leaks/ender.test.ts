@@ -160,7 +160,7 @@ describe('a report that is sent again', () => {
     expect(found.map(({ ended }) => ended.length)).toEqual([1, 0]);
   });
 
-  it('is another report if the key was found in another place, or by whoever holds it', async () => {
+  it('is another one if the key was found in another place, or by who holds it', async () => {
     const long = 'https://h/'.padEnd(200, 'a/');
     const { leaks, keyring, found, key, report, stateOf } = await suspendedAt(long);
     await answerOf(leaks, report(`${long}b`));

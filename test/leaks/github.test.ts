@@ -237,7 +237,7 @@ describe('a report that nobody signed', () => {
 
 describe('outages', () => {
   // It was refused, and what is refused GitHub does not send again.
-  it('of knowledge, by a key that the list has got since, are a 503: it is sent again', async () => {
+  it('of a key that the list may have got since are a 503: the report is sent again', async () => {
     const next = createSigner('next');
     const own = await openListing([SIGNER.listed]);
     const { leaks, errors, calls } = setUpLeaks({ github: own.source });

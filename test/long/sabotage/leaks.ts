@@ -77,7 +77,7 @@ export const LEAKS: readonly Safeguard[] = [
   {
     name: 'leaks: the list is fetched before it is too old',
     file: 'src/leaks/published-keys.ts',
-    text: 'now() - listedAt >= REFRESH_MS',
+    text: 'found.until - now() <= MAX_AGE_MS - REFRESH_MS',
     instead: 'false',
     tests,
   },
