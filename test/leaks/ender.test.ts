@@ -144,7 +144,7 @@ describe('a report that is sent again', () => {
       fromGitLab([{ type: TYPE, token: key, location: place }]);
     await answerOf(at.leaks, report(location));
     const stateOf = async (): Promise<unknown> =>
-      Object(await at.keyring.get(info.keyId, AUTHORITY)).state;
+      (await at.keyring.get(info.keyId, AUTHORITY))?.state;
     expect(await stateOf()).toBe('suspended');
     await at.keyring.resume(info.keyId, AUTHORITY);
     return { ...at, key, report, stateOf };
@@ -305,7 +305,7 @@ describe('what is told of it', () => {
     expect(at.errors).toEqual([]);
     expect(at.found).toHaveLength(2);
     expect(at.found[0]?.where).toMatch(/^https:\/\/h\//);
-    const said = [at.found.map(({ where }) => where), Object(shown).endReason, at.events];
+    const said = [at.found.map(({ where }) => where), shown, at.events];
     expect(leftOf(key, said)).toEqual([]);
     expect(leftOf(other.key, said)).toEqual([]);
   });
