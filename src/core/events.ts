@@ -211,14 +211,15 @@ const MAX_CONTEXT_LENGTH = 200;
 export type ContextReader = (value: unknown) => EventContext | undefined;
 
 /**
- * The context as events show it: at most 8 texts, each cut to 200 characters, without keys, control
- * or invisible characters. What is no text is left out; nothing is refused.
+ * The context as events show it: at most 8 texts, each cut to 200 characters, without keys in any
+ * spelling, control or invisible characters. What is no text is left out; nothing is refused.
  */
 export function createContextReader(prefix: string): ContextReader {
   const maskKeys = createKeyMask(prefix);
 
   function clean(text: string): string {
-    return replaceInvisible(maskKeys(text.slice(0, MAX_CONTEXT_LENGTH)));
+    // Masked before it is cut: of a key, a part would be left.
+    return replaceInvisible(maskKeys(text).slice(0, MAX_CONTEXT_LENGTH));
   }
 
   function read(value: unknown): EventContext | undefined {

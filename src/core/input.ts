@@ -3,7 +3,7 @@
  * quotes nothing that could be a secret.
  */
 import { InputError } from './errors.js';
-import { hasInvisible, looksLikeKey } from './masking.js';
+import { hasInvisible, looksLikeKey, maskSpellings } from './masking.js';
 import { isUuid } from './uuid.js';
 
 /** At most this many accessible entities on a key. */
@@ -38,12 +38,13 @@ export function quote(value: unknown): string {
 
 /**
  * Control and non-ASCII characters are escaped, and of a long text only the length is given. Every
- * run of 20 or more letters, digits and `+`, `/`, `=`, `_` or `-` is masked: it could be part of a
- * key or of another secret.
+ * run of 20 or more letters, digits and `+`, `/`, `=`, `_` or `-` is masked, in any spelling: it
+ * could be part of a key or of another secret.
  */
 function quoteText(text: string): string {
   if (text.length > 129) return `a text of ${text.length} characters`;
-  const masked = JSON.stringify(text.replace(/[0-9A-Za-z+/=_-]{20,}/g, '[masked]'));
+  const maskRuns = (run: string): string => run.replace(/[0-9A-Za-z+/=_-]{20,}/g, '[masked]');
+  const masked = JSON.stringify(maskSpellings(text, maskRuns));
   const escaped = (character: string): string =>
     `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
   return masked.replace(/[^ -~]/g, escaped);

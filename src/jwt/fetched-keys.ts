@@ -1,5 +1,4 @@
 /** A verifier's key set that is published at an address. */
-import { isStoreError } from '../core/errors.js';
 import { assert } from '../core/input.js';
 import { isName, keysUnavailable } from './claims.js';
 import {
@@ -16,6 +15,9 @@ const MAX_AGE_MS = 900_000;
 
 /** From this age on, in milliseconds, the next set is fetched while this one is used. */
 const REFRESH_MS = 480_000;
+
+/** The pause after the start of such a fetch, in milliseconds. */
+const REFRESH_PAUSE_MS = 30_000;
 
 /** The pause after a failed fetch, in milliseconds. */
 const PAUSE_MS = 5_000;
@@ -43,54 +45,51 @@ interface Fetching {
 }
 
 /**
- * jose fetches the set when it is first needed, when it is older than ten minutes, and for a `kid`
- * that is not in it, at most every 30 s. With the first token after eight minutes it is fetched in
- * advance, so that an address that hangs delays nobody whose key is known. A failed fetch says
- * nothing about a token: it is a `StoreError`, and there is no new attempt for 5 s. Until a fetch
- * succeeds, keys of the previous set are accepted, for at most fifteen minutes by either clock.
+ * jose fetches the set when it is first needed, and for a `kid` that is not in it, at most every
+ * 30 s. A set in memory is used for fifteen minutes by either clock: from eight on, it is fetched
+ * again in the background, at most every 30 s, so that an address that hangs delays nobody whose
+ * key is known. A failed fetch says nothing about a token: it is a `StoreError`, and there is no
+ * new attempt for 5 s.
  *
+ * @param report Told of each fetch in the background that failed. Never throws.
  * @throws TypeError if `url` is not https, or has credentials.
  */
-export function createFetchedKeys(url: URL): JWTVerifyGetKey {
+export function createFetchedKeys(url: URL, report: (error: unknown) => void): JWTVerifyGetKey {
   assertIsSafe(url);
   const fetching: Fetching = { fetched: undefined, failedAt: undefined };
   const startFetching = () => createRemoteJWKSet(url, { [customFetch]: createFetch(fetching) });
   let remote = startFetching();
-  let latestDate: number | undefined;
+  let latestDate = Number.NEGATIVE_INFINITY;
+  let refreshedAt = Number.NEGATIVE_INFINITY;
 
   function noteDate(): void {
-    const date = Date.now();
-    if (latestDate === undefined || date > latestDate) latestDate = date;
+    latestDate = Math.max(latestDate, Date.now());
+  }
+
+  async function refresh(): Promise<void> {
+    refreshedAt = performance.now();
+    await remote.reload().catch(report).finally(noteDate);
   }
 
   return async (header, token) => {
     // The clock was set back. jose would not see the set age until the clock has caught up.
-    if (latestDate !== undefined && Date.now() < latestDate) {
+    if (Date.now() < latestDate) {
       remote = startFetching();
-      latestDate = undefined;
+      latestDate = Date.now();
+      await refresh();
     }
-    // Whoever needs the new set waits for the same fetch, and hears of its failure.
-    if (isAged(fetching.fetched)) remote.reload().catch(() => {});
-    const current = remote(header, token).finally(noteDate);
-    // Not awaited if the last fetch failed: the next one may take 5 s, too, and tokens of known
-    // keys need not wait for it.
-    if (!hasFailedSince(fetching)) {
-      try {
-        return await current;
-      } catch (error) {
-        if (!isStoreError(error)) throw error;
-      }
-    }
-    current.catch(() => {});
     const { fetched } = fetching;
-    if (fetched === undefined || !isFresh(fetched)) return current;
-    // A key that is not in the previous set may be in the new one, so the token is not at fault.
-    return fetched.find(header, token).catch(() => current);
+    if (fetched !== undefined && ageOf(fetched) < MAX_AGE_MS) {
+      const isDue = performance.now() - refreshedAt >= REFRESH_PAUSE_MS;
+      if (isDue && ageOf(fetched) >= REFRESH_MS) void refresh();
+      const known = await fetched.find(header, token).catch(() => undefined);
+      if (known !== undefined) return known;
+    }
+    const found = await remote(header, token).finally(noteDate);
+    // The latest set has no key for tokens, and jose still has the one before.
+    if (fetching.fetched === undefined) throw keysUnavailable();
+    return found;
   };
-}
-
-function isAged(fetched: FetchedSet | undefined): boolean {
-  return fetched !== undefined && ageOf(fetched) >= REFRESH_MS;
 }
 
 function assertIsSafe({ protocol, hostname, username, password }: URL): void {
@@ -98,15 +97,6 @@ function assertIsSafe({ protocol, hostname, username, password }: URL): void {
   const isSecure = protocol === 'https:' || isLocal;
   assert(isSecure, 'jwks: pass an https URL; http is for this machine alone');
   assert(username === '' && password === '', 'jwks: pass a URL without credentials');
-}
-
-/** Whether there is a set, and a later fetch has failed. */
-function hasFailedSince({ fetched, failedAt }: Fetching): boolean {
-  return fetched !== undefined && failedAt !== undefined && failedAt >= fetched.time;
-}
-
-function isFresh(fetched: FetchedSet): boolean {
-  return ageOf(fetched) < MAX_AGE_MS;
 }
 
 /**

@@ -10,6 +10,7 @@ import { readKeySet } from './key-set.js';
 /**
  * Reads the option `jwks`: keys, a promise of keys, or the URL of keys.
  *
+ * @param report Told of a set that could not be fetched while the one in memory is used.
  * @returns The function that jose calls for the key of a token. It throws `AccessError` on a bad
  *   header, and `StoreError` if the keys cannot be fetched or used.
  * @throws TypeError that says what to pass instead. A promised set is not checked yet.
@@ -17,8 +18,9 @@ import { readKeySet } from './key-set.js';
 export function readVerificationKeys(
   jwks: unknown,
   algorithms: readonly TokenAlgorithm[],
+  report: (error: unknown) => void,
 ): JWTVerifyGetKey {
-  const find = readKeys(jwks, algorithms);
+  const find = readKeys(jwks, algorithms, report);
 
   return async (header, token) => {
     // Checked here because jose has already decoded the header. Decoding it twice would measurably
@@ -34,8 +36,12 @@ export function readVerificationKeys(
   };
 }
 
-function readKeys(jwks: unknown, algorithms: readonly TokenAlgorithm[]): JWTVerifyGetKey {
-  if (jwks instanceof URL) return createFetchedKeys(jwks);
+function readKeys(
+  jwks: unknown,
+  algorithms: readonly TokenAlgorithm[],
+  report: (error: unknown) => void,
+): JWTVerifyGetKey {
+  if (jwks instanceof URL) return createFetchedKeys(jwks, report);
   if (isThenable(jwks)) return createPromisedKeys(jwks, algorithms);
   return readKeySet(jwks, algorithms);
 }

@@ -4,7 +4,8 @@
  */
 import type { Catalog } from '../core/catalog.js';
 import { isStoreError } from '../core/errors.js';
-import { assert, readFields, readStrings } from '../core/input.js';
+import { createReport } from '../core/events.js';
+import { assert, assertFunction, readFields, readStrings } from '../core/input.js';
 import { type Clock, readClock } from '../core/outage.js';
 import { createPrincipal, type Principal } from '../core/principal.js';
 import type { TokenVerifier } from '../core/tokens.js';
@@ -30,9 +31,10 @@ export interface TokenVerifierOptions {
   readonly audience: string;
   /**
    * The issuer's public keys, or the https URL (or http on this machine) where they are published,
-   * which is fetched every ten minutes and when an unknown `kid` appears. A key that was removed
-   * from the set is accepted until the next successful fetch, and for at most fifteen minutes. Each
-   * key needs a `kid`, unless the set is passed here directly and has only one key.
+   * which is fetched when an unknown `kid` appears, and in the background when the set is eight
+   * minutes old. A key that was removed from the set is accepted until the next successful fetch,
+   * and for at most fifteen minutes. Each key needs a `kid`, unless the set is passed here directly
+   * and has only one key.
    *
    * Or a promise of a key set, such as `issuer.jwks()`; the set is checked when it arrives, and
    * kept. If it has not arrived 5 s after the first token, `verify` rejects with a `StoreError`, of
@@ -50,6 +52,11 @@ export interface TokenVerifierOptions {
    * machine's clocks.
    */
   readonly now?: Clock | undefined;
+  /**
+   * Told of a key set that could not be fetched while the one in memory is used: after fifteen
+   * minutes of that, no token is accepted. Whatever it throws or rejects with is dropped.
+   */
+  readonly onError?: ((error: unknown) => unknown) | undefined;
 }
 
 /** What `createTokenVerifier` returns. It needs nothing of a keyring, so it also works alone. */
@@ -80,6 +87,7 @@ const OPTIONS = [
   'catalog',
   'maxTtlSeconds',
   'now',
+  'onError',
 ] as const;
 
 /**
@@ -131,7 +139,9 @@ function readVerifierOptions(options: unknown): VerifierSettings {
   assert(typeof catalog?.expand === 'function', 'catalog: pass what defineScopes returned');
   const now = readClockOption(given.now);
   const maxTtlSeconds = readTtl(given.maxTtlSeconds, 'maxTtlSeconds');
-  const findKey = readVerificationKeys(given.jwks, algorithms);
+  if (given.onError !== undefined) assertFunction(given.onError, 'onError');
+  const report = createReport(given.onError as TokenVerifierOptions['onError']);
+  const findKey = readVerificationKeys(given.jwks, algorithms, report);
   const scopes = new Set(catalog.all);
   return { issuer, audience, algorithms, findKey, scopes, maxTtlSeconds, now };
 }

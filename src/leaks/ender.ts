@@ -1,12 +1,19 @@
 /** Looks at strings that were found somewhere, and does with their keys what the source is for. */
 import { isAccessError } from '../core/errors.js';
-import { createKeyMask, maskKeyParts, replaceInvisible } from '../core/masking.js';
 import type { KeyState } from '../core/record.js';
 import type { Authority } from '../management/authority.js';
 import type { DamagedKey, KeyInfo } from '../management/info.js';
-import { isKey } from '../management/keys.js';
-import type { Find, Leak, LeakConfig, LeakKeyring } from './leak-handler-options.js';
+import { digestKey, isKey } from '../management/keys.js';
+import type {
+  Find,
+  Leak,
+  LeakConfig,
+  LeakKeyring,
+  PrefixedKeyring,
+} from './leak-handler-options.js';
+import { createSlots } from './slots.js';
 import type { Source } from './sources.js';
+import type { WhereReader } from './where.js';
 
 /** What all the doors of one handler share. */
 export interface LeakEnder {
@@ -16,39 +23,70 @@ export interface LeakEnder {
    *
    * @throws StoreError if that is not known.
    */
-  end(source: Source, find: Find): Promise<boolean>;
+  end(source: Source, find: Find, readWhere: WhereReader): Promise<boolean>;
   /** Whether a stranger has to be sent away. */
   isFull(): boolean;
 }
 
-/** Makes it. Reports at the same moment share the places. */
+/**
+ * Makes it. Anybody can make strings with the right checksum, so strangers share places in which
+ * such strings are looked up, and nothing else is done. Signed reports wait for none of them, and
+ * neither does a key that was found to be one.
+ */
 export function createEnder({ keyrings, tell }: LeakConfig): LeakEnder {
-  const slots = createSlots();
+  const strangers = createSlots();
+  const proven = createSlots();
+  const suspended = createMemory();
 
   async function identifyAndEnd(
-    keyring: LeakKeyring,
-    prefix: string,
+    { keyring, prefix }: PrefixedKeyring,
     source: Source,
     find: Find,
+    readWhere: WhereReader,
   ): Promise<boolean> {
-    const info = await keyring.identify(find.token, { actor: source.actor });
+    const slots = source.name === 'holder' ? strangers : proven;
+    const { actor } = source;
+    const info = await slots.take(() => keyring.identify(find.token, { actor }));
     if (info === null) return false;
-    const where = find.where === null ? null : presentable(find.where, prefix);
-    const ended = await endFound(keyring, source, info, where);
     const { keyId, entityUuid, state } = info;
+    const where = find.where === null ? null : readWhere(find.where, prefix);
+    // The place as it was said: only a part of it may be shown.
+    const report = digestKey(`${source.name} ${keyId} ${find.where}`);
+    const isAgain = suspended.has(report);
+    const ended = isAgain ? [] : await proven.take(() => endFound(keyring, source, info, where));
+    // Whoever holds a key may say so again: then it is still where it should not be.
+    if (source.action === 'suspend' && source.name !== 'holder') suspended.add(report);
     const leak: Leak = { source: source.name, where, keyId, entityUuid, prefix, state, ended };
     tell(Object.freeze(leak));
     return true;
   }
 
   return {
-    end: async (source, find) => {
+    end: async (source, find, readWhere) => {
       const found = keyrings.find(({ prefix }) => isKey(find.token, { prefix }));
-      if (found === undefined) return false;
-      const { keyring, prefix } = found;
-      return slots.take(() => identifyAndEnd(keyring, prefix, source, find));
+      return found !== undefined && identifyAndEnd(found, source, find, readWhere);
     },
-    isFull: slots.isFull,
+    isFull: strangers.isFull,
+  };
+}
+
+/** As many reports are remembered, about a megabyte of them. */
+const MOST_REMEMBERED = 10_000;
+
+/**
+ * Remembers which reports suspended a key, so that the same report, sent again, does not suspend
+ * what an operator has resumed since. In this process alone; the oldest is forgotten first.
+ */
+function createMemory(): Pick<Set<string>, 'add' | 'has'> {
+  const known = new Set<string>();
+  return {
+    has: (report) => known.has(report),
+    add: (report) => {
+      known.add(report);
+      const [oldest = ''] = known;
+      if (known.size > MOST_REMEMBERED) known.delete(oldest);
+      return known;
+    },
   };
 }
 
@@ -86,64 +124,4 @@ async function suspendFound(
     if (isAccessError(error) && error.code === 'conflict') return [];
     throw error;
   }
-}
-
-/** With `found at ` before it, shorter than a reason may be. */
-const MAX_WHERE_LENGTH = 180;
-
-/** A text that records and events can hold. Whoever wrote it may have put a key into it. */
-function presentable(text: string, prefix: string): string {
-  const whole = text.slice(0, 4 * MAX_WHERE_LENGTH);
-  const clean = replaceInvisible(whole.normalize('NFC'));
-  const masked = maskKeyParts(createKeyMask(prefix)(clean));
-  return masked.slice(0, MAX_WHERE_LENGTH).toWellFormed();
-}
-
-// ── How many keys are looked at at once, whoever sends them ──────────────────────────────────────
-
-/** Reports next to ordinary traffic may take no more of the store than this. */
-const AT_ONCE = 4;
-
-/** Holders who may wait for a place. Those beyond are told to come again. */
-const MOST_WAITING = 64;
-
-/** Places for so many. */
-interface Slots {
-  /** Does the work when there is a place. First come, first served. */
-  take<T>(work: () => Promise<T>): Promise<T>;
-  /** Whether a stranger has to be sent away. */
-  isFull(): boolean;
-}
-
-/** Makes the slots of one handler. */
-function createSlots(): Slots {
-  const waiting: (() => void)[] = [];
-  let taken = 0;
-
-  function enter(): Promise<void> {
-    if (taken < AT_ONCE) {
-      taken += 1;
-      return Promise.resolve();
-    }
-    return new Promise((resolve) => waiting.push(resolve));
-  }
-
-  /** Hands the place on, or gives it up. */
-  function leave(): void {
-    const next = waiting.shift();
-    if (next === undefined) taken -= 1;
-    else next();
-  }
-
-  return {
-    async take(work) {
-      await enter();
-      try {
-        return await work();
-      } finally {
-        leave();
-      }
-    },
-    isFull: () => waiting.length >= MOST_WAITING,
-  };
 }

@@ -2,6 +2,7 @@
 import type { LeakEnder } from './ender.js';
 import type { Find } from './leak-handler-options.js';
 import type { Source } from './sources.js';
+import { createWhereReader } from './where.js';
 
 /** Longer than a thousand finds. */
 export const MAX_BODY_BYTES: number = 1024 * 1024;
@@ -54,12 +55,14 @@ export async function endAll(
   finds: readonly Find[],
 ): Promise<ReadonlySet<string>> {
   const byToken = new Map(finds.map((find) => [find.token, find]));
+  // Of several reports in one body, the place of one may have the key of another.
+  const readWhere = createWhereReader([...byToken.keys()]);
   // All of them take from one list.
   const left = byToken.values();
   const known = new Set<string>();
   async function work(): Promise<void> {
     for (const find of left) {
-      if (await ender.end(source, find)) known.add(find.token);
+      if (await ender.end(source, find, readWhere)) known.add(find.token);
     }
   }
   const works = await Promise.allSettled(Array.from({ length: AT_ONCE }, work));

@@ -3,8 +3,8 @@
  * with what of it is a key (https://docs.github.com/code-security, "Secret scanning partner
  * program").
  */
-
-import { answerJson } from '../http/answer.js';
+import { StoreError } from '../core/errors.js';
+import { answerError, answerJson } from '../http/answer.js';
 import { readBytes } from '../http/body.js';
 import { Refusal, requireBody } from '../http/fetch-handler.js';
 import { digestKey } from '../management/keys.js';
@@ -12,7 +12,7 @@ import type { LeakEnder } from './ender.js';
 import { endAll, MAX_BODY_BYTES, type ReportedFind, readFinds } from './finds.js';
 import { createPublishedKeys } from './published-keys.js';
 import { isSignedBy } from './signature.js';
-import type { GitHub } from './sources.js';
+import { CHALLENGE, type GitHub } from './sources.js';
 
 const IDENTIFIER = /^[0-9A-Za-z_-]{1,128}$/;
 const SIGNATURE = /^[0-9A-Za-z+/]{64,100}={0,2}$/;
@@ -29,15 +29,18 @@ interface KeyLabel {
 export function createGitHubDoor(
   github: GitHub,
   ender: LeakEnder,
+  report: (error: unknown) => void,
 ): (request: Request) => Promise<Response> {
   const now = (): number => performance.now();
-  const publishedKeys = createPublishedKeys(github.publicKeysUrl, github.fetch, now);
+  const publishedKeys = createPublishedKeys(github.publicKeysUrl, github.fetch, now, report);
   return async (request) => {
     // 1. Is there a signature, of a key that is in use? Nothing of the body is read before.
     const identifier = request.headers.get('github-public-key-identifier') ?? '';
     const signature = request.headers.get('github-public-key-signature') ?? '';
     if (!IDENTIFIER.test(identifier) || !SIGNATURE.test(signature)) throw new Refusal('not_signed');
     const key = await publishedKeys.find(identifier);
+    // GitHub sends it again. Not reported: a stranger who makes identifiers up would fill the log.
+    if (key === undefined) return answerError(new StoreError('not known yet'), CHALLENGE);
     if (key === null) throw new Refusal('not_signed');
     // 2. Of these very bytes?
     const read = await readBytes(request, MAX_BODY_BYTES);

@@ -7,6 +7,7 @@ import { answerError, answerNothing } from '../http/answer.js';
 import { readBody } from '../http/body.js';
 import { Refusal, requireBody } from '../http/fetch-handler.js';
 import type { LeakEnder } from './ender.js';
+import { endAll } from './finds.js';
 import { CHALLENGE, type Source } from './sources.js';
 
 /** Longer than a key and a hint of its type, whatever is escaped. */
@@ -27,7 +28,7 @@ export function createHolderDoor(
     if (token === undefined || another !== undefined) throw new Refusal('malformed_report');
     // Not reported: a stranger who floods this door would fill the log.
     if (ender.isFull()) return answerError(new StoreError('too many reports at once'), CHALLENGE);
-    await ender.end(holder, { token, where: null });
+    await endAll(ender, holder, [{ token, where: null }]);
     return answerNothing({}, 200);
   };
 }

@@ -72,8 +72,9 @@ export interface LeakHandlerOptions {
   /** Told of each key that was found, whatever was done with it. Tell its owner there. */
   readonly onLeak?: ((leak: Leak) => unknown) | undefined;
   /**
-   * Told of each error that is answered with 500 or 503, and of what `onLeak` throws or rejects
-   * with. `causeOf(error)` is a driver's own, which may quote rows.
+   * Told of each error that is answered with 500 or 503, of each fetch of GitHub's public keys that
+   * failed, and of what `onLeak` throws or rejects with. Not told of strangers who are sent away.
+   * `causeOf(error)` is a driver's own, which may quote rows.
    */
   readonly onError?: ((error: unknown) => unknown) | undefined;
 }

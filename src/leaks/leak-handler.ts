@@ -33,14 +33,17 @@ interface Door {
  * - `holder`: `POST …/revoke`, for whoever holds a key (RFC 7009). The answer is 200, whatever the
  *   string was.
  *
- * What has not the shape and the checksum of a key costs no look-up, nor does a report that is not
- * signed or lacks the secret. At most 4 keys are looked at at once. What was ended stays so: the
- * same report changes nothing the second time. `onLeak` hears of every key that was found, and the
- * keyring's own events say who ended it and where it was found; none has the key.
+ * Strings that fail the format or checksum test never reach the store, nor does a report that is
+ * not signed or lacks the secret. At most 4 strings of strangers are looked up at once; signed
+ * reports and keys that were found have 4 places of their own. The same report changes nothing the
+ * second time, even if the key was resumed: the last 10,000 that suspended one are remembered, in
+ * this process alone. `onLeak` hears of every key that was found, and the keyring's own events say
+ * who ended it and where it was found; none has the key, in any spelling but base64 and the like.
  *
  * Refused are another path (404) or method (405), no valid signature (403), another secret (401), a
  * malformed body or unknown type (400), more than 1 MiB (413; 8 KiB from a holder). If the store or
- * the list of public keys is out of reach, the answer is 503: what was ended until then has ended.
+ * the list of public keys is out of reach, or the list was fetched less than a minute ago and does
+ * not have the key of the signature, the answer is 503: what was ended until then has ended.
  *
  * Not checked: how often somebody asks, so put a rate limit in front; who a holder is.
  *
@@ -74,7 +77,7 @@ function doorsOf(config: LeakConfig): ReadonlyMap<string, readonly Door[]> {
   function mount(path: string, method: Door['method'], answer: Door['answer']): void {
     doors.set(`${basePath}/${path}`, [{ method, answer }]);
   }
-  if (github !== null) mount('github', 'POST', createGitHubDoor(github, ender));
+  if (github !== null) mount('github', 'POST', createGitHubDoor(github, ender, config.report));
   if (gitlab !== null) {
     mount('gitlab/v1/revocable_token_types', 'GET', createTypesDoor(gitlab));
     mount('gitlab/v1/revoke_tokens', 'POST', createTokensDoor(gitlab, ender));

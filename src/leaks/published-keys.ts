@@ -1,6 +1,7 @@
 /** The public keys with which GitHub signs: fetched when one is needed, and kept for a day. */
 import { StoreError } from '../core/errors.js';
 import { answerInTime } from '../core/outage.js';
+import { isCloudflareWorkers } from '../core/thenable.js';
 import { readBody } from '../http/body.js';
 import { type PublicKey, readPublicKey } from './signature.js';
 
@@ -13,79 +14,98 @@ export type SteadyClock = () => number;
 /** The keys, by the identifier that a report names. */
 export interface PublishedKeys {
   /**
-   * The key of this identifier; `null` if none in use has it.
-   *
-   * @throws StoreError if the list cannot be had, so that nobody knows.
+   * The key of this identifier; `null` if none in use has it; `undefined` if nobody knows, because
+   * the list cannot be had, or was asked for a moment ago and may have got a key since.
    */
-  find(identifier: string): Promise<PublicKey | null>;
+  find(identifier: string): Promise<PublicKey | null | undefined>;
 }
 
 /** How long a list is taken for true. */
 const MAX_AGE_MS = 24 * 3_600_000;
+/** From this age on, a list is asked for again while it is used. */
+const REFRESH_MS = 3_600_000;
 /** An identifier that is not in the list asks for it again, but no more often than this. */
 const PAUSE_MS = 60_000;
 /** The same after a list that could not be had. */
 const PAUSE_AFTER_FAILURE_MS = 5_000;
-/** A key that is in use no longer may have signed what is still under way. */
+/** A key that left the list may have signed what is still under way. */
 const OVERLAP_MS = 10 * 60_000;
 /** The list is there within this time, or not at all. */
 const TIMEOUT_MS = 5_000;
 /** The one that GitHub publishes has less than 2 kB. */
 const MAX_BYTES = 64 * 1024;
 
-interface UsableKey {
-  readonly key: PublicKey;
+interface ListedKey {
+  /** `null` if it is listed, and is not in use. */
+  readonly key: PublicKey | null;
   /** When it ends, by the steady clock. */
   readonly until: number;
 }
 
-/** Keeps the list of one address. */
-export function createPublishedKeys(url: string, fetch: Fetch, now: SteadyClock): PublishedKeys {
-  let keys: ReadonlyMap<string, UsableKey> = new Map();
+/**
+ * Keeps the list of one address.
+ *
+ * @param report Told of each list that could not be had, once, whoever waited for it.
+ */
+export function createPublishedKeys(
+  url: string,
+  fetch: Fetch,
+  now: SteadyClock,
+  report: (error: unknown) => void,
+): PublishedKeys {
+  let keys: ReadonlyMap<string, ListedKey> = new Map();
   let askedAt = Number.NEGATIVE_INFINITY;
   let hasFailed = false;
   let asking: Promise<void> | null = null;
 
-  function findUsable(identifier: string): PublicKey | null {
-    const found = keys.get(identifier);
-    return found !== undefined && now() < found.until ? found.key : null;
-  }
-
   async function renew(): Promise<void> {
     askedAt = now();
-    hasFailed = true;
-    const listed = await fetchInTime(url, fetch);
-    hasFailed = false;
-    keys = mergeKeys(keys, listed, now());
+    const listed = await fetchInTime(url, fetch).catch(report);
+    hasFailed = !listed;
+    if (listed) keys = mergeKeys(keys, listed, now());
   }
 
-  /** Reports at the same moment wait for one answer. */
-  function renewTogether(): Promise<void> {
+  /** Reports at the same moment wait for one answer. Returns whether they got one. */
+  async function renewTogether(): Promise<boolean> {
+    const pause = hasFailed ? PAUSE_AFTER_FAILURE_MS : PAUSE_MS;
+    if (asking === null && now() - askedAt < pause) return false;
+    // There, what another request asked for may have ended with it.
+    if (isCloudflareWorkers()) asking = null;
     asking ??= renew().finally(() => {
       asking = null;
     });
-    return asking;
+    await asking;
+    return !hasFailed;
   }
 
   return {
     async find(identifier) {
-      const found = findUsable(identifier);
-      if (found !== null) return found;
-      const pause = hasFailed ? PAUSE_AFTER_FAILURE_MS : PAUSE_MS;
-      if (asking !== null || now() - askedAt >= pause) await renewTogether();
-      else if (hasFailed) throw outOfReach();
-      return findUsable(identifier);
+      const found = findListed(keys, identifier, now());
+      // In the background: an address that hangs delays no report.
+      if (found?.key && found.until - now() <= MAX_AGE_MS - REFRESH_MS) void renewTogether();
+      // What is not known, or not in use, may be another thing by now.
+      if (found?.key || !(await renewTogether())) return found?.key;
+      return findListed(keys, identifier, now())?.key ?? null;
     },
   };
 }
 
-/** What is listed now, and for a while what was before. */
-function mergeKeys(
-  old: ReadonlyMap<string, UsableKey>,
-  listed: ReadonlyMap<string, PublicKey>,
+function findListed(
+  keys: ReadonlyMap<string, ListedKey>,
+  identifier: string,
   time: number,
-): ReadonlyMap<string, UsableKey> {
-  const merged = new Map<string, UsableKey>();
+): ListedKey | undefined {
+  const found = keys.get(identifier);
+  return found !== undefined && time < found.until ? found : undefined;
+}
+
+/** What is listed now, and for a while what is listed no longer. */
+function mergeKeys(
+  old: ReadonlyMap<string, ListedKey>,
+  listed: ReadonlyMap<string, PublicKey | null>,
+  time: number,
+): ReadonlyMap<string, ListedKey> {
+  const merged = new Map<string, ListedKey>();
   for (const [identifier, { key, until }] of old) {
     const end = Math.min(until, time + OVERLAP_MS);
     if (end > time) merged.set(identifier, { key, until: end });
@@ -94,25 +114,26 @@ function mergeKeys(
   return merged;
 }
 
-function fetchInTime(url: string, fetch: Fetch): Promise<ReadonlyMap<string, PublicKey>> {
+function fetchInTime(url: string, fetch: Fetch): Promise<ReadonlyMap<string, PublicKey | null>> {
   const late = new AbortController();
   const list = fetchList(url, fetch, late.signal);
   return answerInTime('the list of public keys', list, TIMEOUT_MS, () => late.abort());
 }
 
-/** Those that are in use. Entries that cannot be read are none. */
+/** What is listed; `null` for a key that is not in use, or that cannot be read. */
 async function fetchList(
   url: string,
   fetch: Fetch,
   signal: AbortSignal,
-): Promise<ReadonlyMap<string, PublicKey>> {
+): Promise<ReadonlyMap<string, PublicKey | null>> {
   const text = await fetchText(url, fetch, signal).catch((cause: unknown) => {
-    throw outOfReach(cause);
+    throw new StoreError('the list of public keys is out of reach: see causeOf', cause);
   });
-  const keys = new Map<string, PublicKey>();
+  const keys = new Map<string, PublicKey | null>();
   for (const { identifier, pem } of entriesIn(text)) {
-    const key = await readPublicKey(pem);
-    if (key !== null) keys.set(identifier, key);
+    // Listed twice, in use and not: it is not.
+    if (keys.get(identifier) === null) continue;
+    keys.set(identifier, await readPublicKey(pem));
   }
   return keys;
 }
@@ -128,6 +149,7 @@ async function fetchText(url: string, fetch: Fetch, signal: AbortSignal): Promis
 
 interface ListEntry {
   readonly identifier: string;
+  /** Empty for a key that is not in use. */
   readonly pem: string;
 }
 
@@ -137,8 +159,9 @@ function entriesIn(text: string): readonly ListEntry[] {
   if (!Array.isArray(list)) throw new StoreError('the list of public keys has another shape');
   return list.flatMap((entry: unknown) => {
     const { key_identifier, key, is_current } = Object(entry) as Readonly<Record<string, unknown>>;
-    const isText = typeof key_identifier === 'string' && typeof key === 'string';
-    return isText && is_current === true ? [{ identifier: key_identifier, pem: key }] : [];
+    if (typeof key_identifier !== 'string') return [];
+    const isUsable = is_current === true && typeof key === 'string';
+    return [{ identifier: key_identifier, pem: isUsable ? key : '' }];
   });
 }
 
@@ -148,8 +171,4 @@ function listIn(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function outOfReach(cause?: unknown): StoreError {
-  return new StoreError('the list of public keys is out of reach: see causeOf', cause);
 }

@@ -15,7 +15,8 @@ import type { Fetch } from './published-keys.js';
  *
  * - `revoke` ends it for good;
  * - `revokeLineage` ends with it what it was rotated from and to;
- * - `suspend` takes it out of use until somebody resumes it;
+ * - `suspend` takes it out of use until somebody resumes it; the same report of GitHub or GitLab
+ *   does so once in a process;
  * - `tell` does nothing but call `onLeak`.
  */
 export type LeakAction = 'revoke' | 'revokeLineage' | 'suspend' | 'tell';

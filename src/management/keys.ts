@@ -65,7 +65,8 @@ export function keyPattern(prefix: string): string {
  * other characters touch the key; if a key begins inside what looks like another, both are removed.
  * Hiding too much is harmless.
  *
- * Not checked: the checksum. Keys with another prefix stay.
+ * Not checked: the checksum. Keys with another prefix stay, and keys that are percent-encoded or
+ * otherwise escaped.
  *
  * @throws TypeError on a malformed prefix, or if `text` is not a string.
  * @example

@@ -81,9 +81,11 @@ describe('in the source there is', () => {
       // How many changes this cache remembers in a storm; other processes draw another number.
       'src/cache/known-changes.ts: Math.random',
       'src/core/input.ts: value.normalize', // Names and reasons, for people.
+      "src/core/masking.ts: text.replace(UNSEEN, '').normalize", // What a text may hide.
       // A header's name: no letter beyond ASCII becomes one of its.
       'src/core/request.ts: name.toLowerCase',
-      'src/leaks/ender.ts: whole.normalize', // Where a key was found, for people.
+      'src/leaks/where.ts: masked.normalize', // Where a key was found, for people.
+      'src/leaks/where.ts: text.toLowerCase', // What is left of a key in the name of a host.
       'src/schemas/person-text.ts: text.normalize',
       'src/schemas/person-text.ts: text.normalize',
       'src/stores/postgres/query.ts: Math.random', // How long it waits before it asks again.

@@ -68,6 +68,27 @@ describe('the context of an event', () => {
     expect(cut).toEqual({ a: `${'x'.repeat(180)}${redacted}` });
   });
 
+  // A key that was cut at the end, or percent-encoded, was shown in part or in whole.
+  it.each([
+    ['where the text is cut', `${'x'.repeat(190)}${key}`],
+    [
+      'percent-encoded',
+      `/?q=${key.replaceAll(/./gs, (one) => `%${one.charCodeAt(0).toString(16)}`)}`,
+    ],
+    ['with soft hyphens', [...key].join('\u00ad')],
+    [
+      'in part percent-encoded',
+      `${key.slice(0, 16)}%${key.charCodeAt(16).toString(16)}${key.slice(17)}`,
+    ],
+  ])('has no key %s', (_what, text) => {
+    const shown = JSON.stringify(read({ text }));
+    expect(shown).toContain('acme_[red');
+    for (let start = 5; start <= key.length - 6; start += 1) {
+      expect(shown).not.toContain(key.slice(start, start + 6));
+    }
+    expect(shown).not.toContain('%');
+  });
+
   // The first one took the prefix of the second for its own end, and left its secret.
   it.each(['', '_', 'acme_', 'acme_0123456', 'acme_01234567'])(
     'has no key of two with %j between',

@@ -147,7 +147,16 @@ describe('a secret in the wrong place', () => {
       justification: of('justification'),
       reason: saying('reason'),
     };
-    for (const text of [secret, `found ${secret} in a chat`, `x${secret}`, `${secret}.`]) {
+    // Escaped, it was kept, and whoever reads it decodes it.
+    const wide = String.fromCharCode(secret.charCodeAt(9) + 0xfee0);
+    const escaped = [secret.replace('_', '%5f'), secret.slice(0, 9) + wide + secret.slice(10)];
+    for (const text of [
+      secret,
+      `found ${secret} in a chat`,
+      `x${secret}`,
+      `${secret}.`,
+      ...escaped,
+    ]) {
       for (const [field, calls] of Object.entries(inputs)) {
         for (const act of Object.values(calls(text))) {
           await inputError(act, field, /no API key; give its id or hint/);

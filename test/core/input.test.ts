@@ -39,6 +39,8 @@ describe('quote', () => {
     ['🦊', '"\\ud83e\\udd8a"'],
     ['a'.repeat(19), `"${'a'.repeat(19)}"`],
     [`x ${'aA0+/=_-'.repeat(3)} y`, '"x [masked] y"'],
+    [`x %61${'aA0'.repeat(7)} y`, '"x [masked] y"'],
+    [`x ${'a\u00ad'.repeat(20)} y`, '"x [masked] y"'],
     ['a b '.repeat(32), `"${'a b '.repeat(32)}"`],
     ['a b '.repeat(33), 'a text of 132 characters'],
     [['a'], 'a list'],

@@ -146,6 +146,71 @@ describe('a key that was found', () => {
   });
 });
 
+describe('a report that is sent again', () => {
+  const gitlab = { secret: SECRET, types: [TYPE], action: 'suspend' } as const;
+
+  async function suspendedAt(location: string) {
+    const at = setUpLeaks({ gitlab, holder: { action: 'suspend' } });
+    const { key, info } = await issue(at.keyring);
+    const report = (place: string): Request =>
+      fromGitLab([{ type: TYPE, token: key, location: place }]);
+    await answerOf(at.leaks, report(location));
+    const stateOf = async (): Promise<unknown> =>
+      (await at.keyring.get(info.keyId, AUTHORITY))?.state;
+    expect(await stateOf()).toBe('suspended');
+    await at.keyring.resume(info.keyId, AUTHORITY);
+    return { ...at, key, report, stateOf };
+  }
+
+  // It was suspended again, by a report that an operator had dealt with.
+  it('leaves a key that was resumed as it is', async () => {
+    const { leaks, report, stateOf, found, calls } = await suspendedAt('https://h/a');
+    calls.length = 0;
+    expect(await answerOf(leaks, report('https://h/a'))).toMatchObject({ status: 204 });
+    expect(await stateOf()).toBe('live');
+    expect(calls).not.toContain('mark');
+    expect(found.map(({ ended }) => ended.length)).toEqual([1, 0]);
+  });
+
+  it('is another one if the key was found in another place, or by who holds it', async () => {
+    const long = 'https://h/'.padEnd(200, 'a/');
+    const { leaks, keyring, found, key, report, stateOf } = await suspendedAt(long);
+    await answerOf(leaks, report(`${long}b`));
+    expect(await stateOf()).toBe('suspended');
+    for (let round = 0; round < 2; round += 1) {
+      await keyring.resume(String(found[0]?.keyId), AUTHORITY);
+      await answerOf(leaks, fromHolder(key));
+      expect(await stateOf()).toBe('suspended');
+    }
+  });
+
+  it('suspends if it could not the first time', async () => {
+    const at = setUpLeaks({ gitlab });
+    const { key, info } = await issue(at.keyring);
+    const report = (): Request => fromGitLab([{ type: TYPE, token: key }]);
+    at.intercept((method, _args, call) => {
+      return method === 'mark' ? Promise.reject(new Error('ECONNRESET')) : call();
+    });
+    expect(await answerOf(at.leaks, report())).toMatchObject({ status: 503 });
+    at.intercept((_method, _args, call) => call());
+    await answerOf(at.leaks, report());
+    expect(await at.keyring.get(info.keyId, AUTHORITY)).toMatchObject({ state: 'suspended' });
+  });
+
+  it('is known among the last 10,000, and the oldest is forgotten first', async () => {
+    const { leaks, keyring, found, report, stateOf, key } = await suspendedAt('first');
+    await answerOf(leaks, report('second'));
+    const keyId = String(found[0]?.keyId);
+    for (let start = 2; start < 10_001; start += 1) await answerOf(leaks, report(`place ${start}`));
+    await keyring.resume(keyId, AUTHORITY);
+    await answerOf(leaks, report('second'));
+    expect(await stateOf()).toBe('live');
+    await answerOf(leaks, report('first'));
+    expect(await stateOf()).toBe('suspended');
+    expect(key).toBeTruthy();
+  });
+});
+
 describe('what is told of it', () => {
   const gitlab = { secret: SECRET, types: [TYPE], actor: 'our GitLab' };
 
@@ -198,6 +263,63 @@ describe('what is told of it', () => {
     expect(where?.length).toBeLessThanOrEqual(180);
     expect(shown).toMatchObject({ endReason: `found at ${where}`, state: 'revoked' });
     expect(JSON.stringify([where, shown, events])).not.toContain(key.slice(5, 25));
+  });
+
+  const hexOf = (one: string): string => one.charCodeAt(0).toString(16).padStart(2, '0');
+  const SPELLINGS: readonly (readonly [string, (key: string) => string])[] = [
+    ['percent-encoded', (key) => key.replaceAll(/./gs, (one) => `%${hexOf(one)}`)],
+    ['its underscore percent-encoded', (key) => key.replace('_', '%5F')],
+    ['percent-encoded twice', (key) => key.replaceAll(/./gs, (one) => `%25${hexOf(one)}`)],
+    ['escaped as in JSON', (key) => key.replaceAll(/./gs, (one) => `\\u00${hexOf(one)}`)],
+    ['escaped as in HTML', (key) => key.replaceAll(/./gs, (one) => `&#x${hexOf(one)};`)],
+    ['with a name for its underscore', (key) => key.replace('_', '&lowbar;')],
+    ['with zero-width characters', (key) => [...key].join('\u200b')],
+    ['with soft hyphens', (key) => [...key].join('%C2%AD')],
+    ['in lower case', (key) => key.toLowerCase()],
+    ['without its prefix', (key) => key.slice(5)],
+    [
+      'without its prefix, percent-encoded',
+      (key) => key.slice(5).replaceAll(/./gs, (one) => `%${hexOf(one)}`),
+    ],
+    ['without its beginning', (key) => key.slice(12)],
+    ['in part', (key) => `${key.slice(9, 15)}!${key.slice(20, 27)}`],
+    ['in part escaped', (key) => `${key.slice(0, 14)}%${hexOf(key.charAt(14))}${key.slice(15)}`],
+    ['where the place is cut', (key) => `${'long/'.repeat(34)}${key}`],
+    ['where the place was cut first', (key) => `${'long/'.repeat(143)}${key}`],
+    ['after many invisible characters', (key) => `${'\u200b'.repeat(715)}${key}`],
+  ];
+
+  /** What is left of a key in what a place says, and in what that decodes to. */
+  function leftOf(key: string, said: unknown): readonly string[] {
+    const text = JSON.stringify(said);
+    const plain = text.replaceAll(/[^ -~]/g, '').toLowerCase();
+    const decoded = plain.replaceAll(
+      /%(?:25)?([\da-f]{2})|\\+u00([\da-f]{2})|&#x([\da-f]{2});/g,
+      (_, ...codes) =>
+        String.fromCharCode(Number(`0x${codes.find((code) => typeof code === 'string')}`)),
+    );
+    const parts = Array.from({ length: 28 }, (_, start) => key.slice(5 + start, 10 + start));
+    return parts.filter((part) => decoded.includes(part.toLowerCase()));
+  }
+
+  // The key was found in such places, and kept on the record and told with them.
+  it.each(SPELLINGS)('holds no key that is %s', async (_, write) => {
+    const at = setUpLeaks({ gitlab });
+    const { key, info } = await issue(at.keyring);
+    const other = await issue(at.keyring);
+    const tokens = [key, other.key].map((token) => ({
+      type: TYPE,
+      token,
+      location: `https://h/${write(key)}/${write(other.key)}`,
+    }));
+    await answerOf(at.leaks, fromGitLab(tokens));
+    const shown = await at.keyring.get(info.keyId, AUTHORITY);
+    expect(at.errors).toEqual([]);
+    expect(at.found).toHaveLength(2);
+    expect(at.found[0]?.where).toMatch(/^https:\/\/h\//);
+    const said = [at.found.map(({ where }) => where), shown, at.events];
+    expect(leftOf(key, said)).toEqual([]);
+    expect(leftOf(other.key, said)).toEqual([]);
   });
 
   it('goes to a listener whose failure changes nothing, and is told', async () => {

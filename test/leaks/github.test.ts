@@ -236,6 +236,23 @@ describe('a report that nobody signed', () => {
 });
 
 describe('outages', () => {
+  // It was refused, and what is refused GitHub does not send again.
+  it('of a key that the list may have got since are a 503: the report is sent again', async () => {
+    const next = createSigner('next');
+    const own = await openListing([SIGNER.listed]);
+    const { leaks, errors, calls } = setUpLeaks({ github: own.source });
+    expect(await answerOf(leaks, fromGitHub([]))).toMatchObject({ status: 200 });
+    own.answer(200, { public_keys: [SIGNER.listed, next.listed] });
+    const answer = await leaks(fromGitHub([{ token: generateKey({ prefix: 'acme' }) }], next));
+    expect(answer.status).toBe(503);
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(own.asked()).toBe(1);
+    // A stranger who makes identifiers up fills no log.
+    expect(errors).toEqual([]);
+    expect(calls).toEqual([]);
+    own.close();
+  });
+
   it('of the list are a 503, and nothing is done', async () => {
     const away = await openListing([]);
     away.answer(500, '');

@@ -1,8 +1,17 @@
 /** RFC 7009: whoever holds a key may end it, and learns nothing by trying. */
 import { generateKey } from 'keyscope';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { eventually } from '../support/eventually.ts';
 import { issue, OWN } from '../support/keyring.ts';
-import { answerOf, fromHolder, fromHolderAs, setUpLeaks } from '../support/leak-reports.ts';
+import {
+  answerOf,
+  fromGitLab,
+  fromHolder,
+  fromHolderAs,
+  SECRET,
+  setUpLeaks,
+  TYPE,
+} from '../support/leak-reports.ts';
 
 const open = () => setUpLeaks({ holder: {} });
 
@@ -76,8 +85,12 @@ describe('a holder', () => {
 });
 
 describe('a flood of holders', () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
   // Anybody can make strings with the right checksum, and each of them is a look-up.
-  it('looks at four keys at once, keeps 64 waiting, and sends the others away', async () => {
+  it('looks at four keys at once, keeps 1,000 waiting, and sends the others away', async () => {
     const { leaks, errors, intercept } = open();
     let inFlight = 0;
     let most = 0;
@@ -89,7 +102,7 @@ describe('a flood of holders', () => {
       inFlight -= 1;
       return [];
     });
-    const sent = Array.from({ length: 100 }, () => {
+    const sent = Array.from({ length: 1_100 }, () => {
       return answerOf(leaks, fromHolder(generateKey({ prefix: 'acme' })));
     });
     const ended = Promise.all(sent);
@@ -105,10 +118,49 @@ describe('a flood of holders', () => {
     }
     const statuses = (await ended).map(({ status }) => status);
     expect(most).toBe(4);
-    expect(statuses.filter((status) => status === 200)).toHaveLength(68);
-    expect(statuses.filter((status) => status === 503)).toHaveLength(32);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(1_004);
+    expect(statuses.filter((status) => status === 503)).toHaveLength(96);
     expect(errors).toEqual([]);
     const later = answerOf(leaks, fromHolder('x'));
     expect(await later).toMatchObject({ status: 200 });
+  });
+
+  // They shared one queue: a signed report took up to 68 times as long, and so did whoever held a
+  // key that had been looked up already.
+  it('keeps no signed report waiting, nor a key that was found', async () => {
+    const gitlab = { secret: SECRET, types: [TYPE] };
+    const { leaks, keyring, intercept } = setUpLeaks({ holder: {}, gitlab });
+    const reported = await issue(keyring);
+    const held = await issue(keyring);
+    // All look-ups hang for now, and those of unknown keys go on to.
+    const known: (() => void)[] = [];
+    const unknown: (() => void)[] = [];
+    intercept(async (method, _args, call) => {
+      const answer = await call();
+      const list = Array.isArray(answer) && answer.length === 0 ? unknown : known;
+      if (method === 'findByDigest') await new Promise<void>((resolve) => list.push(resolve));
+      return answer;
+    });
+    // However long that takes here, no store is given up.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const strangers = Array.from({ length: 30 }, () => generateKey({ prefix: 'acme' }));
+    const sentBefore = [...strangers.slice(0, 3), held.key].map((key) => fromHolder(key));
+    const before = sentBefore.map((request) => answerOf(leaks, request));
+    await eventually(async () => unknown.length === 3 && known.length === 1, 'no place is left');
+    const sentAfter = strangers.slice(3).map((key) => fromHolder(key));
+    const after = sentAfter.map((request) => answerOf(leaks, request));
+    await eventually(async () => sentAfter.every(({ bodyUsed }) => bodyUsed), 'all have come');
+    const token = { type: TYPE, token: reported.key };
+    const report = answerOf(leaks, fromGitLab([token]));
+    await eventually(async () => known.length === 2, 'the report waits for no stranger');
+    for (const answer of known) answer();
+    expect(await report).toMatchObject({ status: 204 });
+    expect(await before[3]).toMatchObject({ status: 200 });
+    intercept((_method, _args, call) => call());
+    for (const { key } of [reported, held]) {
+      await expect(keyring.verify(key)).rejects.toMatchObject({ reason: 'revoked' });
+    }
+    for (const answer of unknown) answer();
+    await Promise.all([...before, ...after]);
   });
 });

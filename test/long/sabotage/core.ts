@@ -26,6 +26,38 @@ const ERRORS: readonly Safeguard[] = [
   },
 ];
 
+/** Keys in texts that are kept, in any spelling. */
+const TEXTS: readonly Safeguard[] = [
+  {
+    name: 'texts: escaped keys are refused',
+    file: 'src/core/masking.ts',
+    text: 'return maskSpellings(text, maskLikeKeys) !== text;',
+    instead: 'return maskLikeKeys(text) !== text;',
+    tests: 'test/core',
+  },
+  {
+    name: 'texts: escaped keys are masked in events',
+    file: 'src/core/masking.ts',
+    text: 'return (text) => maskSpellings(text, mask);',
+    instead: 'return mask;',
+    tests: 'test/core',
+  },
+  {
+    name: 'texts: masked before they are cut',
+    file: 'src/core/events.ts',
+    text: 'maskKeys(text).slice(0, MAX_CONTEXT_LENGTH)',
+    instead: 'maskKeys(text.slice(0, MAX_CONTEXT_LENGTH))',
+    tests: 'test/core',
+  },
+  {
+    name: 'texts: escaped secrets are masked in errors',
+    file: 'src/core/input.ts',
+    text: 'maskSpellings(text, maskRuns)',
+    instead: 'maskRuns(text)',
+    tests: 'test/core',
+  },
+];
+
 /** What no answer shows: how long a comparison takes, and what stays in memory. */
 const SECRETS: readonly Safeguard[] = [
   {
@@ -418,6 +450,7 @@ const INPUT: readonly Safeguard[] = [
 export const CORE: readonly Safeguard[] = [
   ...FRONT_DOOR,
   ...ERRORS,
+  ...TEXTS,
   ...SECRETS,
   ...BACKGROUND,
   ...MANAGEMENT,

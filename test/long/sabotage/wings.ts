@@ -219,6 +219,41 @@ const TOKENS: readonly Safeguard[] = [
     instead: '',
     tests: JWT,
   },
+  {
+    name: 'tokens: a set in memory has an end',
+    file: 'src/jwt/fetched-keys.ts',
+    text: 'fetched !== undefined && ageOf(fetched) < MAX_AGE_MS',
+    instead: 'fetched !== undefined',
+    tests: JWT,
+  },
+  {
+    name: 'tokens: a set in memory before one that hangs',
+    file: 'src/jwt/fetched-keys.ts',
+    text: 'if (known !== undefined) return known;',
+    instead: '',
+    tests: JWT,
+  },
+  {
+    name: 'tokens: a set is fetched before it ends',
+    file: 'src/jwt/fetched-keys.ts',
+    text: 'isDue && ageOf(fetched) >= REFRESH_MS',
+    instead: 'false',
+    tests: JWT,
+  },
+  {
+    name: 'tokens: a set without keys ends the one before',
+    file: 'src/jwt/fetched-keys.ts',
+    text: 'if (fetching.fetched === undefined) throw keysUnavailable();',
+    instead: '',
+    tests: JWT,
+  },
+  {
+    name: 'tokens: a fetch in the background that failed is told',
+    file: 'src/jwt/fetched-keys.ts',
+    text: 'remote.reload().catch(report)',
+    instead: 'remote.reload().catch(() => {})',
+    tests: JWT,
+  },
 ];
 
 const GATE: readonly Safeguard[] = [
