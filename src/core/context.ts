@@ -11,7 +11,7 @@ import {
   readMaxLifetime,
   readText,
 } from './input.js';
-import { createKeyFormat, type KeyFormat, requireOwnPrefix } from './key.js';
+import { createKeyFormat, type KeyFormat } from './key.js';
 import { type Clock, guardStore, readClock } from './outage.js';
 import type { Peppers, RandomBytes, Schemes } from './secret.js';
 import { platformRandom, readPeppers } from './secret.js';
@@ -140,9 +140,6 @@ export function createContext(options: KeyringOptions): Context {
   const isCatalog = typeof catalog?.expand === 'function';
   assert(isCatalog, 'catalog: pass what defineScopes returned');
   const format = createKeyFormat(given.prefix);
-  const { insecureAcceptForeignPrefix = false } = given;
-  const isForeignAccepted = readFlag(insecureAcceptForeignPrefix, 'insecureAcceptForeignPrefix');
-  if (!isForeignAccepted) requireOwnPrefix(format.prefix);
   const timeoutMs = readInteger(storeTimeoutMs, 1, 600_000, 'storeTimeoutMs');
   const store = guardStore(given.store, timeoutMs);
   const clock = (): number => readClock(now);

@@ -68,7 +68,7 @@ async function findLive(context: Context, keyId: string, options?: CallOptions):
   const record = await requireRecord(row);
   const { via: _via, ...shown } = await requireLive(context, record);
   const { trust, changedAt } = record;
-  return Object.freeze({ ...shown, trust: trust === null ? null : readTrust(trust), changedAt });
+  return Object.freeze({ ...shown, trust: readTrust(trust), changedAt });
 }
 
 /** Null if they are not what a verifier returns. */

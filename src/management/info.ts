@@ -108,7 +108,7 @@ export function toKeyInfo(record: KeyRecord, state: KeyState, tampered: boolean)
     rotatedFrom: record.rotatedFrom,
     rootKeyId: record.rootKeyId,
     issuedUnder: record.issuedUnder,
-    trust: record.trust === null ? null : readTrust(record.trust),
+    trust: readTrust(record.trust),
     lastUsedAt: dateOrNull(record.lastUsedAt),
     // `fromEntries` defines properties, so no name reaches a prototype.
     scopesUsed: Object.fromEntries(dated),

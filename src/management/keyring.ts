@@ -26,6 +26,7 @@ import { revoke } from './revoke.js';
 import { type RotateInput, rotate } from './rotate.js';
 import { resume, suspend } from './suspend.js';
 import { tellDenial } from './trail.js';
+import { requireOwnPrefix } from './vendors.js';
 import { withdraw } from './withdraw.js';
 
 /** Every method takes either; only `issue` and `rotate` require the second. */
@@ -240,6 +241,7 @@ export interface Keyring<C extends Catalog = Catalog> {
  */
 export function createKeyring<C extends Catalog>(options: KeyringOptions<C>): Keyring<C> {
   const context = createContext(options);
+  requireOwnPrefix(options);
   // Asynchronous, so that no method throws synchronously.
   return Object.freeze<Keyring<C>>({
     ...createManagement(context),

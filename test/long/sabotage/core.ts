@@ -160,8 +160,8 @@ const FRONT_DOOR: readonly Safeguard[] = [
   },
   {
     name: 'a prefix is not that of another vendor',
-    file: 'src/core/context.ts',
-    text: 'if (!isForeignAccepted) requireOwnPrefix(format.prefix);',
+    file: 'src/management/keyring.ts',
+    text: '  requireOwnPrefix(options);\n',
     instead: '',
   },
   {
