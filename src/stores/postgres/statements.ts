@@ -4,7 +4,7 @@
  * read of keys it is an array whose last element tells whether it may be out of date.
  */
 import { COLUMN_LIST } from '../rows.js';
-import { TRANSACTION_MARK } from './errors.js';
+import { HIDDEN_MARK, TRANSACTION_MARK } from './errors.js';
 import { deletionOf } from './schema.js';
 
 /**
@@ -18,27 +18,51 @@ const OUTDATED = `CASE
       WHEN pg_is_in_recovery() THEN 'replica' WHEN ${IN_TRANSACTION} THEN 'transaction'
     END`;
 
+/**
+ * Whether the statement may see fewer rows than there are: row-level security, also by a policy
+ * that lets every row through, or something else in the place of a table. Read once for each
+ * statement.
+ */
+function mayHide(...tables: readonly string[]): string {
+  const oids = tables.map((table) => `$keyscope$${table}$keyscope$::regclass`);
+  return `(
+      SELECT bool_or(row_security_active(oid) OR relkind <> 'r') FROM pg_class
+      WHERE oid IN (${oids.join(', ')}))`;
+}
+
+const KEYS_MAY_HIDE = mayHide('keyscope_keys');
+
 /** A row as one JSON array, which takes a seventh less time than a column for each field. */
 const SELECT = `
     SELECT json_build_array(${COLUMN_LIST}, ${OUTDATED})::text AS answer
     FROM keyscope_keys`;
 
 /**
- * Follows a look-up: a row that says why none may have been found, if there is a reason. A replica
- * may not have the key yet, which would otherwise be taken for a bad one.
+ * Follows a read: a row that says why some may not have been found, if there is a reason. A replica
+ * may not have a key yet, and a policy may hide it: it would otherwise be taken for a bad one.
  */
-const OR_REASON = `
+function orReason(hidden: string = KEYS_MAY_HIDE): string {
+  return `
     UNION ALL
-    SELECT json_build_array(reason)::text FROM (SELECT ${OUTDATED} AS reason) AS age
+    SELECT json_build_array(reason)::text
+    FROM (SELECT coalesce(${OUTDATED}, CASE WHEN ${hidden} THEN 'hidden' END) AS reason) AS age
     WHERE reason IS NOT NULL`;
+}
+
+const OR_REASON = orReason();
 
 /**
  * A condition for writes that is true, or fails: a write in somebody's transaction would be undone
- * with it. The text is no boolean, and not a constant, which would fail when it is planned.
+ * with it, and one that does not see the row of a key would write nothing. It names no column, so
+ * that it is read before any row is, hidden or not. The text is no boolean, and not a constant,
+ * which would fail when it is planned.
  */
 const SETTLED = `
-      CASE WHEN ${IN_TRANSACTION}
-        THEN ('${TRANSACTION_MARK}' || left(now()::text, 0))::boolean ELSE true END`;
+      CASE
+        WHEN ${IN_TRANSACTION} THEN ('${TRANSACTION_MARK}' || left(now()::text, 0))::boolean
+        WHEN ${KEYS_MAY_HIDE} THEN ('${HIDDEN_MARK}' || left(now()::text, 0))::boolean
+        ELSE true
+      END`;
 
 /**
  * Another that is always true. It sets `synchronous_commit` for their transaction,
@@ -125,10 +149,22 @@ export type StatementName =
 
 /** The text of each. */
 export const STATEMENTS: Readonly<Record<StatementName, string>> = {
+  // Before the store knows its schema: where the connection's search path finds the tables.
   start: `
     SELECT json_build_array(
-      to_regclass('keyscope_schema') IS NOT NULL,
-      pg_is_in_recovery()
+      (
+        SELECT relnamespace::regnamespace::text FROM pg_class
+        WHERE oid = to_regclass('keyscope_schema')
+      ),
+      pg_is_in_recovery(),
+      (
+        SELECT coalesce(bool_or(
+          row_security_active(oid) OR relkind <> 'r' OR relpersistence = 't'
+        ), false) FROM pg_class
+        WHERE oid IN (
+          to_regclass('keyscope_schema'), to_regclass('keyscope_keys'),
+          to_regclass('keyscope_addressing'))
+      )
     )::text AS answer`,
 
   version: `
@@ -171,19 +207,20 @@ export const STATEMENTS: Readonly<Record<StatementName, string>> = {
     WHERE key_id = ANY (ARRAY(SELECT json_array_elements_text($1::text::json)::uuid))
     ${OR_REASON}`,
 
-  list: `${SELECT}
+  list: `(${SELECT}
     WHERE entity_uuid = $1::text::uuid AND prefix = $2::text
       AND (created_at, key_id) < ($3::text::bigint, $4::text::uuid)
-    ORDER BY created_at DESC, key_id DESC LIMIT $5::text::bigint`,
+    ORDER BY created_at DESC, key_id DESC LIMIT $5::text::bigint) ${OR_REASON}`,
 
   // Not a join, for which the planner could read all keys: it does not know how few a page has.
-  listAddressing: `${SELECT}
+  listAddressing: `(${SELECT}
     WHERE key_id = ANY (ARRAY(
       SELECT key_id FROM keyscope_addressing
       WHERE entity_uuid = $1::text::uuid AND prefix = $2::text
         AND (created_at, key_id) < ($3::text::bigint, $4::text::uuid)
       ORDER BY created_at DESC, key_id DESC LIMIT $5::text::bigint))
-    ORDER BY created_at DESC, key_id DESC`,
+    ORDER BY created_at DESC, key_id DESC)
+    ${orReason(mayHide('keyscope_keys', 'keyscope_addressing'))}`,
 
   listLineage: `${SELECT}
     WHERE root_key_id = $1::text::uuid ${OR_REASON}`,
@@ -240,16 +277,16 @@ export const STATEMENTS: Readonly<Record<StatementName, string>> = {
         AND (retire_at IS NULL OR retire_at > $1::text::bigint)
         AND (expires_at IS NULL OR expires_at > $1::text::bigint)
     ) AS live
-    GROUP BY scheme`,
+    GROUP BY scheme ${OR_REASON}`,
 
-  listExpiring: `${SELECT}
+  listExpiring: `(${SELECT}
     WHERE revoked_at IS NULL AND expires_at < $1::text::bigint
       AND (expires_at, key_id) >= ($2::text::bigint, $3::text::uuid)
-    ORDER BY expires_at, key_id LIMIT $4::text::bigint`,
+    ORDER BY expires_at, key_id LIMIT $4::text::bigint) ${OR_REASON}`,
 
-  listAll: `${SELECT}
+  listAll: `(${SELECT}
     WHERE key_id >= $1::text::uuid
-    ORDER BY key_id LIMIT $2::text::bigint`,
+    ORDER BY key_id LIMIT $2::text::bigint) ${OR_REASON}`,
 
   // One row, also where nothing has changed: a replica that lags behind would say the same. The
   // first condition is part of the second; without it the index, which is partial, is not used.
@@ -264,7 +301,7 @@ export const STATEMENTS: Readonly<Record<StatementName, string>> = {
         ) AS changed
       ),
       ${OUTDATED}
-    )::text AS answer`,
+    )::text AS answer ${OR_REASON}`,
 
   purge: `
     SELECT to_json(keyscope_purge(
@@ -283,3 +320,14 @@ export const STATEMENTS: Readonly<Record<StatementName, string>> = {
     })}
     SELECT coalesce(json_agg(key_id ORDER BY key_id), '[]')::text AS answer FROM deleted`,
 };
+
+/** A table or the function of the schema, in a statement. */
+const NAME = /\bkeyscope_(?:keys|addressing|schema|purge)\b/g;
+
+/**
+ * A statement whose names say in which schema they are, so that neither a search path that somebody
+ * has changed nor a temporary table of the same name leads it to other rows.
+ */
+export function inSchema(schema: string, sql: string): string {
+  return sql.replace(NAME, (name) => `${schema}.${name}`);
+}

@@ -114,7 +114,10 @@ export function postgresStore(
 ): Required<KeyStore> {
   const session = openSession(client);
   const { maxQueries, prepare } = readLookUpOptions(options, 'postgresStore');
-  const run = createRunner(session, prepare);
-  const ready = startOnce(() => migrateIfNeeded(session));
+  let schema = '';
+  const run = createRunner(session, prepare, () => schema);
+  const ready = startOnce(async () => {
+    schema = await migrateIfNeeded(session);
+  });
   return afterStart(ready, { ...createReads(run, maxQueries), ...createWrites(run) });
 }
