@@ -6,6 +6,7 @@ import {
   type SchemaOptions,
   type Versions,
 } from '../schema/versions.js';
+import { assertMayMigrate } from '../start.js';
 import { openSession, type PostgresClient, type Session } from './client.js';
 import { HIDDEN, isUnknownFunction, isUnsupported, toSafeError } from './errors.js';
 import { createRunner, pause, type RunStatement } from './query.js';
@@ -77,11 +78,6 @@ async function readVersion(run: RunStatement): Promise<number> {
   return readSchemaVersion(rows[0], CURRENT);
 }
 
-/** Whether the tables are there. Creates none. */
-export async function hasTables(session: Session): Promise<boolean> {
-  return (await findSchema(createRunner(session, false))) !== null;
-}
-
 /** Migrates, unless the schema is current. Returns where the tables are. */
 export async function migrateIfNeeded(
   session: Session,
@@ -102,6 +98,7 @@ async function migrateFrom(
   versions: Versions,
 ): Promise<void> {
   if (found === CURRENT) return;
+  assertMayMigrate();
   try {
     await session.runScript(scriptFrom(found, versions, true));
   } catch (error) {

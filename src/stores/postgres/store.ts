@@ -69,7 +69,7 @@
 import type { KeyStore } from '../../core/store.js';
 import { readLookUpOptions } from '../look-ups.js';
 import { afterStart, startOnce } from '../start.js';
-import { openSession, type PostgresClient } from './client.js';
+import { isInMemory, openSession, type PostgresClient } from './client.js';
 import { migrateIfNeeded } from './migrate.js';
 import { createRunner } from './query.js';
 import { createReads } from './reads.js';
@@ -119,5 +119,6 @@ export function postgresStore(
   const ready = startOnce(async () => {
     schema = await migrateIfNeeded(session);
   });
-  return afterStart(ready, { ...createReads(run, maxQueries), ...createWrites(run) });
+  const methods = { ...createReads(run, maxQueries), ...createWrites(run) };
+  return afterStart(ready, methods, isInMemory(client));
 }

@@ -32,6 +32,19 @@ export function readValue(db: SqliteHandle, sql: string, column: string): unknow
   return (row as Readonly<Record<string, unknown>> | undefined)?.[column];
 }
 
+/** Whether the database is in memory, or in a file that SQLite deletes with the handle. */
+export function isTemporary(db: SqliteHandle): boolean {
+  // The first row is of `main`; the last of what somebody has attached.
+  return (readValue(db, 'PRAGMA database_list', 'file') ?? '') === '';
+}
+
+const TABLE = /(?<!')\bkeyscope_(?:keys|addressing|schema)\b/g;
+
+/** Somebody who shares a handle may have made a temporary table of the same name, found first. */
+export function inMain(sql: string): string {
+  return sql.replace(TABLE, 'main.$&');
+}
+
 /** How many milliseconds the handle waits while another handle has the lock. */
 export function readBusyTimeout(db: SqliteHandle): number {
   return Number(readValue(db, 'PRAGMA busy_timeout', 'timeout'));

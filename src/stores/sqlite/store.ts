@@ -14,10 +14,12 @@
  * record, and no other.
  */
 import type { KeyStore } from '../../core/store.js';
-import { isText } from '../reads.js';
+import { isText, type Reads } from '../reads.js';
+import { isOnlyLooking, NOT_MIGRATED } from '../start.js';
+import type { Writes } from '../writes.js';
 import type { SqliteHandle } from './client.js';
-import { makeDurable, prepareHandle } from './client.js';
-import { migrateIfNeeded } from './migrate.js';
+import { isTemporary, makeDurable, prepareHandle } from './client.js';
+import { isCurrent, migrateIfNeeded } from './migrate.js';
 import { createReads } from './reads.js';
 import { prepareQueries } from './transactions.js';
 import { createWrites } from './writes.js';
@@ -40,7 +42,23 @@ import { createWrites } from './writes.js';
  */
 export function sqliteStore(db: SqliteHandle): Required<KeyStore> {
   prepareHandle(db, 'sqliteStore');
+  const isInProcess = isTemporary(db);
+  // A command that only looks leaves the file as it is.
+  const isLeft = isOnlyLooking() && !isInProcess && !isCurrent(db);
+  if (isLeft) return { ...REFUSING, isInProcess };
   makeDurable(db);
   migrateIfNeeded(db);
-  return { ...createReads(prepareQueries(db), isText), ...createWrites(db) };
+  return { ...createReads(prepareQueries(db), isText), ...createWrites(db), isInProcess };
 }
+
+function refuse(): never {
+  throw new Error(NOT_MIGRATED);
+}
+
+/** In the place of a store whose tables are not to be created. */
+const REFUSING: Reads & Writes = {
+  ...createReads(refuse, isText),
+  insert: refuse,
+  mark: refuse,
+  touch: refuse,
+};
