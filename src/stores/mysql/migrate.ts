@@ -78,21 +78,18 @@ async function migrateUnderLock(session: Session, versions: Versions): Promise<v
   }
 }
 
-/**
- * Inspects the connection, and migrates if the schema is not current. From then on, every statement
- * of these connections is in this database, also where somebody has chosen another one on them.
- */
+/** Inspects the connection, and migrates if the schema is not current. Returns the database. */
 export async function migrateIfNeeded(
   connections: Connections,
   versions: Versions = MYSQL,
-): Promise<void> {
-  await connections.withSession(async (session) => {
+): Promise<string> {
+  return connections.withSession(async (session) => {
     await inspect(session);
     const version = await readVersion(session);
     if (version < CURRENT) await migrateUnderLock(session, versions);
     const { place, views } = rowsOf(await session.query(WHERE))[0] ?? {};
     if (toInteger(views) !== 0) throw new Error(A_VIEW);
-    connections.stayIn(String(place));
+    return String(place);
   });
 }
 

@@ -110,7 +110,7 @@ export function mysqlStore(
   const connections = connectionsOf(client, prepare);
   let before = '';
   const start = startOnce(async () => {
-    await migrateIfNeeded(connections);
+    connections.stayIn(await migrateIfNeeded(connections));
     before = await beforeReads(connections);
   });
   const readers = createReaders(connections, () => before);

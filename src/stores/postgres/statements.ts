@@ -4,33 +4,18 @@
  * read of keys it is an array whose last element tells whether it may be out of date.
  */
 import { COLUMN_LIST } from '../rows.js';
-import { HIDDEN_MARK, TRANSACTION_MARK } from './errors.js';
+import { TRANSACTION_MARK } from './errors.js';
 import { deletionOf } from './schema.js';
-
-/**
- * Whether somebody has begun a transaction before, and left it open. The clock of the statement
- * stands while it waits for a lock, and the transaction of a statement alone begins with it.
- */
-const IN_TRANSACTION = "statement_timestamp() - transaction_timestamp() > interval '1 s'";
-
-/** Why an answer may be out of date, null if it is not: the last value of every row of a read. */
-const OUTDATED = `CASE
-      WHEN pg_is_in_recovery() THEN 'replica' WHEN ${IN_TRANSACTION} THEN 'transaction'
-    END`;
-
-/**
- * Whether the statement may see fewer rows than there are: row-level security, also by a policy
- * that lets every row through, or something else in the place of a table. Read once for each
- * statement.
- */
-function mayHide(...tables: readonly string[]): string {
-  const oids = tables.map((table) => `$keyscope$${table}$keyscope$::regclass`);
-  return `(
-      SELECT bool_or(row_security_active(oid) OR relkind <> 'r') FROM pg_class
-      WHERE oid IN (${oids.join(', ')}))`;
-}
-
-const KEYS_MAY_HIDE = mayHide('keyscope_keys');
+import {
+  FAILING,
+  IN_TRANSACTION,
+  mayHide,
+  OR_FAILURE,
+  OR_REASON,
+  OUTDATED,
+  orReason,
+  TABLES_MAY_HIDE,
+} from './sight.js';
 
 /** A row as one JSON array, which takes a seventh less time than a column for each field. */
 const SELECT = `
@@ -38,30 +23,14 @@ const SELECT = `
     FROM keyscope_keys`;
 
 /**
- * Follows a read: a row that says why some may not have been found, if there is a reason. A replica
- * may not have a key yet, and a policy may hide it: it would otherwise be taken for a bad one.
- */
-function orReason(hidden: string = KEYS_MAY_HIDE): string {
-  return `
-    UNION ALL
-    SELECT json_build_array(reason)::text
-    FROM (SELECT coalesce(${OUTDATED}, CASE WHEN ${hidden} THEN 'hidden' END) AS reason) AS age
-    WHERE reason IS NOT NULL`;
-}
-
-const OR_REASON = orReason();
-
-/**
  * A condition for writes that is true, or fails: a write in somebody's transaction would be undone
- * with it, and one that does not see the row of a key would write nothing. It names no column, so
- * that it is read before any row is, hidden or not. The text is no boolean, and not a constant,
+ * with it, and where rows may be hidden, none is added. The text is no boolean, and not a constant,
  * which would fail when it is planned.
  */
 const SETTLED = `
       CASE
         WHEN ${IN_TRANSACTION} THEN ('${TRANSACTION_MARK}' || left(now()::text, 0))::boolean
-        WHEN ${KEYS_MAY_HIDE} THEN ('${HIDDEN_MARK}' || left(now()::text, 0))::boolean
-        ELSE true
+        ELSE NOT ${FAILING}
       END`;
 
 /**
@@ -118,13 +87,14 @@ function touch(held: 'SKIP LOCKED' | ''): string {
     SELECT coalesce(json_agg(stored.key_id), '[]')::text AS answer
     FROM json_to_recordset($1::text::json) AS entry ("keyId" uuid)
     JOIN keyscope_keys AS stored ON stored.key_id = entry."keyId"
-    WHERE stored.key_id NOT IN (SELECT key_id FROM used)`;
+    WHERE stored.key_id NOT IN (SELECT key_id FROM used) ${OR_FAILURE}`;
 }
 
 /** The statements of the store. Names of prepared statements have the prefix `keyscope_`. */
 export type StatementName =
   | 'start'
   | 'version'
+  | 'sight'
   | 'insert'
   | 'findDigest'
   | 'findDigests'
@@ -157,19 +127,16 @@ export const STATEMENTS: Readonly<Record<StatementName, string>> = {
         WHERE oid = to_regclass('keyscope_schema')
       ),
       pg_is_in_recovery(),
-      (
-        SELECT coalesce(bool_or(
-          row_security_active(oid) OR relkind <> 'r' OR relpersistence = 't'
-        ), false) FROM pg_class
-        WHERE oid IN (
-          to_regclass('keyscope_schema'), to_regclass('keyscope_keys'),
-          to_regclass('keyscope_addressing'))
-      )
+      ${TABLES_MAY_HIDE}
     )::text AS answer`,
 
   version: `
     SELECT json_build_object('version', max(version), 'minReader', max(min_reader))::text AS answer
     FROM keyscope_schema`,
+
+  // After a mark that was written to no row: fails if that may have been hidden.
+  sight: `
+    SELECT NULL::text AS answer WHERE ${FAILING}`,
 
   // The names are the record's, in column order. The key is filed with the other entities that it
   // addresses, where a dump may have been restored before it.
@@ -320,14 +287,3 @@ export const STATEMENTS: Readonly<Record<StatementName, string>> = {
     })}
     SELECT coalesce(json_agg(key_id ORDER BY key_id), '[]')::text AS answer FROM deleted`,
 };
-
-/** A table or the function of the schema, in a statement. */
-const NAME = /\bkeyscope_(?:keys|addressing|schema|purge)\b/g;
-
-/**
- * A statement whose names say in which schema they are, so that neither a search path that somebody
- * has changed nor a temporary table of the same name leads it to other rows.
- */
-export function inSchema(schema: string, sql: string): string {
-  return sql.replace(NAME, (name) => `${schema}.${name}`);
-}

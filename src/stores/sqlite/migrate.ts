@@ -2,7 +2,7 @@
 import { minReaderOf, readSchemaVersion } from '../schema/versions.js';
 import { assertMayMigrate } from '../start.js';
 import type { SqliteHandle } from './client.js';
-import { inMain, prepareHandle, readValue } from './client.js';
+import { inMain, isTemporary, prepareHandle, readValue } from './client.js';
 import { SQLITE } from './schema.js';
 import { STATEMENTS } from './statements.js';
 import { transaction } from './transactions.js';
@@ -48,7 +48,7 @@ export function migrate(db: SqliteHandle): void {
 /** The same for a handle that has been checked. */
 export function migrateIfNeeded(db: SqliteHandle): void {
   if (isCurrent(db)) return;
-  assertMayMigrate();
+  if (!isTemporary(db)) assertMayMigrate();
   // Indexes and triggers would be made on those.
   if (readValue(db, TEMPORARY, 'tables') !== 0) throw new Error(IN_THE_WAY);
   transaction(db, () => {
