@@ -116,7 +116,7 @@ describePostgres('the command over PostgreSQL', () => {
     expect(stdout).toMatch(/triggers +to do +missing: keyscope_keys_delete/);
   });
 
-  it('lists who else can use the tables: by a grant, a column, a default or a membership', async () => {
+  it('lists who else can use the tables: by grant, column, default or membership', async () => {
     schema = await emptySchema();
     const { name } = schema;
     place = openPlace(config(url, name));

@@ -37,8 +37,16 @@
  * - **Prepared statements.** Through PgBouncer in transaction mode they need PgBouncer 1.21 with
  *   `max_prepared_statements`; otherwise pass `prepare: false`. Nothing else depends on the
  *   session.
- * - **Schema.** Names are unqualified: the tables are found through the connection's `search_path`,
- *   and created in its first schema. Set it on the role or on the connection.
+ * - **Schema.** At the start, the tables are found through the connection's `search_path`, or
+ *   created in its first schema: set it on the role or on the connection. From then on every
+ *   statement names that schema, whatever somebody sets on a connection of the pool, and whatever
+ *   temporary tables it has. The triggers' functions do not; they only ever refuse more.
+ * - **Sight.** Where row-level security holds for the role, or a view or a foreign table is in the
+ *   place of a table, some keys may be hidden. Then every method throws, at once: none of them says
+ *   that there is no such key. A policy `USING (true)` counts, too, because nobody can tell what it
+ *   will say of the next row. Let the role own the tables (without FORCE) or have BYPASSRLS, or
+ *   disable row-level security and take away the rights of other roles. Not noticed: rows that a
+ *   logical replication has not brought yet. Its subscriber is no primary; never pass one.
  * - **Triggers** guard what is written and cannot be undone. `migrate(client, { triggers: false })`
  *   leaves them out, for servers that have none: then whoever may write the tables can rewrite what
  *   no pepper seals, undo marks, and delete keys before their time. Migrations are plain

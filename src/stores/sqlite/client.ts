@@ -38,11 +38,15 @@ export function isTemporary(db: SqliteHandle): boolean {
   return (readValue(db, 'PRAGMA database_list', 'file') ?? '') === '';
 }
 
-const TABLE = /(?<!')\bkeyscope_(?:keys|addressing|schema)\b/g;
+/** A table where a statement names it first, and the name that it then has there. */
+const TABLE = /\b(FROM|JOIN|INTO|UPDATE) (keyscope_(?:keys|addressing|schema))\b( AS)?/g;
 
 /** Somebody who shares a handle may have made a temporary table of the same name, found first. */
 export function inMain(sql: string): string {
-  return sql.replace(TABLE, 'main.$&');
+  return sql.replace(
+    TABLE,
+    (_, verb: string, table: string, as = ` AS ${table}`) => `${verb} main.${table}${as}`,
+  );
 }
 
 /** How many milliseconds the handle waits while another handle has the lock. */

@@ -9,6 +9,10 @@
  * read would not see what other processes have revoked since. (A read with `node:sqlite` before
  * 22.16, which cannot tell, does not throw.)
  *
+ * Statements name the tables of the file itself: temporary tables of the same names and attached
+ * databases hide none of them. Not noticed: a file that was deleted or replaced while it is open.
+ * The process then reads and writes the old one, and no other process sees that.
+ *
  * With a pepper, a row that somebody edited by hand does not authenticate. Lists that are invalid
  * JSON are returned as text, and integers beyond 2^53 as the nearest number: the core refuses the
  * record, and no other.

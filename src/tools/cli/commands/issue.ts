@@ -62,7 +62,8 @@ async function configThatKeeps(call: Call): Promise<CommandConfig> {
   const instead = 'give the config a store over a file or a server, as your service has it';
   throw new CommandError(
     'config',
-    `The store of the config is in memory, and ends with this command: ${instead}. No key was made.`,
+    `The store of the config is in memory, and ends with this command: ${instead}. ` +
+      'No key was made.',
   );
 }
 
