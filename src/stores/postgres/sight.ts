@@ -66,10 +66,15 @@ export const FAILING: string = `CASE
 
 /**
  * Follows a write of rows that are there: no row, or a failure. A condition of the write itself is
- * not read where a policy hides every row.
+ * not read where there is no policy, which hides every row.
  */
 export const OR_FAILURE: string = `
     UNION ALL SELECT NULL::text WHERE ${FAILING}`;
+
+/** A mark that fails where the row of its key may be hidden. */
+export function orFailure(mark: string): string {
+  return `WITH marked AS (${mark}) SELECT answer FROM marked ${OR_FAILURE}`;
+}
 
 /** A table or the function of the schema, in a statement. */
 const NAME = /\bkeyscope_(?:keys|addressing|schema|purge)\b/g;

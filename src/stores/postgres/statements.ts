@@ -13,6 +13,7 @@ import {
   OR_FAILURE,
   OR_REASON,
   OUTDATED,
+  orFailure,
   orReason,
   TABLES_MAY_HIDE,
 } from './sight.js';
@@ -94,7 +95,6 @@ function touch(held: 'SKIP LOCKED' | ''): string {
 export type StatementName =
   | 'start'
   | 'version'
-  | 'sight'
   | 'insert'
   | 'findDigest'
   | 'findDigests'
@@ -117,8 +117,8 @@ export type StatementName =
   | 'purge'
   | 'purgeUnguarded';
 
-/** The text of each. */
-export const STATEMENTS: Readonly<Record<StatementName, string>> = {
+/** The text of each, but that a mark does not say yet whether its row may have been hidden. */
+const TEXTS: Readonly<Record<StatementName, string>> = {
   // Before the store knows its schema: where the connection's search path finds the tables.
   start: `
     SELECT json_build_array(
@@ -133,10 +133,6 @@ export const STATEMENTS: Readonly<Record<StatementName, string>> = {
   version: `
     SELECT json_build_object('version', max(version), 'minReader', max(min_reader))::text AS answer
     FROM keyscope_schema`,
-
-  // After a mark that was written to no row: fails if that may have been hidden.
-  sight: `
-    SELECT NULL::text AS answer WHERE ${FAILING}`,
 
   // The names are the record's, in column order. The key is filed with the other entities that it
   // addresses, where a dump may have been restored before it.
@@ -286,4 +282,12 @@ export const STATEMENTS: Readonly<Record<StatementName, string>> = {
       more: ` AND ${DURABLY}`,
     })}
     SELECT coalesce(json_agg(key_id ORDER BY key_id), '[]')::text AS answer FROM deleted`,
+};
+
+const MARKS = ['revoke', 'suspend', 'resume', 'retire', 'withdraw'] as const;
+
+/** The text of each statement. */
+export const STATEMENTS: Readonly<Record<StatementName, string>> = {
+  ...TEXTS,
+  ...Object.fromEntries(MARKS.map((mark) => [mark, orFailure(TEXTS[mark])])),
 };

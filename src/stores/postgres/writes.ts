@@ -16,7 +16,6 @@ export function createWrites(run: RunStatement): Writes {
     async mark(keyId, mark) {
       if (!isUuid(keyId)) return false;
       const rows = await writeMark(run, keyId, mark);
-      if (rows.length === 0) await run('sight');
       return rows.length === 1;
     },
 

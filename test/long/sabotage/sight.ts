@@ -17,9 +17,10 @@ export const SIGHT: readonly Safeguard[] = [
   },
   {
     name: 'sight: PostgreSQL, rows that a policy hides from a mark',
-    file: 'src/stores/postgres/writes.ts',
-    text: "if (rows.length === 0) await run('sight');",
-    instead: '',
+    file: 'src/stores/postgres/sight.ts',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: source text
+    text: 'SELECT answer FROM marked ${OR_FAILURE}`',
+    instead: 'SELECT answer FROM marked`',
     tests: `${POSTGRES}/sight.test.ts`,
   },
   {

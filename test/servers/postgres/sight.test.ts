@@ -3,9 +3,10 @@
  * not there: every good key was unknown, a revocation said that there is no such key, and `doctor`
  * was content.
  */
+import { PGlite } from '@electric-sql/pglite';
 import { generateKey, type KeyStore, type Mark } from 'keyscope';
 import { migrate, postgresStore, purgeEnded } from 'keyscope/stores/postgres';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { AUTHORITY, issue, OTHER, OWN, setUp, storeError } from '../../support/keyring.ts';
 import { pgPool } from '../../support/postgres-clients.ts';
 import {
@@ -141,6 +142,22 @@ describePostgres('row-level security', () => {
         await pool.end();
       });
     });
+  });
+});
+
+// A release of PostgreSQL that reads no condition of an update where no row can be seen.
+describe('row-level security in PGlite', () => {
+  test('is an outage for every method', async () => {
+    const db = await PGlite.create();
+    const store = postgresStore(db);
+    expect(store.isInProcess).toBe(true);
+    await store.insert(RECORD);
+    await db.exec(`CREATE ROLE service; GRANT ALL ON ALL TABLES IN SCHEMA public TO service;
+      ALTER TABLE keyscope_keys ENABLE ROW LEVEL SECURITY; SET ROLE service`);
+    for (const [name, use] of uses(store)) {
+      await expect(async () => use(), name).rejects.toThrow(HIDDEN);
+    }
+    await db.close();
   });
 });
 
