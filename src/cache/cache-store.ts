@@ -112,6 +112,7 @@ export function cacheStore(store: KeyStore, options: CacheOptions): CachedStore 
         for (const { keyId, ...usage } of entries) addUsage(changes, keyId, usage);
       }),
     channelState: channel.state,
+    isInProcess: store.isInProcess,
     ...optionalOf(store),
   };
 }

@@ -172,6 +172,12 @@ export interface UsageEntry extends Usage {
 /** What a store promises, method by method. `keyscope/testing` tests it. */
 export interface KeyStore {
   /**
+   * Whether the records end with the process, as in memory. The command then hands out no key: it
+   * would die with the command. Default: false.
+   */
+  readonly isInProcess?: boolean | undefined;
+
+  /**
    * Writes a new record and its entry in every listing, durably before it answers. Atomic: all of
    * it or nothing. Throws if a record with this key id or this digest already exists, and leaves
    * that one as it is.

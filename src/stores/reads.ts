@@ -5,7 +5,7 @@ import type { ChangedKey, ChangedQuery, KeyStore, Slice } from '../core/store.js
 import type { Writes } from './writes.js';
 
 /** The methods that only read, those that are optional in the contract included. */
-export type Reads = Omit<Required<KeyStore>, keyof Writes>;
+export type Reads = Omit<Required<KeyStore>, keyof Writes | 'isInProcess'>;
 
 /** What each request asks for. */
 export type LookUps = Pick<Reads, 'findByDigest' | 'findById'>;

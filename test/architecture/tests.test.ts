@@ -15,6 +15,7 @@ const ACROSS: readonly string[] = [
   'cache/interleavings', // Look-ups, changes and time in every order.
   'jwt/parent-key', // A token and the key that it was exchanged for, at one keyring.
   'schemas/issues', // What every schema says of what it refuses.
+  'stores/sqlite/sight', // Which database a handle leads to, for reads, writes and purges.
   'stores/sqlite/edited-rows', // Rows that somebody edited by hand, and what the triggers refuse.
 ];
 

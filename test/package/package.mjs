@@ -188,7 +188,8 @@ function runCommand() {
     import { defineConfig } from 'keyscope/cli';
     import { memoryStore } from 'keyscope/stores/memory';
     const catalog = defineScopes({ threats: { read: 'List and read threats.' } });
-    const store = memoryStore();
+    // The project's Node may have no SQLite: memory that says it is kept, for one command each.
+    const store = { ...memoryStore(), isInProcess: false };
     const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers: 'none' });
     export default defineConfig({ keyring, store, catalog, peppers: 'none' });`;
   // Writes a guard of the package's examples, too, and a config that this one takes the place of.

@@ -65,6 +65,12 @@ describePostgres('the command over PostgreSQL', () => {
     // Looking has created nothing.
     const tables = await schema.sql('SELECT * FROM pg_tables WHERE schemaname = current_schema');
     expect(tables).toEqual([]);
+    const none = await place.run(['list', ...ON]);
+    expect(none).toMatchObject({ exit: 4, stdout: '' });
+    expect(none.stderr).toContain('run `keyscope migrate`');
+    expect(await schema.sql('SELECT * FROM pg_tables WHERE schemaname = current_schema')).toEqual(
+      [],
+    );
 
     const migrated = await place.run(['migrate', '--json']);
     expect(JSON.parse(migrated.stdout)).toEqual({ version: 1 });
@@ -101,12 +107,77 @@ describePostgres('the command over PostgreSQL', () => {
       channel: 'not known',
       peppers: 'ok',
       deployment: 'ok',
+      records: 'ok',
+      rights: 'ok',
     });
     await schema.sql('DROP TRIGGER keyscope_keys_delete ON keyscope_keys');
     const { exit, stdout } = await place.run(['doctor']);
     expect(exit).toBe(1);
     expect(stdout).toMatch(/triggers +to do +missing: keyscope_keys_delete/);
   });
+
+  it('lists who else can use the tables: by grant, column, default or membership', async () => {
+    schema = await emptySchema();
+    const { name } = schema;
+    place = openPlace(config(url, name));
+    const role = (which: string) => `${name}_${which}`;
+    const roles = ['reads', 'column', 'default', 'member', 'outside'].map(role);
+    for (const each of roles) await schema.sql(`CREATE ROLE ${each}`);
+    try {
+      await schema.sql(`GRANT USAGE ON SCHEMA ${name} TO ${roles.slice(0, 3).join(', ')};
+        ALTER DEFAULT PRIVILEGES IN SCHEMA ${name} GRANT SELECT ON TABLES TO ${role('default')}`);
+      await place.run(['migrate']);
+      await schema.sql(`GRANT SELECT ON keyscope_keys TO ${role('reads')}, ${role('outside')};
+        GRANT UPDATE (suspended_at) ON keyscope_keys TO ${role('column')};
+        GRANT ${role('reads')} TO ${role('member')}`);
+      const { stdout } = await place.run(['doctor']);
+      const [line = ''] = stdout.match(/^rights .*$/m) ?? [];
+      expect(line).toMatch(/^rights +not known/);
+      for (const each of roles.slice(0, 4)) expect(line).toContain(each);
+      // Without a right on the schema, that on the table is none.
+      expect(line).not.toContain(role('outside'));
+      await schema.sql(`GRANT USAGE ON SCHEMA ${name} TO PUBLIC;
+        GRANT UPDATE (suspended_at) ON keyscope_keys TO PUBLIC`);
+      const open = await place.run(['doctor']);
+      expect(open).toMatchObject({ exit: 1 });
+      expect(open.stdout).toMatch(/rights +to do .*public, which is everybody/);
+    } finally {
+      for (const each of roles) await schema.sql(`DROP OWNED BY ${each}; DROP ROLE ${each}`);
+    }
+  });
+
+  // It said that there are no tables, because it saw no row of theirs.
+  it('says of row-level security that it hides keys, and never that there is none', async () => {
+    schema = await emptySchema();
+    const { name } = schema;
+    await openAndMigrate(name);
+    await schema.sql(`CREATE ROLE ${name}_s LOGIN; GRANT USAGE ON SCHEMA ${name} TO ${name}_s;
+      GRANT ALL ON ALL TABLES IN SCHEMA ${name} TO ${name}_s`);
+    try {
+      const { keyId } = await issueIn(place);
+      for (const table of ['keyscope_keys', 'keyscope_schema']) {
+        await schema.sql(`ALTER TABLE ${table} ENABLE ROW LEVEL SECURITY`);
+      }
+      const address = new URL(url);
+      address.username = `${name}_s`;
+      place.remove();
+      place = openPlace(config(address.href, name));
+      const revoked = await place.run(['revoke', keyId, ...ON, '--yes']);
+      expect(revoked.exit).toBe(4);
+      expect(revoked.stderr).toContain('may not see all keys');
+      const { exit, stdout } = await place.run(['doctor']);
+      expect(exit).toBe(4);
+      expect(stdout).toMatch(/store +to do .*may not see all keys/);
+      expect(stdout).not.toContain('there are no tables');
+    } finally {
+      await schema.sql(`DROP OWNED BY ${name}_s; DROP ROLE ${name}_s`);
+    }
+  });
+
+  async function openAndMigrate(name: string): Promise<void> {
+    place = openPlace(config(url, name));
+    await place.run(['migrate']);
+  }
 
   it('refuses a schema of a later release, and says so', async () => {
     schema = await emptySchema();

@@ -3,7 +3,7 @@ import type { KeyRecord, KeyStore, Mark } from 'keyscope';
 import { OTHER, OWN, THIRD } from './keyring.ts';
 import { RECORD } from './records.ts';
 
-/** One right on one table: `UPDATE (seal)` on `auth.keyscope_keys`. */
+/** One right on one table: `UPDATE (seal)` on `keyscope.keyscope_keys`. */
 export interface Right {
   readonly right: string;
   readonly table: string;

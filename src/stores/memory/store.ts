@@ -23,5 +23,5 @@ export function memoryStore(): Required<KeyStore> {
     idsByEntity: new Map(),
     idsByRoot: new Map(),
   };
-  return { ...createReads(tables), ...createWrites(tables) };
+  return { ...createReads(tables), ...createWrites(tables), isInProcess: true };
 }

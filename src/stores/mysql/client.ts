@@ -86,6 +86,23 @@ export interface Connections {
     work: (session: Session) => Promise<Result>,
     limitMs?: number,
   ): Promise<Result>;
+  /** Makes all statements from now on name the database of the tables. */
+  stayIn(database: string): void;
+}
+
+/** In which database statements find the tables; '' for the connection's own. */
+interface Place {
+  database: string;
+}
+
+/** Not where usage is written: there, a row that is not found is an error by itself. */
+const TABLE = /\bkeyscope_(?:keys|addressing|schema)\b(?! FORCE)/g;
+
+/** Somebody who shares a connection may choose another database on it, with tables like these. */
+function inDatabase({ database }: Place, sql: string): string {
+  if (database === '') return sql;
+  const name = database.replaceAll('`', '``');
+  return sql.replace(TABLE, (table) => `\`${name}\`.${table}`);
 }
 
 /** One connection, for as long as keyscope holds it. */
@@ -125,10 +142,20 @@ function execute(connection: MysqlConnection, sql: string, values: Value[]): Pro
 
 type Send = typeof execute;
 
-function createSession(connection: MysqlConnection, send: Send, discard: () => void): Session {
+/** How statements are sent, and to where. */
+interface Sending {
+  readonly send: Send;
+  readonly place: Place;
+}
+
+function createSession(
+  connection: MysqlConnection,
+  { send, place }: Sending,
+  discard: () => void,
+): Session {
   return {
-    query: (sql, values) => query(connection, sql, values),
-    execute: (sql, values) => send(connection, sql, values),
+    query: (sql, values) => query(connection, inDatabase(place, sql), values),
+    execute: (sql, values) => send(connection, inDatabase(place, sql), values),
     discard,
   };
 }
@@ -148,10 +175,12 @@ function enqueue<Result>(connection: object, work: () => Promise<Result>): Promi
   return result;
 }
 
-function singleConnection(connection: MysqlConnection, send: Send): Connections {
+type WithSession = Connections['withSession'];
+
+function singleConnection(connection: MysqlConnection, sending: Sending): WithSession {
   // There is no other connection to replace it with.
-  const session = createSession(connection, send, () => {});
-  return { withSession: (work) => enqueue(connection, () => work(session)) };
+  const session = createSession(connection, sending, () => {});
+  return (work) => enqueue(connection, () => work(session));
 }
 
 async function returnToPool(loan: MysqlLoan, isDiscarded: boolean): Promise<void> {
@@ -163,27 +192,25 @@ async function returnToPool(loan: MysqlLoan, isDiscarded: boolean): Promise<void
   }
 }
 
-function pooledConnections(pool: MysqlPool, send: Send): Connections {
-  return {
-    async withSession(work, limitMs) {
-      const loan = await withMysqlErrors(() => pool.getConnection());
-      let isDiscarded = false;
-      const session = createSession(loan, send, () => {
-        isDiscarded = true;
-      });
-      // What is under way ends with the connection.
-      const giveUp = (): never => {
-        session.discard();
-        const seconds = Number(limitMs) / 1_000;
-        throw new Error(`keyscope: the server has not answered for ${seconds} s`);
-      };
-      try {
-        const working = work(session);
-        return await (limitMs === undefined ? working : within(limitMs, working, giveUp));
-      } finally {
-        await returnToPool(loan, isDiscarded);
-      }
-    },
+function pooledConnections(pool: MysqlPool, sending: Sending): WithSession {
+  return async (work, limitMs) => {
+    const loan = await withMysqlErrors(() => pool.getConnection());
+    let isDiscarded = false;
+    const session = createSession(loan, sending, () => {
+      isDiscarded = true;
+    });
+    // What is under way ends with the connection.
+    const giveUp = (): never => {
+      session.discard();
+      const seconds = Number(limitMs) / 1_000;
+      throw new Error(`keyscope: the server has not answered for ${seconds} s`);
+    };
+    try {
+      const working = work(session);
+      return await (limitMs === undefined ? working : within(limitMs, working, giveUp));
+    } finally {
+      await returnToPool(loan, isDiscarded);
+    }
   };
 }
 
@@ -194,8 +221,15 @@ function pooledConnections(pool: MysqlPool, send: Send): Connections {
  */
 export function connectionsOf(client: MysqlClient, isPreparing: boolean = true): Connections {
   assertClient(client);
-  const send = isPreparing ? execute : query;
-  return isPool(client) ? pooledConnections(client, send) : singleConnection(client, send);
+  const place: Place = { database: '' };
+  const sending = { send: isPreparing ? execute : query, place };
+  const isPooled = isPool(client);
+  return {
+    withSession: isPooled ? pooledConnections(client, sending) : singleConnection(client, sending),
+    stayIn(database) {
+      place.database = database;
+    },
+  };
 }
 
 // ── Answers ─────────────────────────────────────────────────────────────────────────────────────

@@ -19,6 +19,8 @@ const WRITABLE = "CONCAT(@@read_only) IN ('0', 'OFF') AND @@innodb_read_only = 0
 /** Columns of every row that is read. The row is current if both are true. */
 export const FRESHNESS: string = `(${SETTLED}) AS settled, (${WRITABLE}) AS writable`;
 
+const PROBE = `SELECT ${FRESHNESS}`;
+
 const UNSETTLED =
   'keyscope: the connection has autocommit off, or is in the middle of a transaction; ' +
   'look-ups would miss later revocations. ' +
@@ -70,12 +72,16 @@ async function sendSettled(
   limitMs: number,
 ): Promise<readonly Row[]> {
   for (let attempt = 1; ; attempt++) {
-    const rows = await connections.withSession(async (session) => {
+    const { rows, seen } = await connections.withSession(async (session) => {
       const answer = rowsOf(await send(session));
-      if (isUnsettled(answer)) session.discard();
-      return answer;
+      // No row says of itself whether it is current, and a replica that lags may have none yet.
+      const asked = answer.length > 0 ? answer : rowsOf(await session.query(PROBE));
+      if (isUnsettled(asked)) session.discard();
+      return { rows: answer, seen: asked };
     }, limitMs);
-    if (attempt === TRIES || !isUnsettled(rows)) return requireFresh(rows);
+    if (attempt < TRIES && isUnsettled(seen)) continue;
+    requireFresh(seen);
+    return rows;
   }
 }
 

@@ -10,6 +10,7 @@ import {
   type SchemaOptions,
   type Versions,
 } from '../schema/versions.js';
+import { assertMayMigrate } from '../start.js';
 import type { Connections, MysqlClient, Row, Session } from './client.js';
 import { connectionsOf, rowsOf } from './client.js';
 import { isMissingTable, type MysqlError } from './errors.js';
@@ -28,6 +29,17 @@ const READ_VERSION = 'SELECT version, min_reader FROM keyscope_schema WHERE id =
 const WRITE_VERSION = `
   INSERT INTO keyscope_schema (id, version, min_reader) VALUES (1, ?, ?)
   ON DUPLICATE KEY UPDATE version = ?, min_reader = ?`;
+
+/** The database, and how many of what is named as the tables are none. */
+const WHERE = `SELECT DATABASE() AS place, (
+    SELECT COUNT(*) FROM information_schema.TABLES
+    WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'VIEW'
+      AND TABLE_NAME IN ('keyscope_schema', 'keyscope_keys', 'keyscope_addressing')
+  ) AS views`;
+
+const A_VIEW =
+  'keyscope: a view is in the place of a table, and may hide keys; ' +
+  'let the user that keyscope connects as use the tables themselves';
 
 /** The version to migrate from; 0 if there is none or a migration was interrupted. */
 async function readVersion(session: Session): Promise<number> {
@@ -50,6 +62,7 @@ async function lock(session: Session): Promise<void> {
 }
 
 async function migrateUnderLock(session: Session, versions: Versions): Promise<void> {
+  assertMayMigrate();
   await lock(session);
   try {
     // Read again under the lock: another process may have been faster.
@@ -65,15 +78,18 @@ async function migrateUnderLock(session: Session, versions: Versions): Promise<v
   }
 }
 
-/** Inspects the connection, and migrates if the schema is not current. */
+/** Inspects the connection, and migrates if the schema is not current. Returns the database. */
 export async function migrateIfNeeded(
   connections: Connections,
   versions: Versions = MYSQL,
-): Promise<void> {
-  await connections.withSession(async (session) => {
+): Promise<string> {
+  return connections.withSession(async (session) => {
     await inspect(session);
     const version = await readVersion(session);
     if (version < CURRENT) await migrateUnderLock(session, versions);
+    const { place, views } = rowsOf(await session.query(WHERE))[0] ?? {};
+    if (toInteger(views) !== 0) throw new Error(A_VIEW);
+    return String(place);
   });
 }
 

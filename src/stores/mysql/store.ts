@@ -13,6 +13,11 @@
  *   MariaDB can be asked about that: a look-up closes such a connection of a pool and uses another,
  *   and throws on a single one. MySQL cannot, so it goes unnoticed. With autocommit off, look-ups
  *   throw on both.
+ * - **Database.** The tables are found in the connection's default database at the start, and no
+ *   view is accepted in their place. From then on statements name that database, also where
+ *   somebody has sent `USE` on a connection; usage fails there. Not noticed: a temporary table of
+ *   the same name, which hides even a table that is named with its database. Share the handle with
+ *   nobody.
  * - **Writes** are one transaction each, committed before they are acknowledged, and throw if the
  *   connection is in the middle of a transaction. A pool replaces a lost connection; a single
  *   connection stays lost, and serves one request at a time.
@@ -110,7 +115,7 @@ export function mysqlStore(
   const connections = connectionsOf(client, prepare);
   let before = '';
   const start = startOnce(async () => {
-    await migrateIfNeeded(connections);
+    connections.stayIn(await migrateIfNeeded(connections));
     before = await beforeReads(connections);
   });
   const readers = createReaders(connections, () => before);

@@ -38,6 +38,8 @@ export interface PostgresJsClient {
 
 /** `PGlite` of `@electric-sql/pglite`; not what its `transaction` passes on. */
 export interface PgliteClient {
+  /** Absent, or `memory://…`, where the database ends with the process. */
+  readonly dataDir?: string | undefined;
   readonly transaction: unknown;
   query(text: string, values?: string[]): PromiseLike<{ readonly rows: readonly unknown[] }>;
   exec(text: string): PromiseLike<unknown>;
@@ -100,6 +102,13 @@ function postgresJsSession(client: PostgresJsClient): Session {
 
 function isPglite(client: PostgresClient): client is PgliteClient {
   return hasMethods(client, 'query', 'exec', 'transaction');
+}
+
+/** Whether the database ends with the process. */
+export function isInMemory(client: PostgresClient): boolean {
+  if (!isPglite(client)) return false;
+  const { dataDir = 'memory://' } = client;
+  return dataDir.startsWith('memory://');
 }
 
 function pgliteSession(client: PgliteClient): Session {

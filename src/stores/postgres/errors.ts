@@ -11,6 +11,17 @@ export const IN_TRANSACTION: string =
   'open: look-ups may miss revocations, and writes would be rolled back with it. ' +
   'End each transaction before its connection returns, or give keyscope a pool of its own';
 
+/** Is in the message of a write that may not have seen the row of its key. */
+export const HIDDEN_MARK: string = 'keyscope may not see all rows';
+
+/** The error then, at the start, of reads and of writes. */
+export const HIDDEN: string =
+  'keyscope: PostgreSQL: this role may not see all keys: the tables have row-level security for ' +
+  'it, which counts also if a policy lets every row through, or something else is in their ' +
+  'place, such as a view. ALTER TABLE … DISABLE ROW LEVEL SECURITY and REVOKE the rights of ' +
+  'other roles, ' +
+  'or let keyscope connect as a role with BYPASSRLS';
+
 /** Told by the pool when a connection of that kind is ended before it is used. */
 export const LEFT_OPEN: string =
   'keyscope: PostgreSQL: a connection was given back to the pool in the middle of a transaction, ' +
@@ -65,6 +76,9 @@ export function isLockTimeout(error: unknown): boolean {
   return readDriverError(error).code === '55P03';
 }
 
+/** What the server says of an insert that a policy refuses, and with `row_security = off`. */
+const POLICY = 'row-level security policy';
+
 /**
  * Makes an error with only the driver's message and code. Details of the server quote rows, and
  * postgres.js attaches the parameters; both contain digests and seals. Messages name only tables,
@@ -73,6 +87,8 @@ export function isLockTimeout(error: unknown): boolean {
 export function toSafeError(error: unknown): Error {
   const { message, code } = readDriverError(error);
   if (String(message).includes(TRANSACTION_MARK)) return new Error(IN_TRANSACTION);
+  const isHidden = [HIDDEN_MARK, POLICY].some((words) => String(message).includes(words));
+  if (isHidden) return new Error(HIDDEN);
   // The error of a refused connection may have no message.
   const reason = message || code || 'the connection failed';
   const advice = ADVICE.get(code) ?? '';

@@ -6,8 +6,9 @@ import {
   type SchemaOptions,
   type Versions,
 } from '../schema/versions.js';
+import { assertMayMigrate } from '../start.js';
 import { openSession, type PostgresClient, type Session } from './client.js';
-import { isUnknownFunction, isUnsupported, toSafeError } from './errors.js';
+import { HIDDEN, isUnknownFunction, isUnsupported, toSafeError } from './errors.js';
 import { createRunner, pause, type RunStatement } from './query.js';
 import { POSTGRES, POSTGRES_WITHOUT_TRIGGERS } from './schema.js';
 
@@ -20,6 +21,11 @@ export const REPLICA: string =
  * with another. Without it, whoever comes second waits for a table, and fails as it does with it.
  */
 const LOCK = '7738725071202512997';
+
+/** The error if the tables are not found where they have just been created. */
+const LOST =
+  'keyscope: PostgreSQL: the tables are not on the search_path; ' +
+  'set it on the role, so that each connection has the same';
 
 /** The version of the schema that this release migrates to. */
 const CURRENT = POSTGRES.length;
@@ -53,29 +59,46 @@ function scriptFrom(found: number, versions: Versions, isLocked: boolean): strin
   return statements.join(';\n');
 }
 
+/** Where the tables are, as SQL names the schema; null if there are none. */
+async function findSchema(run: RunStatement): Promise<string | null> {
+  const answers = (await run('start')) as readonly (readonly unknown[])[];
+  const [schema, isReplica, mayHide] = answers[0] ?? [];
+  if (isReplica) throw new Error(REPLICA);
+  if (mayHide) throw new Error(HIDDEN);
+  return typeof schema === 'string' ? schema : null;
+}
+
 /**
- * Reads the schema's version, 0 if there is none. Throws on a replica, and if a newer release has
- * migrated the database to a schema that this one cannot work with.
+ * Reads the schema's version, 0 if there is none. Throws on a replica, where rows may be hidden,
+ * and if a newer release has migrated the database to a schema that this one cannot work with.
  */
 async function readVersion(run: RunStatement): Promise<number> {
-  const answers = (await run('start')) as readonly (readonly boolean[])[];
-  const exists = answers[0]?.[0];
-  const isReplica = answers[0]?.[1];
-  if (isReplica) throw new Error(REPLICA);
-  if (!exists) return 0;
+  if ((await findSchema(run)) === null) return 0;
   const rows = (await run('version')) as readonly object[];
   return readSchemaVersion(rows[0], CURRENT);
 }
 
-/** Migrates, unless the schema is current. */
+/** Migrates, unless the schema is current. Returns where the tables are. */
 export async function migrateIfNeeded(
   session: Session,
   versions: Versions = POSTGRES,
-): Promise<void> {
+): Promise<string> {
   // Not prepared: these statements run only once.
   const run = createRunner(session, false);
-  const found = await readVersion(run);
+  await migrateFrom(await readVersion(run), session, run, versions);
+  const schema = await findSchema(run);
+  if (schema === null) throw new Error(LOST);
+  return schema;
+}
+
+async function migrateFrom(
+  found: number,
+  session: Session,
+  run: RunStatement,
+  versions: Versions,
+): Promise<void> {
   if (found === CURRENT) return;
+  assertMayMigrate();
   try {
     await session.runScript(scriptFrom(found, versions, true));
   } catch (error) {

@@ -49,8 +49,11 @@ export async function purgeEnded(
 ): Promise<readonly string[]> {
   const session = openSession(client);
   const purge = readPurge(options);
-  await migrateIfNeeded(session);
-  return deleteInBatches(createRunner(session, false), purge);
+  const schema = await migrateIfNeeded(session);
+  return deleteInBatches(
+    createRunner(session, false, () => schema),
+    purge,
+  );
 }
 
 function readPurge(options: PurgeOptions): Purge {

@@ -5,6 +5,7 @@
 import { startTimer } from '../../core/thenable.js';
 import type { Session, Statement } from './client.js';
 import { isRetryable, toSafeError } from './errors.js';
+import { inSchema } from './sight.js';
 import { STATEMENTS, type StatementName } from './statements.js';
 
 /** Runs a statement by its name, and returns the content of its rows. */
@@ -27,10 +28,27 @@ const RETRY_FOR_MS = 5_000;
 /** The longest pause before a statement is sent again, in milliseconds. */
 const MAX_PAUSE_MS = 50;
 
-/** Makes the function that runs all statements of a store. */
-export function createRunner(session: Session, prepare: boolean): RunStatement {
+/**
+ * Makes the function that runs all statements of a store.
+ *
+ * @param schemaOf Where its tables are, once it is known. Default: where the search path of the
+ *   connection finds them.
+ */
+export function createRunner(
+  session: Session,
+  prepare: boolean,
+  schemaOf?: () => string,
+): RunStatement {
+  const texts = new Map<StatementName, string>();
+  function textOf(name: StatementName): string {
+    if (schemaOf === undefined) return STATEMENTS[name];
+    const text = texts.get(name) ?? inSchema(schemaOf(), STATEMENTS[name]);
+    texts.set(name, text);
+    return text;
+  }
+
   return async (name, ...values) => {
-    const statement = { name, text: STATEMENTS[name], values: [...values], prepare };
+    const statement = { name, text: textOf(name), values: [...values], prepare };
     const rows = await sendUntilDone(session, statement);
     if (!Array.isArray(rows)) throw new Error(CHANGED_BY_CLIENT);
     return rows.map(readAnswer);

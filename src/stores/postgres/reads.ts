@@ -23,7 +23,7 @@ import {
   toSlice,
 } from '../reads.js';
 import type { UnreadRecord } from '../rows.js';
-import { IN_TRANSACTION } from './errors.js';
+import { HIDDEN, IN_TRANSACTION } from './errors.js';
 import { REPLICA } from './migrate.js';
 import { CHANGED_BY_CLIENT, type RunStatement } from './query.js';
 
@@ -146,6 +146,7 @@ function readValues(row: unknown): readonly unknown[] {
   const values: readonly unknown[] = row;
   const outdated = values.at(-1);
   if (outdated === 'transaction') throw new Error(IN_TRANSACTION);
+  if (outdated === 'hidden') throw new Error(HIDDEN);
   if (outdated !== null) throw new Error(REPLICA);
   return values;
 }
@@ -193,8 +194,8 @@ function readSummary(row: unknown): SchemeSummary {
   return summary as SchemeSummary;
 }
 
-/** The keys in the one row of what has changed. */
+/** The keys in the first row of what has changed; a second one says why it has too few. */
 function readChanged(rows: readonly unknown[]): readonly ChangedKey[] {
-  const values = readValues(rows[0]);
+  const [values = []] = rows.map(readValues);
   return values[0] as readonly ChangedKey[];
 }

@@ -6,17 +6,17 @@
 import { COLUMN_LIST } from '../rows.js';
 import { TRANSACTION_MARK } from './errors.js';
 import { deletionOf } from './schema.js';
-
-/**
- * Whether somebody has begun a transaction before, and left it open. The clock of the statement
- * stands while it waits for a lock, and the transaction of a statement alone begins with it.
- */
-const IN_TRANSACTION = "statement_timestamp() - transaction_timestamp() > interval '1 s'";
-
-/** Why an answer may be out of date, null if it is not: the last value of every row of a read. */
-const OUTDATED = `CASE
-      WHEN pg_is_in_recovery() THEN 'replica' WHEN ${IN_TRANSACTION} THEN 'transaction'
-    END`;
+import {
+  FAILING,
+  IN_TRANSACTION,
+  mayHide,
+  OR_FAILURE,
+  OR_REASON,
+  OUTDATED,
+  orFailure,
+  orReason,
+  TABLES_MAY_HIDE,
+} from './sight.js';
 
 /** A row as one JSON array, which takes a seventh less time than a column for each field. */
 const SELECT = `
@@ -24,21 +24,15 @@ const SELECT = `
     FROM keyscope_keys`;
 
 /**
- * Follows a look-up: a row that says why none may have been found, if there is a reason. A replica
- * may not have the key yet, which would otherwise be taken for a bad one.
- */
-const OR_REASON = `
-    UNION ALL
-    SELECT json_build_array(reason)::text FROM (SELECT ${OUTDATED} AS reason) AS age
-    WHERE reason IS NOT NULL`;
-
-/**
  * A condition for writes that is true, or fails: a write in somebody's transaction would be undone
- * with it. The text is no boolean, and not a constant, which would fail when it is planned.
+ * with it, and where rows may be hidden, none is added. The text is no boolean, and not a constant,
+ * which would fail when it is planned.
  */
 const SETTLED = `
-      CASE WHEN ${IN_TRANSACTION}
-        THEN ('${TRANSACTION_MARK}' || left(now()::text, 0))::boolean ELSE true END`;
+      CASE
+        WHEN ${IN_TRANSACTION} THEN ('${TRANSACTION_MARK}' || left(now()::text, 0))::boolean
+        ELSE NOT ${FAILING}
+      END`;
 
 /**
  * Another that is always true. It sets `synchronous_commit` for their transaction,
@@ -94,7 +88,7 @@ function touch(held: 'SKIP LOCKED' | ''): string {
     SELECT coalesce(json_agg(stored.key_id), '[]')::text AS answer
     FROM json_to_recordset($1::text::json) AS entry ("keyId" uuid)
     JOIN keyscope_keys AS stored ON stored.key_id = entry."keyId"
-    WHERE stored.key_id NOT IN (SELECT key_id FROM used)`;
+    WHERE stored.key_id NOT IN (SELECT key_id FROM used) ${OR_FAILURE}`;
 }
 
 /** The statements of the store. Names of prepared statements have the prefix `keyscope_`. */
@@ -123,12 +117,17 @@ export type StatementName =
   | 'purge'
   | 'purgeUnguarded';
 
-/** The text of each. */
-export const STATEMENTS: Readonly<Record<StatementName, string>> = {
+/** The text of each, but that a mark does not say yet whether its row may have been hidden. */
+const TEXTS: Readonly<Record<StatementName, string>> = {
+  // Before the store knows its schema: where the connection's search path finds the tables.
   start: `
     SELECT json_build_array(
-      to_regclass('keyscope_schema') IS NOT NULL,
-      pg_is_in_recovery()
+      (
+        SELECT relnamespace::regnamespace::text FROM pg_class
+        WHERE oid = to_regclass('keyscope_schema')
+      ),
+      pg_is_in_recovery(),
+      ${TABLES_MAY_HIDE}
     )::text AS answer`,
 
   version: `
@@ -171,19 +170,20 @@ export const STATEMENTS: Readonly<Record<StatementName, string>> = {
     WHERE key_id = ANY (ARRAY(SELECT json_array_elements_text($1::text::json)::uuid))
     ${OR_REASON}`,
 
-  list: `${SELECT}
+  list: `(${SELECT}
     WHERE entity_uuid = $1::text::uuid AND prefix = $2::text
       AND (created_at, key_id) < ($3::text::bigint, $4::text::uuid)
-    ORDER BY created_at DESC, key_id DESC LIMIT $5::text::bigint`,
+    ORDER BY created_at DESC, key_id DESC LIMIT $5::text::bigint) ${OR_REASON}`,
 
   // Not a join, for which the planner could read all keys: it does not know how few a page has.
-  listAddressing: `${SELECT}
+  listAddressing: `(${SELECT}
     WHERE key_id = ANY (ARRAY(
       SELECT key_id FROM keyscope_addressing
       WHERE entity_uuid = $1::text::uuid AND prefix = $2::text
         AND (created_at, key_id) < ($3::text::bigint, $4::text::uuid)
       ORDER BY created_at DESC, key_id DESC LIMIT $5::text::bigint))
-    ORDER BY created_at DESC, key_id DESC`,
+    ORDER BY created_at DESC, key_id DESC)
+    ${orReason(mayHide('keyscope_keys', 'keyscope_addressing'))}`,
 
   listLineage: `${SELECT}
     WHERE (root_key_id = $1::text::uuid OR issued_under = $1::text::uuid) ${OR_REASON}`,
@@ -241,16 +241,16 @@ export const STATEMENTS: Readonly<Record<StatementName, string>> = {
         AND (retire_at IS NULL OR retire_at > $1::text::bigint)
         AND (expires_at IS NULL OR expires_at > $1::text::bigint)
     ) AS live
-    GROUP BY scheme`,
+    GROUP BY scheme ${OR_REASON}`,
 
-  listExpiring: `${SELECT}
+  listExpiring: `(${SELECT}
     WHERE revoked_at IS NULL AND expires_at < $1::text::bigint
       AND (expires_at, key_id) >= ($2::text::bigint, $3::text::uuid)
-    ORDER BY expires_at, key_id LIMIT $4::text::bigint`,
+    ORDER BY expires_at, key_id LIMIT $4::text::bigint) ${OR_REASON}`,
 
-  listAll: `${SELECT}
+  listAll: `(${SELECT}
     WHERE key_id >= $1::text::uuid
-    ORDER BY key_id LIMIT $2::text::bigint`,
+    ORDER BY key_id LIMIT $2::text::bigint) ${OR_REASON}`,
 
   // One row, also where nothing has changed: a replica that lags behind would say the same. The
   // first condition is part of the second; without it the index, which is partial, is not used.
@@ -265,7 +265,7 @@ export const STATEMENTS: Readonly<Record<StatementName, string>> = {
         ) AS changed
       ),
       ${OUTDATED}
-    )::text AS answer`,
+    )::text AS answer ${OR_REASON}`,
 
   purge: `
     SELECT to_json(keyscope_purge(
@@ -283,4 +283,12 @@ export const STATEMENTS: Readonly<Record<StatementName, string>> = {
       more: ` AND ${DURABLY}`,
     })}
     SELECT coalesce(json_agg(key_id ORDER BY key_id), '[]')::text AS answer FROM deleted`,
+};
+
+const MARKS = ['revoke', 'suspend', 'resume', 'retire', 'withdraw'] as const;
+
+/** The text of each statement. */
+export const STATEMENTS: Readonly<Record<StatementName, string>> = {
+  ...TEXTS,
+  ...Object.fromEntries(MARKS.map((mark) => [mark, orFailure(TEXTS[mark])])),
 };

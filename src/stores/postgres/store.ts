@@ -37,8 +37,16 @@
  * - **Prepared statements.** Through PgBouncer in transaction mode they need PgBouncer 1.21 with
  *   `max_prepared_statements`; otherwise pass `prepare: false`. Nothing else depends on the
  *   session.
- * - **Schema.** Names are unqualified: the tables are found through the connection's `search_path`,
- *   and created in its first schema. Set it on the role or on the connection.
+ * - **Schema.** At the start, the tables are found through the connection's `search_path`, or
+ *   created in its first schema: set it on the role or on the connection. From then on every
+ *   statement names that schema, whatever somebody sets on a connection of the pool, and whatever
+ *   temporary tables it has. The triggers' functions do not; they only ever refuse more.
+ * - **Sight.** Where row-level security holds for the role, or a view or a foreign table is in the
+ *   place of a table, some keys may be hidden. Then every method throws, at once: none of them says
+ *   that there is no such key. A policy `USING (true)` counts, too, because nobody can tell what it
+ *   will say of the next row. Let the role own the tables (without FORCE) or have BYPASSRLS, or
+ *   disable row-level security and take away the rights of other roles. Not noticed: rows that a
+ *   logical replication has not brought yet. Its subscriber is no primary; never pass one.
  * - **Triggers** guard what is written and cannot be undone. `migrate(client, { triggers: false })`
  *   leaves them out, for servers that have none: then whoever may write the tables can rewrite what
  *   no pepper seals, undo marks, and delete keys before their time. Migrations are plain
@@ -69,7 +77,7 @@
 import type { KeyStore } from '../../core/store.js';
 import { readLookUpOptions } from '../look-ups.js';
 import { afterStart, startOnce } from '../start.js';
-import { openSession, type PostgresClient } from './client.js';
+import { isInMemory, openSession, type PostgresClient } from './client.js';
 import { migrateIfNeeded } from './migrate.js';
 import { createRunner } from './query.js';
 import { createReads } from './reads.js';
@@ -114,7 +122,11 @@ export function postgresStore(
 ): Required<KeyStore> {
   const session = openSession(client);
   const { maxQueries, prepare } = readLookUpOptions(options, 'postgresStore');
-  const run = createRunner(session, prepare);
-  const ready = startOnce(() => migrateIfNeeded(session));
-  return afterStart(ready, { ...createReads(run, maxQueries), ...createWrites(run) });
+  let schema = '';
+  const run = createRunner(session, prepare, () => schema);
+  const ready = startOnce(async () => {
+    schema = await migrateIfNeeded(session);
+  });
+  const methods = { ...createReads(run, maxQueries), ...createWrites(run) };
+  return afterStart(ready, methods, isInMemory(client));
 }

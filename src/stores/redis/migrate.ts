@@ -1,5 +1,6 @@
 /** The start of a store: whether the servers can hold keys, and which version the layout has. */
 import { readSchemaVersion } from '../schema/versions.js';
+import { assertMayMigrate } from '../start.js';
 import type { RedisClient } from './client.js';
 import { type Link, runOn } from './client.js';
 import { type Place, type RedisStoreOptions, readPlace } from './place.js';
@@ -32,6 +33,7 @@ export async function migrateIfNeeded({ link, prefix }: Omit<Place, 'usageLink'>
   const found = await link.send(key, ['HMGET', key, 'version', 'min_reader']);
   await checkServers(link);
   if (readVersion(found, prefix) === VERSION) return;
+  assertMayMigrate();
   // Written unless another process was faster; the answer is then what that process wrote.
   const own = [String(VERSION), String(MIN_READER)];
   readVersion(await runOn(link, key, WRITE_VERSION, own), prefix);

@@ -62,6 +62,10 @@
  * its `socketTimeout` again. Ping it, and take a new client where no answer comes; the same one,
  * connected again, may hand out answers to other questions, which every read refuses as an outage.
  *
+ * An ACL that lacks a command or a key of the store is an error, never a key that is not there. Not
+ * noticed: that somebody has sent `SELECT` on the client, or on one connection of its pool. Every
+ * key is unknown in that other database. Give keyscope a client of its own.
+ *
  * Redis answers one connection in order, so a write that it holds back holds up the look-ups behind
  * it. `usageClient`, a second client, keeps the writes that nobody asked for out of their way.
  *

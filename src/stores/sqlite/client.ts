@@ -32,6 +32,23 @@ export function readValue(db: SqliteHandle, sql: string, column: string): unknow
   return (row as Readonly<Record<string, unknown>> | undefined)?.[column];
 }
 
+/** Whether the database is in memory, or in a file that SQLite deletes with the handle. */
+export function isTemporary(db: SqliteHandle): boolean {
+  // The first row is of `main`; the last of what somebody has attached.
+  return (readValue(db, 'PRAGMA database_list', 'file') ?? '') === '';
+}
+
+/** A table where a statement names it first, and the name that it then has there. */
+const TABLE = /\b(FROM|JOIN|INTO|UPDATE) (keyscope_(?:keys|addressing|schema))\b( AS)?/g;
+
+/** Somebody who shares a handle may have made a temporary table of the same name, found first. */
+export function inMain(sql: string): string {
+  return sql.replace(
+    TABLE,
+    (_, verb: string, table: string, as = ` AS ${table}`) => `${verb} main.${table}${as}`,
+  );
+}
+
 /** How many milliseconds the handle waits while another handle has the lock. */
 export function readBusyTimeout(db: SqliteHandle): number {
   return Number(readValue(db, 'PRAGMA busy_timeout', 'timeout'));

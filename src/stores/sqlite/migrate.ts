@@ -1,16 +1,28 @@
 /** Migrates the tables and triggers to the version of this release. */
 import { minReaderOf, readSchemaVersion } from '../schema/versions.js';
+import { assertMayMigrate } from '../start.js';
 import type { SqliteHandle } from './client.js';
-import { prepareHandle } from './client.js';
+import { inMain, isTemporary, prepareHandle, readValue } from './client.js';
 import { SQLITE } from './schema.js';
 import { STATEMENTS } from './statements.js';
 import { transaction } from './transactions.js';
+
+const TEMPORARY = "SELECT count(*) AS tables FROM sqlite_temp_master WHERE name LIKE 'keyscope%'";
+
+const IN_THE_WAY =
+  'keyscope: the handle has temporary tables whose names begin with keyscope; ' +
+  'open one for keyscope alone';
+
+/** Whether the tables and triggers are those of this release, or of one that it works with. */
+export function isCurrent(db: SqliteHandle): boolean {
+  return readVersion(db) === SQLITE.length;
+}
 
 /** The schema's version in this file, 0 if there is none. */
 function readVersion(db: SqliteHandle): number {
   const tables = db.prepare(STATEMENTS.hasVersion).all();
   if (tables.length === 0) return 0;
-  const [row] = db.prepare(STATEMENTS.version).all();
+  const [row] = db.prepare(inMain(STATEMENTS.version)).all();
   return readSchemaVersion(row as object | undefined, SQLITE.length, 'the file');
 }
 
@@ -35,12 +47,15 @@ export function migrate(db: SqliteHandle): void {
 
 /** The same for a handle that has been checked. */
 export function migrateIfNeeded(db: SqliteHandle): void {
-  if (readVersion(db) === SQLITE.length) return;
+  if (isCurrent(db)) return;
+  if (!isTemporary(db)) assertMayMigrate();
+  // Indexes and triggers would be made on those.
+  if (readValue(db, TEMPORARY, 'tables') !== 0) throw new Error(IN_THE_WAY);
   transaction(db, () => {
     // Read again under the lock: another process may have been faster.
     const missing = SQLITE.slice(readVersion(db)).flat();
     for (const sql of missing) db.exec(sql);
     const latest = SQLITE.length;
-    db.prepare(STATEMENTS.writeVersion).run(latest, minReaderOf(latest));
+    db.prepare(inMain(STATEMENTS.writeVersion)).run(latest, minReaderOf(latest));
   });
 }

@@ -1,7 +1,7 @@
 /** Deletes the rows of keys that ended long ago. */
 import { type PurgeOptions, readPurgeTimes } from '../purge.js';
 import type { SqliteHandle } from './client.js';
-import { prepareHandle } from './client.js';
+import { inMain, prepareHandle } from './client.js';
 import { migrateIfNeeded } from './migrate.js';
 import { PURGE_BATCH, STATEMENTS, toKeyId } from './statements.js';
 import { transaction } from './transactions.js';
@@ -32,9 +32,9 @@ export function purgeEnded(db: SqliteHandle, options: PurgeOptions): readonly st
   prepareHandle(db, 'purgeEnded');
   const { endedBefore } = readPurgeTimes(options);
   migrateIfNeeded(db);
-  const find = db.prepare(STATEMENTS.findPurgeable);
-  const allow = db.prepare(STATEMENTS.allowPurge);
-  const purge = db.prepare(STATEMENTS.purge);
+  const find = db.prepare(inMain(STATEMENTS.findPurgeable));
+  const allow = db.prepare(inMain(STATEMENTS.allowPurge));
+  const purge = db.prepare(inMain(STATEMENTS.purge));
 
   // They are found outside the transaction: reading keeps nobody from writing.
   function findAfter(keyId: string): string[] {

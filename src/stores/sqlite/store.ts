@@ -9,15 +9,21 @@
  * read would not see what other processes have revoked since. (A read with `node:sqlite` before
  * 22.16, which cannot tell, does not throw.)
  *
+ * Statements name the tables of the file itself: temporary tables of the same names and attached
+ * databases hide none of them. Not noticed: a file that was deleted or replaced while it is open.
+ * The process then reads and writes the old one, and no other process sees that.
+ *
  * With a pepper, a row that somebody edited by hand does not authenticate. Lists that are invalid
  * JSON are returned as text, and integers beyond 2^53 as the nearest number: the core refuses the
  * record, and no other.
  */
 import type { KeyStore } from '../../core/store.js';
-import { isText } from '../reads.js';
+import { isText, type Reads } from '../reads.js';
+import { isOnlyLooking, NOT_MIGRATED } from '../start.js';
+import type { Writes } from '../writes.js';
 import type { SqliteHandle } from './client.js';
-import { makeDurable, prepareHandle } from './client.js';
-import { migrateIfNeeded } from './migrate.js';
+import { isTemporary, makeDurable, prepareHandle } from './client.js';
+import { isCurrent, migrateIfNeeded } from './migrate.js';
 import { createReads } from './reads.js';
 import { prepareQueries } from './transactions.js';
 import { createWrites } from './writes.js';
@@ -40,7 +46,23 @@ import { createWrites } from './writes.js';
  */
 export function sqliteStore(db: SqliteHandle): Required<KeyStore> {
   prepareHandle(db, 'sqliteStore');
+  const isInProcess = isTemporary(db);
+  // A command that only looks leaves the file as it is.
+  const isLeft = isOnlyLooking() && !isInProcess && !isCurrent(db);
+  if (isLeft) return { ...REFUSING, isInProcess };
   makeDurable(db);
   migrateIfNeeded(db);
-  return { ...createReads(prepareQueries(db), isText), ...createWrites(db) };
+  return { ...createReads(prepareQueries(db), isText), ...createWrites(db), isInProcess };
 }
+
+function refuse(): never {
+  throw new Error(NOT_MIGRATED);
+}
+
+/** In the place of a store whose tables are not to be created. */
+const REFUSING: Reads & Writes = {
+  ...createReads(refuse, isText),
+  insert: refuse,
+  mark: refuse,
+  touch: refuse,
+};

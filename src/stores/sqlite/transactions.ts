@@ -3,7 +3,7 @@
  * are in none.
  */
 import type { Awaitable } from '../../core/store.js';
-import { readBusyTimeout, type SqliteHandle, type SqliteStatement } from './client.js';
+import { inMain, readBusyTimeout, type SqliteHandle, type SqliteStatement } from './client.js';
 import type { Query } from './reads.js';
 import { QUERIES, type QueryName } from './statements.js';
 
@@ -21,7 +21,7 @@ export function assertNoTransaction(db: SqliteHandle): void {
 /** Prepares the queries, each of them once. They throw in the middle of a transaction. */
 export function prepareQueries(db: SqliteHandle): Query {
   const names = Object.keys(QUERIES) as readonly QueryName[];
-  const prepared = names.map((name) => [name, db.prepare(QUERIES[name])]);
+  const prepared = names.map((name) => [name, db.prepare(inMain(QUERIES[name]))]);
   const statements = Object.fromEntries(prepared) as Record<QueryName, SqliteStatement>;
   return (name, ...values) => {
     assertNoTransaction(db);

@@ -3,7 +3,7 @@ import type { Mark } from '../../core/store.js';
 import { isText } from '../reads.js';
 import { markValues, toValues } from '../rows.js';
 import type { Writes } from '../writes.js';
-import type { SqliteHandle, SqliteStatement } from './client.js';
+import { inMain, type SqliteHandle, type SqliteStatement } from './client.js';
 import { STATEMENTS } from './statements.js';
 import { writeWhenUnlocked } from './transactions.js';
 
@@ -12,14 +12,15 @@ const TOUCH_WAIT_MS = 900;
 
 /** Prepares the statements that write, each of them once. */
 export function createWrites(db: SqliteHandle): Writes {
-  const insertOne = db.prepare(STATEMENTS.insert);
-  const touchOne = db.prepare(STATEMENTS.touch);
+  const prepare = (sql: string) => db.prepare(inMain(sql));
+  const insertOne = prepare(STATEMENTS.insert);
+  const touchOne = prepare(STATEMENTS.touch);
   const marks: Readonly<Record<Mark['kind'], SqliteStatement>> = {
-    revoke: db.prepare(STATEMENTS.revoke),
-    suspend: db.prepare(STATEMENTS.suspend),
-    retire: db.prepare(STATEMENTS.retire),
-    resume: db.prepare(STATEMENTS.resume),
-    withdraw: db.prepare(STATEMENTS.withdraw),
+    revoke: prepare(STATEMENTS.revoke),
+    suspend: prepare(STATEMENTS.suspend),
+    retire: prepare(STATEMENTS.retire),
+    resume: prepare(STATEMENTS.resume),
+    withdraw: prepare(STATEMENTS.withdraw),
   };
 
   return {

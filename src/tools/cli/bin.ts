@@ -4,6 +4,7 @@
  * config opened.
  */
 import { within } from '../../core/thenable.js';
+import { onlyLook } from '../../stores/start.js';
 import { type Request, readArguments } from './arguments.js';
 import type { Call } from './call.js';
 import type { CommandConfig } from './define-config.js';
@@ -53,6 +54,7 @@ async function run({ subcommand, given }: RunRequest, output: Output): Promise<n
     timeoutMs,
     async config() {
       const { loadConfig } = await import('./load-config.js');
+      if (subcommand.creates !== true) onlyLook();
       opened = await loadConfig(given.text('config'), timeoutMs);
       return opened;
     },

@@ -21,6 +21,17 @@ export interface Call {
   config(): Promise<CommandConfig>;
 }
 
+const IN_MEMORY =
+  'The store of the config is in memory: this command sees no key of any other process, ' +
+  'and what it changes ends with it.';
+
+/** Loads the config for a command that looks for keys; says where it can find none. */
+export async function configWithKeys({ config, output }: Call): Promise<CommandConfig> {
+  const loaded = await config();
+  if (loaded.store.isInProcess === true) output.say(IN_MEMORY);
+  return loaded;
+}
+
 /** A subcommand. What it returns is what the process exits with; by default 0. */
 export type Run = (call: Call) => Promise<number | undefined>;
 

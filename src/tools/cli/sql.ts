@@ -15,7 +15,21 @@ interface Questions {
   readonly primary: string;
   /** The names of all triggers. */
   readonly triggers: string;
+  /**
+   * Who else may read or write the tables: names of roles, `public` for everybody. Not the owner,
+   * nor who asks, nor an administrator, who may do all; empty where there are no roles.
+   */
+  readonly rights: string;
 }
+
+/** A condition on a table `t` of PostgreSQL: the role called `name` may read or write it. */
+const MAY_USE = `has_schema_privilege(name, t.relnamespace, 'USAGE')
+        AND (has_any_column_privilege(name, t.oid, 'SELECT, INSERT, UPDATE')
+          OR has_table_privilege(name, t.oid, 'DELETE, TRUNCATE, TRIGGER'))`;
+
+/** What in a table of grants of MySQL and MariaDB reads or writes. */
+const GRANTED = `'Y' IN (Select_priv, Insert_priv, Update_priv, Delete_priv, Drop_priv, Alter_priv,
+        Trigger_priv, Grant_priv)`;
 
 const QUESTIONS: Readonly<Record<Dialect, Questions>> = {
   postgres: {
@@ -25,6 +39,17 @@ const QUESTIONS: Readonly<Record<Dialect, Questions>> = {
     triggers: `
       SELECT tgname AS answer FROM pg_trigger
       WHERE tgrelid = to_regclass('keyscope_keys') AND tgenabled <> 'D'`,
+    rights: `
+      SELECT DISTINCT name AS answer
+      FROM pg_class AS t CROSS JOIN (
+        SELECT 'public'::name AS name, 0::oid AS oid, false AS rolsuper
+        UNION ALL SELECT rolname, oid, rolsuper FROM pg_roles WHERE rolname NOT LIKE 'pg\\_%'
+      ) AS role
+      WHERE t.oid IN (to_regclass('keyscope_keys'), to_regclass('keyscope_addressing'),
+          to_regclass('keyscope_schema'))
+        AND NOT rolsuper AND role.oid <> t.relowner AND name <> current_user
+        AND ${MAY_USE}
+      ORDER BY name`,
   },
   mysql: {
     schema: `
@@ -35,12 +60,23 @@ const QUESTIONS: Readonly<Record<Dialect, Questions>> = {
     triggers: `
       SELECT TRIGGER_NAME AS answer FROM information_schema.TRIGGERS
       WHERE EVENT_OBJECT_SCHEMA = DATABASE()`,
+    rights: `
+      SELECT DISTINCT who AS answer FROM (
+        SELECT CONCAT(User, '@', Host) AS who FROM mysql.user
+        WHERE ${GRANTED} AND Super_priv <> 'Y'
+        UNION SELECT CONCAT(User, '@', Host) FROM mysql.db
+        WHERE DATABASE() LIKE Db AND ${GRANTED}
+        UNION SELECT CONCAT(User, '@', Host) FROM mysql.tables_priv
+        WHERE Db = DATABASE() AND Table_name LIKE 'keyscope\\_%'
+      ) AS granted
+      WHERE CONVERT(who USING utf8mb4) <> CONVERT(CURRENT_USER() USING utf8mb4) ORDER BY who`,
   },
   sqlite: {
     schema: "SELECT count(*) AS answer FROM sqlite_master WHERE name = 'keyscope_schema'",
     clock: '',
     primary: '',
     triggers: "SELECT name AS answer FROM sqlite_master WHERE type = 'trigger'",
+    rights: '',
   },
 };
 
@@ -50,6 +86,10 @@ async function ask({ query }: CommandSql, sql: string): Promise<readonly unknown
   return rows.map((row) => (row as { readonly answer?: unknown }).answer);
 }
 
+/** A migration that was interrupted leaves none, and row-level security hides it. */
+const NO_VERSION =
+  'keyscope: keyscope_schema has no row that can be seen: see store, or run keyscope migrate';
+
 /** The version of the schema and the oldest that reads it; 0 where there is none. */
 export async function askVersion(
   sql: CommandSql,
@@ -57,6 +97,7 @@ export async function askVersion(
   const [exists] = await ask(sql, QUESTIONS[sql.dialect].schema);
   if (Number(exists) === 0) return { version: 0, minReader: 0 };
   const [version] = await ask(sql, 'SELECT version AS answer FROM keyscope_schema');
+  if (version === undefined) throw new Error(NO_VERSION);
   const [minReader] = await ask(sql, 'SELECT min_reader AS answer FROM keyscope_schema');
   return { version: Number(version ?? 0), minReader: Number(minReader ?? 0) };
 }
@@ -71,6 +112,12 @@ export async function askClock(sql: CommandSql): Promise<number | null> {
 export async function askPrimary(sql: CommandSql): Promise<boolean | null> {
   const { primary } = QUESTIONS[sql.dialect];
   return primary === '' ? null : Number((await ask(sql, primary))[0]) === 1;
+}
+
+/** Who else may read or write the tables; null where there are no roles. */
+export async function askRights(sql: CommandSql): Promise<readonly string[] | null> {
+  const { rights } = QUESTIONS[sql.dialect];
+  return rights === '' ? null : (await ask(sql, rights)).map(String);
 }
 
 /** The triggers of the schema that are not there. */

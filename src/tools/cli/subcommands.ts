@@ -16,6 +16,8 @@ export interface Subcommand {
   readonly needs?: readonly OptionName[];
   /** Taken beside those that all take. */
   readonly takes?: readonly OptionName[];
+  /** Whether it may create tables. Every other one leaves the database as it is. */
+  readonly creates?: true;
   readonly load: () => Promise<Run>;
 }
 
@@ -32,6 +34,7 @@ export const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   migrate: {
     usage: 'migrate',
     summary: 'create the tables, or bring them to the version of this release',
+    creates: true,
     load: async () => (await import('./commands/schema.js')).migrate,
   },
   schema: {
@@ -45,6 +48,7 @@ export const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
     summary: 'make a key, which is printed this once',
     needs: ['entity', 'name', 'scopes', 'expires'],
     takes: ['entities', 'justification', 'metadata', 'out', ...WHO],
+    creates: true,
     load: async () => (await import('./commands/issue.js')).issue,
   },
   rotate: {

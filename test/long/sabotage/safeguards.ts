@@ -9,12 +9,14 @@ import { LOCK } from './lock.ts';
 import { DOCUMENTS } from './openapi.ts';
 import type { Safeguard } from './safeguard.ts';
 import { ORDERS } from './schedules.ts';
+import { SIGHT } from './sight.ts';
 import { STORES } from './stores.ts';
 import { WINGS } from './wings.ts';
 
 export const SAFEGUARDS: readonly Safeguard[] = [
   ...CORE,
   ...ORDERS,
+  ...SIGHT,
   ...STORES,
   ...WINGS,
   ...ADMIN,

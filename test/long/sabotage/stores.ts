@@ -210,8 +210,8 @@ const CONDITIONAL_WRITES: readonly Safeguard[] = [
   {
     name: 'transactions left open, writes: PostgreSQL',
     file: 'src/stores/postgres/statements.ts',
-    text: '|| left(now()::text, 0))::boolean ELSE true END',
-    instead: 'IS NOT NULL) ELSE true END',
+    text: '|| left(now()::text, 0))::boolean\n        ELSE',
+    instead: 'IS NOT NULL)\n        ELSE',
     tests: POSTGRES,
   },
   {
@@ -259,7 +259,7 @@ const CONDITIONAL_WRITES: readonly Safeguard[] = [
   {
     name: 'reads in a transaction that was given back: MySQL',
     file: 'src/stores/mysql/freshness.ts',
-    text: 'if (isUnsettled(answer)) session.discard();',
+    text: 'if (isUnsettled(asked)) session.discard();',
     instead: '',
     tests: `${MYSQL}/freshness.test.ts`,
   },
@@ -294,7 +294,7 @@ const CONDITIONAL_WRITES: readonly Safeguard[] = [
   },
   {
     name: 'replicas where nothing is found: PostgreSQL',
-    file: 'src/stores/postgres/statements.ts',
+    file: 'src/stores/postgres/sight.ts',
     text: 'WHERE reason IS NOT NULL`',
     instead: 'WHERE false`',
     tests: `${POSTGRES}/migrate.test.ts`,

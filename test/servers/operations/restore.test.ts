@@ -69,7 +69,7 @@ async function openPostgres(own: Folder): Promise<Engine> {
     await schema.sql(`DROP DATABASE ${database}`);
     await schema.drop();
   });
-  const [dump, restore] = halves(OF_POSTGRES.replaceAll(/\bauth\b/g, schema.name));
+  const [dump, restore] = halves(OF_POSTGRES.replaceAll(/\bkeyscope\b/g, schema.name));
   const env = { OWNER_URL: url, EMPTY_URL: empty.href };
   return {
     store: postgresStore(pools[0] as pg.Pool),
@@ -101,9 +101,9 @@ async function openMariadb(own: Folder): Promise<Engine> {
   const [dump, restore] = halves(OF_MARIADB.replaceAll(/^mariadb\S*/gm, `$& --user=${user}`));
   return {
     store: mysqlStore(pools[0]),
-    backUp: () => run(own, dump.replaceAll(/\bauth\b/g, before.name), env),
+    backUp: () => run(own, dump.replaceAll(/\bkeyscope\b/g, before.name), env),
     async restore() {
-      run(own, restore.replaceAll(/\bauth\b/g, after.name), env);
+      run(own, restore.replaceAll(/\bkeyscope\b/g, after.name), env);
       const erase = () => pools[1].query('DELETE FROM keyscope_keys');
       return { store: mysqlStore(pools[1]), erase };
     },

@@ -17,7 +17,7 @@ const RUN = crypto.randomUUID().slice(0, 8);
 /** With names of this run, so that nobody else has them. */
 function own(sql: string): string {
   const users = sql.replaceAll(/\bkeyscope_(owner|service|purge)\b/g, `k_$1_${RUN}`);
-  return users.replaceAll(/\bauth\b/g, `k_auth_${RUN}`);
+  return users.replaceAll(/\bkeyscope\b/g, `k_keyscope_${RUN}`);
 }
 
 /** The statements of a block. */
@@ -29,7 +29,7 @@ function statementsOf(sql: string): readonly string[] {
 }
 
 function openAs(user: string): Promise<Opened> {
-  const as = { user: own(user), password: 'change me', database: own('auth') };
+  const as = { user: own(user), password: 'change me', database: own('keyscope') };
   return openClient('mariadb pool', as);
 }
 
@@ -55,7 +55,7 @@ describeMysql('the rights in MariaDB', () => {
   });
   afterAll(async () => {
     await Promise.all([owner.end(), service.end(), purge.end()]);
-    await run('DROP DATABASE auth; DROP USER keyscope_owner, keyscope_service, keyscope_purge');
+    await run('DROP DATABASE keyscope; DROP USER keyscope_owner, keyscope_service, keyscope_purge');
     await admin.end();
   });
 

@@ -18,7 +18,7 @@ const RUN = crypto.randomUUID().slice(0, 8);
 /** With names of this run, so that nobody else has them. */
 function own(sql: string): string {
   const roles = sql.replaceAll(/\bkeyscope_(owner|service|purge)\b/g, `k_$1_${RUN}`);
-  return roles.replaceAll(/\bauth\b/g, `k_auth_${RUN}`);
+  return roles.replaceAll(/\bkeyscope\b/g, `k_keyscope_${RUN}`);
 }
 
 const SERVICE = own('keyscope_service');
@@ -49,7 +49,7 @@ describePostgres('the rights in PostgreSQL', () => {
   });
   afterAll(async () => {
     await Promise.all([owner.end(), service.end(), purge.end()]);
-    await admin.query(own('DROP SCHEMA auth CASCADE'));
+    await admin.query(own('DROP SCHEMA keyscope CASCADE'));
     for (const role of ['keyscope_purge', 'keyscope_service', 'keyscope_owner']) {
       await admin.query(own(`DROP OWNED BY ${role}; DROP ROLE ${role}`));
     }

@@ -208,7 +208,7 @@ describePostgres('the server', () => {
       const { keyring } = setUp({ store: postgresStore(readOnly) });
       expect((await keyring.verify(key)).entityUuid).toBe(OWN);
       const told =
-        'PostgreSQL: cannot execute UPDATE in a read-only transaction; ' +
+        'PostgreSQL: cannot execute SELECT in a read-only transaction; ' +
         'pass a client of the primary';
       const error = await storeError(() => keyring.revoke(info.keyId, AUTHORITY));
       expect(String(causeOf(error))).toContain(told);

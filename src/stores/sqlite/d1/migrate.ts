@@ -1,5 +1,6 @@
 /** Migrates the tables and triggers to the version of this release. */
 import { minReaderOf, readSchemaVersion } from '../../schema/versions.js';
+import { assertMayMigrate } from '../../start.js';
 import { SQLITE } from '../schema.js';
 import { STATEMENTS } from '../statements.js';
 import type { D1Client, D1Session, D1Statement } from './client.js';
@@ -57,6 +58,7 @@ export async function migrate(db: D1Client): Promise<void> {
   assertClient(db);
   const found = await readVersion(db);
   if (found === SQLITE.length) return;
+  assertMayMigrate();
   const session = atPrimary(db);
   try {
     await session.batch(statementsFrom(session, found));

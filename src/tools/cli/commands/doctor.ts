@@ -13,7 +13,14 @@ import { EXIT } from '../command-error.js';
 import { type CommandConfig, type CommandSql, isConfigured } from '../define-config.js';
 import { hintOf } from '../explain.js';
 import type { Style } from '../output.js';
-import { askClock, askMissingTriggers, askPrimary, askVersion, KNOWN_VERSION } from '../sql.js';
+import {
+  askClock,
+  askMissingTriggers,
+  askPrimary,
+  askRights,
+  askVersion,
+  KNOWN_VERSION,
+} from '../sql.js';
 import { type Column, tablePrinter } from '../table.js';
 
 /** What is said of a check. A check that cannot be made is `not known`, and never `ok`. */
@@ -124,6 +131,8 @@ export const CHECKS: readonly Check[] = [
   check('channel', checkChannel),
   check('peppers', checkPeppers),
   check('deployment', ({ config }) => checkSeals(config)),
+  check('records', checkRecords),
+  checkSql('rights', checkRights),
 ];
 
 async function checkSchema(sql: CommandSql): Promise<Verdict> {
@@ -190,6 +199,28 @@ async function checkChannel({ config }: Asked): Promise<Verdict> {
   if (state === 'up') return ['ok', 'it is up'];
   if (state === 'none') return ['not known', 'the cache has no channel'];
   return ['to do', `it is ${String(state)}: see onError of the cache`];
+}
+
+async function checkRecords({ config }: Asked): Promise<Verdict> {
+  if (config.store.isInProcess !== true) return ['ok', 'they outlive this process'];
+  return [
+    'to do',
+    'they end with the process that made them: pass a store over a file or a server',
+  ];
+}
+
+/** Whom a database lets in without a password of its own: everybody, and Supabase's public API. */
+const ANYBODY: readonly string[] = ['public', 'anon', 'authenticated'];
+
+async function checkRights(sql: CommandSql): Promise<Verdict> {
+  const roles = await askRights(sql);
+  if (roles === null) return ['ok', 'a file has no roles: its permissions decide'];
+  if (roles.length === 0) return ['ok', 'nobody but the owner and this user can use the tables'];
+  const open = roles.filter((role) => ANYBODY.includes(role));
+  const shown = roles.includes('public') ? 'public, which is everybody' : roles.join(', ');
+  const others = `these can read or write the tables, too: ${shown}`;
+  if (open.length > 0) return ['to do', `${others}; REVOKE ALL on them from ${open.join(', ')}`];
+  return ['not known', `${others}; REVOKE what you did not mean`];
 }
 
 async function checkPeppers({ config, timeoutMs }: Asked): Promise<Verdict> {

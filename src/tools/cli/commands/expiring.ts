@@ -4,7 +4,7 @@ import {
   expiringKeys,
   type UnreadableKey,
 } from '../../../management/reports/expiring-keys.js';
-import type { Call } from '../call.js';
+import { type Call, configWithKeys } from '../call.js';
 import { usageError } from '../command-error.js';
 import { readSpan } from '../options.js';
 import { shownDay, shownKey } from '../shown-keys.js';
@@ -24,10 +24,11 @@ const COLUMNS: readonly Column<Row>[] = [
 ];
 
 /** Lists what ends soon by itself, of all organizations and prefixes in the store. */
-export async function run({ given, output, timeoutMs, config }: Call): Promise<undefined> {
+export async function run(call: Call): Promise<undefined> {
+  const { given, output, timeoutMs } = call;
   const span = readSpan(given.text('within') ?? '14d', 'within');
   if (span === 0) throw usageError('--within: write a time ahead, such as 14d.');
-  const { store } = await config();
+  const { store } = await configWithKeys(call);
   const before = new Date(Date.now() + span);
   await tablePrinter(output, COLUMNS)(await expiringKeys(store, { before, timeoutMs }));
 }

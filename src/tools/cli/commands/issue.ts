@@ -6,6 +6,7 @@ import { type FileHandle, open, rm } from 'node:fs/promises';
 import type { IssuedKey } from '../../../management/info.js';
 import { authorityOf, type Call, keyIdOf } from '../call.js';
 import { CommandError, usageError } from '../command-error.js';
+import type { CommandConfig } from '../define-config.js';
 import { readExpiry, readList, readPairs, readSpan } from '../options.js';
 import { requireKey, shownKey } from '../shown-keys.js';
 
@@ -23,7 +24,7 @@ export async function issue(call: Call): Promise<undefined> {
     justification: given.text('justification'),
     metadata: metadata === undefined ? undefined : readPairs(metadata),
   };
-  const { keyring } = await call.config();
+  const { keyring } = await configThatKeeps(call);
   await deliver(call, () => keyring.issue(input, authority));
 }
 
@@ -44,7 +45,7 @@ export async function rotate(call: Call): Promise<undefined> {
     expiresAt: expires === undefined ? undefined : readExpiry(expires, Date.now()),
     justification: given.text('justification'),
   };
-  const { keyring } = await call.config();
+  const { keyring } = await configThatKeeps(call);
   const { info, shown } = await requireKey(keyring, keyId, authority);
   const when = overlapMs === 0 ? 'at once' : `in ${given.required('overlap')}`;
   await terminal.confirm(`Replace ${shown}, and end it ${when}?`, given.flag('yes'));
@@ -52,6 +53,18 @@ export async function rotate(call: Call): Promise<undefined> {
   const held = 'name' in info ? info.accessibleEntities : [];
   const grant = { ...authority, entities: held, scopes: 'all' } as const;
   await deliver(call, () => keyring.rotate(keyId, input, grant));
+}
+
+/** Loads the config; refuses a store in memory, where a new key would end with this command. */
+async function configThatKeeps(call: Call): Promise<CommandConfig> {
+  const config = await call.config();
+  if (config.store.isInProcess !== true) return config;
+  const instead = 'give the config a store over a file or a server, as your service has it';
+  throw new CommandError(
+    'config',
+    `The store of the config is in memory, and ends with this command: ${instead}. ` +
+      'No key was made.',
+  );
 }
 
 /**

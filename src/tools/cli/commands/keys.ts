@@ -1,7 +1,7 @@
 /** `keyscope list`, `show`, `whois`, `suspend`, `resume` and `revoke`: the keys that there are. */
 import type { Authority } from '../../../management/authority.js';
 import type { Keyring } from '../../../management/keyring.js';
-import { authorityOf, type Call, keyIdOf, whoOf } from '../call.js';
+import { authorityOf, type Call, configWithKeys, keyIdOf, whoOf } from '../call.js';
 import { CommandError } from '../command-error.js';
 import { readCount } from '../options.js';
 import { fieldsOf, KEY_COLUMNS, pagesOf, requireKey, type ShownKey } from '../shown-keys.js';
@@ -13,7 +13,7 @@ export async function list(call: Call): Promise<undefined> {
   const authority = authorityOf(call);
   const limit = given.text('limit');
   const most = limit === undefined ? undefined : readCount(limit, 'limit');
-  const { keyring } = await call.config();
+  const { keyring } = await configWithKeys(call);
   const print = tablePrinter<ShownKey>(output, KEY_COLUMNS);
   const pages = pagesOf(keyring, authority, given.flag('addressing'), most);
   for await (const keys of pages) await print(keys);
@@ -24,18 +24,18 @@ export async function show(call: Call): Promise<undefined> {
   const { output } = call;
   const keyId = keyIdOf(call);
   const authority = authorityOf(call);
-  const { keyring } = await call.config();
+  const { keyring } = await configWithKeys(call);
   const { info } = await requireKey(keyring, keyId, authority);
   await printFields(output, info, fieldsOf(info));
 }
 
 /** Tells whose key a string is, whatever its state. The string comes from standard input alone. */
 export async function whois(call: Call): Promise<undefined> {
-  const { output, terminal, config } = call;
+  const { output, terminal } = call;
   const who = whoOf(call);
   // Before anything is opened, because people type slowly.
   const key = await terminal.readSecret('Key (not shown): ');
-  const { keyring } = await config();
+  const { keyring } = await configWithKeys(call);
   const info = await keyring.identify(key, who);
   if (info === null)
     throw new CommandError('refused', 'This is no key of this keyring, or was mistyped.');
@@ -81,7 +81,7 @@ async function changeKey(
   const { given, output, terminal, interrupts } = call;
   const keyId = keyIdOf(call);
   const authority = authorityOf(call);
-  const { keyring } = await call.config();
+  const { keyring } = await configWithKeys(call);
   const { shown } = await requireKey(keyring, keyId, authority);
   if (question !== null) await terminal.confirm(question(shown), given.flag('yes'));
   await interrupts.change(() => change(keyring, keyId, authority));

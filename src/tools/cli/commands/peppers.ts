@@ -1,6 +1,6 @@
 /** `keyscope peppers` */
 import { type PepperUse, pepperReport } from '../../../management/reports/pepper-report.js';
-import type { Call } from '../call.js';
+import { type Call, configWithKeys } from '../call.js';
 import { isConfigured } from '../define-config.js';
 import { shownDay } from '../shown-keys.js';
 import { type Column, tablePrinter } from '../table.js';
@@ -27,8 +27,9 @@ const COLUMNS: readonly Column<Row>[] = [
 ];
 
 /** Counts the keys under each pepper that work or can be resumed, in the whole store. */
-export async function run({ output, timeoutMs, config }: Call): Promise<undefined> {
-  const opened = await config();
+export async function run(call: Call): Promise<undefined> {
+  const { output, timeoutMs } = call;
+  const opened = await configWithKeys(call);
   const uses = await pepperReport(opened.store, { timeoutMs });
   const rows = uses.map((use): Row => ({ ...use, configured: isConfigured(use.pepper, opened) }));
   await tablePrinter(output, COLUMNS)(rows);

@@ -144,6 +144,49 @@ describe('a store', () => {
   });
 });
 
+// `doctor` said nothing of roles that anybody can take, and that could suspend and resume keys.
+describe('the rights on the tables', () => {
+  it.each([
+    [[], 'ok', 'nobody but the owner'],
+    [['reporting'], 'not known', 'reporting; REVOKE what you did not mean'],
+    [['anon', 'reporting'], 'to do', 'REVOKE ALL on them from anon'],
+    [['anon', 'public', 'reporting'], 'to do', 'public, which is everybody'],
+  ])('of %j are %s', async (roles, state, what) => {
+    const sql = answering({ has_any_column_privilege: roles, 'IS NOT NULL': [1], ...SOUND });
+    const findings = await examine(configOver(memoryStore(), { sql }));
+    expect(findings('rights')).toMatchObject({ state });
+    expect(findings('rights')?.what).toContain(what);
+  });
+
+  it('of a file are its permissions', async () => {
+    const query = async (text: string): Promise<readonly object[]> => {
+      if (text.includes('min_reader') || text.includes('version')) return [{ answer: 1 }];
+      return text.includes('count(*)') ? [{ answer: 1 }] : [];
+    };
+    const findings = await examine(
+      configOver(memoryStore(), { sql: { dialect: 'sqlite', query } }),
+    );
+    expect(findings('rights')).toMatchObject({ state: 'ok' });
+  });
+
+  it('leave a version that cannot be seen unknown, and do not call it missing', async () => {
+    const sql = answering({ 'IS NOT NULL': [1], ...SOUND, 'SELECT version': [] });
+    const findings = await examine(configOver(memoryStore(), { sql }));
+    expect(findings('schema')).toMatchObject({ state: 'not known' });
+  });
+});
+
+describe('records', () => {
+  it.each([
+    [true, 'to do'],
+    [false, 'ok'],
+    [undefined, 'ok'],
+  ])('that end with the process (%j) are told', async (isInProcess, state) => {
+    const findings = await examine(configOver({ ...memoryStore(), isInProcess }));
+    expect(findings('records')).toMatchObject({ state });
+  });
+});
+
 describe('a pool', () => {
   it.each([
     [4, 'to do'],
