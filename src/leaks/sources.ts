@@ -14,7 +14,7 @@ import type { Fetch } from './published-keys.js';
  * What is done with a key that was found:
  *
  * - `revoke` ends it for good;
- * - `revokeLineage` ends with it what it was rotated from and to;
+ * - `revokeLineage` ends with it its rotations, and what was issued on its authority;
  * - `suspend` takes it out of use until somebody resumes it; the same report of GitHub or GitLab
  *   does so once in a process;
  * - `tell` does nothing but call `onLeak`.

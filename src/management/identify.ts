@@ -1,8 +1,10 @@
 /** Tells operators who hold a string whose key it is, whatever its state. */
 import type { Context } from '../core/context.js';
+import { StoreError } from '../core/errors.js';
 import { isObject, readFields } from '../core/input.js';
 import { digestsOf, matchIn } from '../core/verify.js';
 import { readOptionalText } from './authority.js';
+import { voucherOf } from './ended.js';
 import { readInfo } from './find.js';
 import type { DamagedKey, KeyInfo } from './info.js';
 
@@ -30,6 +32,11 @@ export async function identify(
   if (row === null) return null;
   const info = readInfo(context, row);
   const { keyId, entityUuid } = info;
+  if (voucherOf(context, row) === 'nothing') {
+    // Somebody edited it: what is done about the key that it names must not end another one.
+    const named = await context.store.findById(keyId, { fresh: true });
+    if (named?.digest !== row.digest) throw new StoreError('the row of a key names another key');
+  }
   const time = context.clock();
   context.emit?.({ type: 'key.identified', time, keyId, entityUuid, actor, reason });
   return info;

@@ -8,14 +8,8 @@ import type { ManagementAction } from '../core/events.js';
 import type { Principal } from '../core/principal.js';
 import type { RequestLike } from '../core/request.js';
 import { verify } from '../core/verify.js';
-import {
-  type Authority,
-  type CheckedAuthority,
-  type CheckedGrant,
-  type GrantAuthority,
-  readAuthority,
-  readGrantAuthority,
-} from './authority.js';
+import type { Authority, CheckedAuthority, CheckedGrant, GrantAuthority } from './authority.js';
+import { readAuthority, readGrantAuthority } from './authority.js';
 import { type IdentifyOptions, identify } from './identify.js';
 import type { DamagedKey, IssuedKey, KeyInfo } from './info.js';
 import { type IssueInput, issue } from './issue.js';
@@ -49,7 +43,8 @@ export interface Keyring<C extends Catalog = Catalog> {
    *
    * Not checked: whether the entities exist, or whether another key has the same name.
    *
-   * @throws AccessError `ceiling_exceeded` with `excess`.
+   * @throws AccessError `ceiling_exceeded` with `excess`; of `authority.keyId`, `invalid_token` or
+   *   `not_found` if it is not a live key of the entity, `conflict` if it ends meanwhile.
    * @throws InputError, StoreError.
    * @throws TypeError on an authority without `scopes`.
    * @example
@@ -90,13 +85,14 @@ export interface Keyring<C extends Catalog = Catalog> {
    */
   revoke(keyId: string, authority: AnyAuthority): Promise<void>;
   /**
-   * Revokes a key, those it was rotated from and those that were rotated from it: for a key that
-   * leaked. A rotation that runs beside it escapes nothing. Idempotent; after a `StoreError`, call
-   * it again.
+   * Revokes a key with its rotations, and everything that was issued under any of them
+   * (`issuedUnder`): for a key that leaked. The key that it was issued under stays. Nothing that is
+   * issued or rotated meanwhile escapes. Idempotent; after a `StoreError`, call it again.
    *
    * @returns The ids of the keys that this call revoked.
    * @throws AccessError `not_found`.
-   * @throws InputError, StoreError.
+   * @throws InputError.
+   * @throws StoreError, also if nothing vouches for where the key belongs: keys may be left.
    * @example
    * const ended = await keyring.revokeLineage(keyId, { entityUuid, reason: 'found on GitHub' });
    */

@@ -1,4 +1,4 @@
-import { generateKey, type KeyStore } from 'keyscope';
+import { generateKey, type KeyRecord, type KeyStore } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
 import { canariesIn, keyCanaries } from '../support/canary.ts';
@@ -226,5 +226,23 @@ describe('what identify finds', () => {
       const expected = name === 'of a later format' ? 'unknown_format' : reason[name];
       await denied(() => keyring.verify(key), 'invalid_token', untyped(expected));
     }
+  });
+
+  // A leak report revoked the other key, and reported success.
+  it('is an outage for a row that somebody edited so that it names another key', async () => {
+    const inner = memoryStore();
+    const { keyring } = setUp({ store: inner });
+    const { key, info } = await issue(keyring);
+    const other = await issue(keyring);
+    const edited: KeyStore = {
+      ...inner,
+      findByDigest: (digests) =>
+        [...(inner.findByDigest(digests) as readonly KeyRecord[])].map((row) => ({
+          ...row,
+          keyId: other.info.keyId,
+        })),
+    };
+    await storeError(() => setUp({ store: edited }).keyring.identify(key));
+    expect(await keyring.identify(key)).toMatchObject({ keyId: info.keyId });
   });
 });

@@ -9,6 +9,7 @@ import { redisStore } from 'keyscope/stores/redis';
 import { sqliteStore } from 'keyscope/stores/sqlite';
 import { createPool } from 'mysql2/promise';
 import { Pool } from 'pg';
+import { readMember } from '../../src/stores/redis/schema.js';
 import { toRecord } from '../../src/stores/rows.js';
 import { columnOf } from './columns.ts';
 import type { EditableStore, Fields } from './random-edits.ts';
@@ -216,16 +217,21 @@ export async function editableRedis(): Promise<OpenedEditable> {
   const prefix = `keyscope:${globalThis.crypto.randomUUID()}:`;
   const client = new Redis(SERVERS.redis);
   const keysUnder = (pattern: string): Promise<string[]> => client.keys(`${prefix}${pattern}`);
-  // A row is found by the digest under which it was filed, whatever it says itself.
-  const placeOf = new Map<KeyRecord, string>();
+  // A row is found by what it was filed under, whatever it says itself.
+  const filed = new WeakMap<KeyRecord, Pick<KeyRecord, 'keyId' | 'digest'>>();
   const rows = async (): Promise<readonly KeyRecord[]> => {
-    placeOf.clear();
+    const ids = new Map<string, string>();
+    for (const key of await keysUnder('id:*')) {
+      const entry = readMember(String(await client.get(key)));
+      if (entry !== null) ids.set(entry.digest, entry.keyId);
+    }
     const all: KeyRecord[] = [];
     for (const key of await keysUnder('rec:*')) {
       const hash = await client.hgetall(key);
       const fields = Object.entries(hash).map(([name, json]) => [name, JSON.parse(json)]);
       const row = Object.fromEntries(fields) as KeyRecord;
-      placeOf.set(row, key);
+      const digest = key.slice(`${prefix}rec:`.length);
+      filed.set(row, { digest, keyId: ids.get(digest) ?? row.keyId });
       all.push(row);
     }
     return all.sort((one, two) => (String(one.digest) < String(two.digest) ? -1 : 1));
@@ -237,13 +243,14 @@ export async function editableRedis(): Promise<OpenedEditable> {
   return {
     store: redisStore(client, { prefix }),
     rows,
+    filedOf: (row) => filed.get(row) ?? row,
     edit: (row, fields) =>
       isTaken(() => {
         const texts = Object.entries(fields).flatMap(([name, value]) => [
           name,
           JSON.stringify(value),
         ]);
-        return client.hset(placeOf.get(row) ?? '', ...texts);
+        return client.hset(`${prefix}rec:${filed.get(row)?.digest ?? ''}`, ...texts);
       }),
     clear,
     close: async () => {

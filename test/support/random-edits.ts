@@ -17,6 +17,8 @@ export interface EditableStore {
   readonly store: KeyStore;
   /** Every row as it is, its fields unchecked. */
   rows(): Promise<readonly KeyRecord[]>;
+  /** By what the store finds a row, if that is not what the row says of itself. */
+  filedOf?(row: KeyRecord): Pick<KeyRecord, 'keyId' | 'digest'>;
   /** Writes fields of a row; false if the database refuses. */
   edit(row: KeyRecord, fields: Fields): Promise<boolean>;
   /** Removes all rows. */
@@ -153,14 +155,14 @@ class World {
   async #operate(): Promise<void> {
     const rows = await this.#editable.rows();
     const target = this.#pick(rows);
-    const { keyId } = target;
+    const { keyId } = this.#filedOf(target);
     const name = this.#pick(Object.keys(this.#calls));
     this.#steps.push(`${name} ${keyId.slice(0, 8)}`);
     this.#isInterleaved = true;
     this.#revoked = [];
     let reported: readonly string[] = [];
     try {
-      reported = await (this.#calls[name]?.(target) ?? []);
+      reported = await (this.#calls[name]?.(keyId, target) ?? []);
     } catch (error) {
       const isExpected = isAccessError(error) || isStoreError(error) || isInputError(error);
       if (!isExpected) throw error;
@@ -171,36 +173,35 @@ class World {
   }
 
   /** Each returns the ids of the keys that it reported as ended. */
-  readonly #calls: Readonly<Record<string, (target: KeyRecord) => Promise<readonly string[]>>> = {
-    revoke: async ({ keyId }) => {
+  readonly #calls: Readonly<
+    Record<string, (keyId: string, target: KeyRecord) => Promise<readonly string[]>>
+  > = {
+    revoke: async (keyId) => {
       await this.#keyring.revoke(keyId, ADMIN);
       return [keyId];
     },
-    'revoke again': async ({ keyId }) => {
+    'revoke again': async (keyId) => {
       await this.#keyring.revoke(keyId, ADMIN);
       await this.#keyring.revoke(keyId, ADMIN);
       return [keyId];
     },
-    revokeLineage: async ({ keyId }) => [
-      keyId,
-      ...(await this.#keyring.revokeLineage(keyId, ADMIN)),
-    ],
-    report: async ({ digest }) => this.#reportKey(digest, 'revoke'),
-    'report a lineage': async ({ digest }) => this.#reportKey(digest, 'revokeLineage'),
-    suspend: async ({ keyId }) => {
+    revokeLineage: async (keyId) => [keyId, ...(await this.#keyring.revokeLineage(keyId, ADMIN))],
+    report: async (_keyId, target) => this.#reportKey(target, 'revoke'),
+    'report a lineage': async (_keyId, target) => this.#reportKey(target, 'revokeLineage'),
+    suspend: async (keyId) => {
       await this.#keyring.suspend(keyId, ADMIN);
       return [];
     },
-    resume: async ({ keyId }) => {
+    resume: async (keyId) => {
       await this.#keyring.resume(keyId, ADMIN);
       return [];
     },
-    rotate: async (target) => {
-      if (this.#known.length < 12) await this.#rotate(target);
+    rotate: async (keyId) => {
+      if (this.#known.length < 12) await this.#rotate({ keyId });
       return [];
     },
-    'rotate under a key': async (target) => {
-      if (this.#known.length < 12) await this.#rotate(target, this.#pick(this.#known));
+    'rotate under a key': async (keyId) => {
+      if (this.#known.length < 12) await this.#rotate({ keyId }, this.#pick(this.#known));
       return [];
     },
     'issue under a key': async () => {
@@ -209,8 +210,11 @@ class World {
     },
   };
 
-  async #reportKey(digest: string, action: 'revoke' | 'revokeLineage'): Promise<readonly string[]> {
-    const known = this.#known.find((each) => each.digest === digest);
+  async #reportKey(
+    target: KeyRecord,
+    action: 'revoke' | 'revokeLineage',
+  ): Promise<readonly string[]> {
+    const known = this.#known.find((each) => this.#isOf(each, target));
     return known === undefined ? [] : this.#report(known.key, action);
   }
 
@@ -218,11 +222,11 @@ class World {
   async #noteEnded(keyIds: readonly string[]): Promise<void> {
     const rows = await this.#editable.rows();
     for (const keyId of keyIds) {
-      const row = rows.find((each) => each.keyId === keyId);
+      const row = rows.find((each) => this.#filedOf(each).keyId === keyId);
       for (const known of this.#known) {
-        if (known.digest !== row?.digest && known.keyId !== keyId) continue;
         // Somebody may have renamed the row of this id meanwhile.
-        if (known.digest !== row?.digest && row !== undefined) continue;
+        const isIt = row === undefined ? known.keyId === keyId : this.#isOf(known, row);
+        if (!isIt) continue;
         if (this.#ended.has(known)) continue;
         this.#ended.add(known);
         this.#tally.ended += 1;
@@ -241,11 +245,13 @@ class World {
     const accepted = await this.#editable.edit(row, fields);
     this.#tally.edits += 1;
     if (accepted) this.#tally.accepted += 1;
-    this.#steps.push(`edit ${row.keyId.slice(0, 8)} ${JSON.stringify(fields)} ${accepted}`);
+    this.#steps.push(
+      `edit ${this.#filedOf(row).keyId.slice(0, 8)} ${JSON.stringify(fields)} ${accepted}`,
+    );
   }
 
   #fieldsFor(row: KeyRecord, rows: readonly KeyRecord[]): Fields {
-    const issued = this.#known.find(({ digest }) => digest === row.digest)?.issued ?? row;
+    const issued = this.#known.find((known) => this.#isOf(known, row))?.issued ?? row;
     const other = this.#pick(rows);
     const seal = this.#pick([
       null,
@@ -294,11 +300,19 @@ class World {
       );
       if (!passes) continue;
       const rows = await this.#editable.rows();
-      const row = rows.find((each) => each.digest === known.digest);
+      const row = rows.find((each) => this.#isOf(known, each));
       this.#ended.delete(known);
       if (row?.seal === known.issued.seal && row.revokedAt === null) this.#tally.restored += 1;
       else this.#violate(known);
     }
+  }
+
+  #filedOf(row: KeyRecord): Pick<KeyRecord, 'keyId' | 'digest'> {
+    return this.#editable.filedOf?.(row) ?? row;
+  }
+
+  #isOf(known: Known, row: KeyRecord): boolean {
+    return this.#filedOf(row).digest === known.digest;
   }
 
   #violate({ keyId }: Known): void {

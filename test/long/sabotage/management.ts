@@ -167,6 +167,12 @@ const MARKS: readonly Safeguard[] = [
     instead: "if (voucherOf(context, row) === 'orphaned') return null;",
   },
   {
+    name: 'a row that names another key is not taken for it',
+    file: 'src/management/identify.ts',
+    text: 'if (named?.digest !== row.digest) throw',
+    instead: 'if (false) throw',
+  },
+  {
     name: 'a mark is only a claim',
     file: 'src/management/ended.ts',
     text: "return seal === null || voucherOf(context, row) === 'revocation';",

@@ -1,10 +1,10 @@
 /** The safeguards of the stores: most want their servers. */
 import { LOOK_UPS } from './look-ups.ts';
+import { IN_REDIS } from './redis.ts';
 import type { Safeguard } from './safeguard.ts';
 
 const POSTGRES = 'test/servers/postgres';
 const MYSQL = 'test/servers/mysql';
-const REDIS = 'test/servers/redis';
 const SQLITE = 'test/stores/sqlite';
 
 const TRIGGERS: readonly Safeguard[] = [
@@ -137,15 +137,15 @@ const TRIGGERS: readonly Safeguard[] = [
   {
     name: 'purge: PostgreSQL, what a living key came from',
     file: 'src/stores/postgres/schema.ts',
-    text: "endOf('successor')} > ${now}, true))",
-    instead: "endOf('successor')} > ${now}, true) AND false)",
+    text: 'AND successor.rotated_from = old.key_id',
+    instead: 'AND false',
     tests: POSTGRES,
   },
   {
     name: 'purge: PostgreSQL, what a living key was issued under',
     file: 'src/stores/postgres/schema.ts',
-    text: "endOf('child')} > ${now}, true))",
-    instead: "endOf('child')} > ${now}, true) AND false)",
+    text: 'WHERE child.issued_under = old.root_key_id',
+    instead: 'WHERE false',
     tests: POSTGRES,
   },
   {
@@ -392,107 +392,6 @@ const CLIENTS: readonly Safeguard[] = [
     text: "new Set(['40001', '40P01'])",
     instead: 'new Set()',
     tests: POSTGRES,
-  },
-];
-
-const IN_REDIS: readonly Safeguard[] = [
-  {
-    name: 'two services on one server: Redis',
-    file: 'src/stores/redis/place.ts',
-    text: '!clients.some(hasKeyPrefix)',
-    instead: 'true',
-    tests: REDIS,
-  },
-  {
-    name: 'answers to other questions: Redis',
-    file: 'src/stores/redis/client.ts',
-    text: 'reply[0] !== question',
-    instead: 'false',
-    tests: REDIS,
-  },
-  {
-    name: 'one spelling of a field: Redis',
-    file: 'src/stores/redis/schema.ts',
-    text: 'JSON.stringify(value) === json',
-    instead: 'true',
-    tests: REDIS,
-  },
-  {
-    name: 'conditional update: Redis',
-    file: 'src/stores/redis/scripts.ts',
-    text: "if isMark and isSeal and (seal == 'null' or seal ~= ARGV[4]) then return 0 end",
-    instead: '',
-    tests: REDIS,
-  },
-  {
-    name: 'conditional update: Redis, the seal as it was read',
-    file: 'src/stores/redis/scripts.ts',
-    text: "(seal == 'null' or seal ~= ARGV[4])",
-    instead: "seal == 'null'",
-    tests: REDIS,
-  },
-  {
-    name: 'conditional update: MySQL, the seal as it was read',
-    file: 'src/stores/mysql/statements.ts',
-    text: 'CAST(seal AS BINARY) = ?',
-    instead: '(seal IS NOT NULL AND ? IS NOT NULL)',
-    tests: MYSQL,
-  },
-  {
-    name: 'conditional update: Redis, what is revoked already',
-    file: 'src/stores/redis/scripts.ts',
-    text: "if kind ~= 'revoke' then return 0 end",
-    instead: '',
-    tests: REDIS,
-  },
-  {
-    name: 'reads from a primary that was demoted: Redis',
-    file: 'src/stores/redis/scripts.ts',
-    text: "return redis.error_reply('READONLY keys are not read from a replica')",
-    instead: '',
-    tests: REDIS,
-  },
-  {
-    name: 'reads while nothing may be written: Redis',
-    file: 'src/stores/redis/scripts.ts',
-    text: '#!lua flags=no-writes\n',
-    instead: '#!lua\n',
-    tests: REDIS,
-  },
-  {
-    name: 'a replica that Sentinel names: Redis',
-    file: 'src/stores/redis/client.ts',
-    text: "return 'call' in client && options?.role === 'slave';",
-    instead: 'return false;',
-    tests: REDIS,
-  },
-  {
-    name: 'nothing is asked for nobody: Redis',
-    file: 'src/stores/redis/client.ts',
-    text: 'signal.throwIfAborted();',
-    instead: '',
-    tests: REDIS,
-  },
-  {
-    name: 'usage out of the way of look-ups: Redis',
-    file: 'src/stores/redis/writes.ts',
-    text: 'touchOne(usageLink, keys, entry)',
-    instead: 'touchOne(link, keys, entry)',
-    tests: REDIS,
-  },
-  {
-    name: 'usage that is never answered: Redis',
-    file: 'src/stores/redis/writes.ts',
-    text: 'within(TOUCH_MS, touching, giveUp, true)',
-    instead: 'touching',
-    tests: REDIS,
-  },
-  {
-    name: 'a purge looks again: Redis',
-    file: 'src/stores/redis/scripts.ts',
-    text: 'if not hasEnded then return 0 end',
-    instead: '',
-    tests: REDIS,
   },
 ];
 

@@ -1,0 +1,68 @@
+/** Peppers that can only be a mistake: silently another pepper elsewhere, or a placeholder. */
+import { createKeyring, digestKey } from 'keyscope';
+import { memoryStore } from 'keyscope/stores/memory';
+import { describe, expect, it } from 'vitest';
+import { complaint } from '../support/complaint.ts';
+import { catalog } from '../support/keyring.ts';
+import { chanceFrom } from '../support/planted-keys.ts';
+
+const SECRET = 'a secret of at least thirty-two bytes';
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+function complaintOf(secret: string | Uint8Array): string {
+  const peppers = [{ id: 'p1', secret }];
+  const options = { prefix: 'acme', catalog, store: memoryStore(), peppers };
+  const said = complaint(() => createKeyring(options));
+  expect(complaint(() => digestKey('x', { id: 'p1', secret }))).toBe(said);
+  return said;
+}
+
+function expectAccepted(secret: string | Uint8Array): void {
+  const peppers = [{ id: 'p1', secret }];
+  createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers });
+}
+
+describe('a pepper', () => {
+  const ENDS = ['\n', '\r\n', '\r', '\t', ' ', '\u00a0', '\u2028', '\u3000', '\ufeff', ' \n'];
+
+  it.each(ENDS)(
+    'is refused with %j at one of its ends, as text and as the bytes of a file',
+    (end) => {
+      for (const secret of [SECRET + end, end + SECRET, end + SECRET + end]) {
+        for (const given of [secret, bytesOf(secret), Buffer.from(secret)]) {
+          const said = complaintOf(given);
+          expect(said).toMatch(
+            /^pepper p1: white space or a byte order mark at an end of the secret/,
+          );
+          expect(said).not.toContain('thirty');
+        }
+      }
+    },
+  );
+
+  it.each(['x', '0', 'é', '🔑', '\0'])('is refused if it repeats %j', (character) => {
+    const said = complaintOf(character.repeat(40));
+    expect(said).toMatch(/^pepper p1: the secret repeats one character; is it a placeholder/);
+  });
+
+  it.each([
+    SECRET,
+    `${SECRET}\u200b.`,
+    'a b\nc'.repeat(9),
+    'xy'.repeat(20),
+    `${'\u0001'.repeat(31)}a`,
+  ])('is accepted as %j', (secret) => {
+    expectAccepted(secret);
+    expectAccepted(bytesOf(secret));
+  });
+
+  it('may be any bytes that are not text, whatever they begin and end with', () => {
+    const chance = chanceFrom(5);
+    for (let turn = 0; turn < 2000; turn++) {
+      const secret = Uint8Array.from({ length: 32 }, () => Math.floor(chance() * 256));
+      secret[turn % 2 === 0 ? 0 : 31] = 10;
+      expectAccepted(secret);
+    }
+    expectAccepted(new Uint8Array(32).fill(7));
+  });
+});

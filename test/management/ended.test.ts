@@ -1,0 +1,135 @@
+/** A mark is only a claim: what somebody wrote into the database is not taken for the act. */
+import type { KeyRecord } from 'keyscope';
+import { createLeakHandler } from 'keyscope/leaks';
+import { describe, expect, it } from 'vitest';
+import { editableMemory } from '../support/editable-stores.ts';
+import { AUTHORITY, denied, issue, PEPPER_2, START, setUp } from '../support/keyring.ts';
+import { outcome } from '../support/outcome.ts';
+
+const EVE = { ...AUTHORITY, actor: 'eve', reason: 'leaked' } as const;
+
+async function arrange(peppers?: 'none') {
+  const editable = await editableMemory();
+  const { store } = editable;
+  const ring = setUp(peppers === undefined ? { store } : { store, peppers });
+  const { key, info } = await issue(ring.keyring);
+  const { keyId } = info;
+  const row = async (): Promise<KeyRecord> => {
+    const rows = await editable.rows();
+    return rows.find((each) => each.keyId === keyId) as KeyRecord;
+  };
+  const edit = async (fields: object) => editable.edit(await row(), fields);
+  const report = async () => {
+    const leaks = createLeakHandler({ keyrings: { acme: ring.keyring }, holder: {} });
+    const body = new URLSearchParams({ token: key });
+    return leaks(new Request('https://acme.example/leaks/revoke', { method: 'POST', body }));
+  };
+  return { ...ring, key, keyId, row, edit, report };
+}
+
+type Arranged = Awaited<ReturnType<typeof arrange>>;
+
+const ENDINGS: Readonly<Record<string, (given: Arranged) => Promise<unknown>>> = {
+  revoke: ({ keyring, keyId }) => keyring.revoke(keyId, EVE),
+  revokeLineage: ({ keyring, keyId }) => keyring.revokeLineage(keyId, EVE),
+  'a leak report': ({ report }) => report(),
+};
+
+describe.each(Object.entries(ENDINGS))('%s', (name, end) => {
+  // It wrote nothing and reported success; clearing the mark made the key live again.
+  it('ends a key that somebody has marked as revoked, for good and with one event', async () => {
+    const given = await arrange();
+    const { keyring, events, keyId, key, row, edit } = given;
+    await edit({ revokedAt: START - 9, endedBy: 'mallory' });
+    expect(await keyring.get(keyId, AUTHORITY)).toMatchObject({ state: 'damaged', tampered: true });
+    await denied(() => keyring.verify(key), 'invalid_token', 'revoked');
+    events.length = 0;
+    await end(given);
+    await end(given);
+    expect(events.filter(({ type }) => type === 'key.revoked')).toHaveLength(1);
+    const ended = await row();
+    expect(ended).toMatchObject({ revokedAt: START });
+    expect(ended.endedBy).toBe(name === 'a leak report' ? 'the holder of the key' : 'eve');
+    expect(await keyring.get(keyId, AUTHORITY)).toMatchObject({
+      state: 'revoked',
+      tampered: false,
+    });
+    await edit({ revokedAt: null, endedBy: null, endReason: null });
+    await denied(() => keyring.verify(key), 'invalid_token', 'record_tampered');
+  });
+
+  // The state "revoked" was decided before the seal was looked at.
+  it('gives no seal to a row that was edited while the mark was set', async () => {
+    const given = await arrange();
+    const { keyring, key, keyId, row, edit } = given;
+    await edit({ revokedAt: START - 9, scopes: ['threats:write'] });
+    await outcome(() => end(given));
+    expect(await row()).toMatchObject({ seal: null, revokedAt: START });
+    expect(await keyring.get(keyId, AUTHORITY)).toMatchObject({ state: 'revoked', tampered: true });
+    await edit({ revokedAt: null, scopes: ['threats:read'] });
+    await denied(() => keyring.verify(key), 'invalid_token', 'record_tampered');
+  });
+
+  it.each<readonly [string, object, boolean]>([
+    ['without a pepper', {}, true],
+    ['that is damaged', { name: 'other' }, false],
+    ['that cannot be read', { scopes: ['*:*'] }, false],
+    ['of a later format', { format: 2 }, false],
+  ])('is idempotent on a row %s, and tells it once', async (_what, fields, isUnpeppered) => {
+    const given = await arrange(isUnpeppered ? 'none' : undefined);
+    const { events, row, edit } = given;
+    await edit(fields);
+    events.length = 0;
+    await outcome(() => end(given));
+    const ended = await row();
+    expect(ended).toMatchObject({ seal: null, revokedAt: START });
+    given.clock.advance(5);
+    for (const again of Object.values(ENDINGS)) await outcome(() => again(given));
+    expect(await row()).toEqual(ended);
+    expect(events.filter(({ type }) => type === 'key.revoked')).toHaveLength(1);
+  });
+
+  it('is idempotent on an orphaned row, whose end stays as it was', async () => {
+    const given = await arrange();
+    const { keyring, store, keyId, row } = given;
+    await keyring.revoke(keyId, { ...AUTHORITY, actor: 'ada' });
+    const later = setUp({ store, peppers: [PEPPER_2] });
+    expect(await later.keyring.get(keyId, AUTHORITY)).toMatchObject({ state: 'orphaned' });
+    const before = await row();
+    const call = name === 'revokeLineage' ? 'revokeLineage' : 'revoke';
+    for (const _time of [1, 2]) await outcome(() => later.keyring[call](keyId, EVE));
+    expect(await row()).toEqual({ ...before, seal: null });
+    expect(await later.keyring.get(keyId, AUTHORITY)).toMatchObject({
+      state: 'revoked',
+      endedBy: 'ada',
+    });
+    expect(later.events).toEqual([]);
+  });
+});
+
+describe('a rotation that loses', () => {
+  it('ends its successor though somebody marks it meanwhile', async () => {
+    const { keyring, store, keyId, edit } = await arrange();
+    const made: string[] = [];
+    const racing = setUp({
+      store: {
+        ...store,
+        insert: async (record) => {
+          await store.insert(record);
+          made.push(record.keyId);
+        },
+        mark: async (id, mark) => {
+          if (mark.kind === 'retire') await keyring.revoke(keyId, AUTHORITY);
+          return store.mark(id, mark);
+        },
+      },
+    });
+    const act = () => racing.keyring.rotate(keyId, { overlapMs: 0 }, AUTHORITY);
+    await denied(act, 'conflict', 'already_ended');
+    expect(await keyring.get(made[0] ?? '', AUTHORITY)).toMatchObject({
+      state: 'revoked',
+      tampered: false,
+    });
+    await edit({});
+  });
+});
