@@ -33,7 +33,6 @@ export function hasEnded(context: Context, row: KeyRecord): boolean {
 
 /** The state of a key as management shows it. */
 export function shownState(context: Context, record: KeyRecord): KeyState {
-  if (record.revokedAt === null) return stateOf(context, record);
-  if (hasEnded(context, record)) return 'revoked';
+  if (record.revokedAt === null || hasEnded(context, record)) return stateOf(context, record);
   return voucherOf(context, record) === 'orphaned' ? 'orphaned' : 'damaged';
 }

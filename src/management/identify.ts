@@ -1,7 +1,7 @@
 /** Tells operators who hold a string whose key it is, whatever its state. */
 import type { Context } from '../core/context.js';
 import { StoreError } from '../core/errors.js';
-import { isObject, readFields } from '../core/input.js';
+import { readFields } from '../core/input.js';
 import { digestsOf, matchIn } from '../core/verify.js';
 import { readOptionalText } from './authority.js';
 import { voucherOf } from './ended.js';
@@ -21,8 +21,7 @@ export async function identify(
   key: unknown,
   options: IdentifyOptions = {},
 ): Promise<KeyInfo | DamagedKey | null> {
-  // As a callback of `map`, it is handed an index.
-  const given = readFields(isObject(options) ? options : {}, ['actor', 'reason'], 'identify');
+  const given = readFields(options, ['actor', 'reason'], 'identify');
   const actor = readOptionalText(given.actor, 'identify: actor');
   const reason = readOptionalText(given.reason, 'identify: reason');
   if (context.format.faultIn(key) !== null) return null;

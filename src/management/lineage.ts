@@ -4,7 +4,7 @@ import { StoreError } from '../core/errors.js';
 import type { KeyRecord } from '../core/record.js';
 import type { ListPosition } from '../core/store.js';
 import type { CheckedAuthority } from './authority.js';
-import { hasEnded, voucherOf } from './ended.js';
+import { hasEnded, type Voucher, voucherOf } from './ended.js';
 import { requireOwn } from './find.js';
 import { revokeRow } from './revoke.js';
 
@@ -32,31 +32,30 @@ export async function revokeLineage(
 ): Promise<readonly string[]> {
   const asked = await requireOwn(context, authority, keyId);
   const walk: Walk = { context, authority, roots: new Set(), ended: [] };
-  // Before the key is revoked: a row that is revoked while it is damaged has no seal afterwards.
+  // Looked at before: a row that is revoked while it is damaged has no seal afterwards.
   const isKnown = isVouchedFor(context, asked);
   await end(walk, asked);
-  if (!isKnown) await endNeighbours(walk, asked);
+  if (isKnown) return endRoots(walk);
+  await endNeighbours(walk, asked);
   await endRoots(walk);
-  if (isKnown) return Object.freeze(walk.ended);
   throw new StoreError(
     `key ${keyId} was revoked, but its record is damaged or its pepper is gone: keys of its ` +
       'lineage may be left; list the keys of the entity, and revoke those that you do not trust',
   );
 }
 
-/** Ends everything under the roots; again, until nothing is left. */
-async function endRoots(walk: Walk): Promise<void> {
+/** Ends everything under the roots, again until nothing is left; returns all that was ended. */
+async function endRoots(walk: Walk): Promise<readonly string[]> {
   const { context, roots } = walk;
   for (let pass = 0; pass < MAX_PASSES; pass++) {
     let left = 0;
     // Those that are added meanwhile are walked, too.
     for (const root of roots) {
-      for (const row of await context.store.listLineage(root, { fresh: true })) {
-        if (isOwn(walk, row) && (await end(walk, row))) left++;
-      }
+      const lineage = await context.store.listLineage(root, { fresh: true });
+      for (const row of ownOf(walk, lineage)) if (await end(walk, row)) left++;
     }
     // A rotation beside this may have made another key meanwhile.
-    if (left === 0) return;
+    if (left === 0) return Object.freeze(walk.ended);
   }
   throw new StoreError('store.listLineage does not see what was revoked; see KeyStore');
 }
@@ -70,14 +69,17 @@ async function end({ context, authority, roots, ended }: Walk, row: KeyRecord): 
   return true;
 }
 
-function isOwn({ context, authority }: Walk, { prefix, entityUuid }: KeyRecord): boolean {
-  return prefix === context.format.prefix && entityUuid === authority.entityUuid;
+function ownOf({ context, authority }: Walk, rows: readonly KeyRecord[]): readonly KeyRecord[] {
+  const { prefix } = context.format;
+  const { entityUuid } = authority;
+  return rows.filter((row) => row.prefix === prefix && row.entityUuid === entityUuid);
 }
+
+const VOUCHED_FOR: readonly Voucher[] = ['alive', 'revocation'];
 
 /** Whether a seal vouches for where the key belongs. */
 function isVouchedFor(context: Context, row: KeyRecord): boolean {
-  const voucher = voucherOf(context, row);
-  return voucher === 'alive' || voucher === 'revocation';
+  return VOUCHED_FOR.includes(voucherOf(context, row));
 }
 
 // ── Where nothing vouches for the row ───────────────────────────────────────────────────────────
@@ -95,11 +97,10 @@ async function endNeighbours(walk: Walk, { keyId, rotatedFrom }: KeyRecord): Pro
   do {
     const query = { prefix: context.format.prefix, entityUuid, after, limit: PAGE };
     const rows: readonly KeyRecord[] = await context.store.list(query, { fresh: true });
-    for (const row of rows.filter((each) => isOwn(walk, each))) {
-      if (row.rotatedFrom === keyId) await end(walk, row);
-      const isPredecessor = row.keyId === rotatedFrom && row.retireAt !== null;
-      if (isPredecessor && (await revokeRow(context, authority, row))) walk.ended.push(row.keyId);
-    }
-    after = rows.length < PAGE ? null : (rows.at(-1) ?? null);
+    const own = ownOf(walk, rows);
+    for (const row of own.filter((each) => each.rotatedFrom === keyId)) await end(walk, row);
+    const old = own.find((each) => each.keyId === rotatedFrom);
+    if (typeof old?.retireAt === 'number') await revokeRow(context, authority, old);
+    after = rows[PAGE - 1] ?? null;
   } while (after !== null);
 }

@@ -45,7 +45,7 @@ export async function mint(
   old: KeyRecord | null,
 ): Promise<Minted> {
   const issuer = await requireIssuer(context, authority);
-  const issuedUnder = issuer === null ? (old?.issuedUnder ?? null) : issuer.rootKeyId;
+  const issuedUnder = issuer?.rootKeyId ?? old?.issuedUnder ?? null;
   const { format, random } = context;
   const key = format.complete(drawEntropy(random));
   const record = recordOf(context, authority, { ...draft, issuedUnder }, old, key);

@@ -55,7 +55,7 @@ describe('a list of verifiers', () => {
     ...more,
   });
 
-  it('lets the first that recognizes a token decide, and refuses what none of them does', async () => {
+  it('lets the first that recognizes a token decide, and refuses any other', async () => {
     const asked: string[] = [];
     const tokens = [verifier('a.', asked), verifier('a.b', asked), verifier('c.', asked)];
     const { keyring } = setUp({ tokens });
@@ -157,7 +157,7 @@ describe('findLive', () => {
     });
   });
 
-  it('rejects unless the key would authenticate now, and the keyring refuses the token', async () => {
+  it('rejects unless the key would authenticate now', async () => {
     const edits: readonly (readonly [object, string])[] = [
       [{ format: 2 }, 'unknown_format'],
       [{ name: 'other' }, 'record_tampered'],

@@ -31,7 +31,7 @@ async function statesOf(keyring: Ring, keyIds: readonly string[]) {
 }
 
 describe('issuedUnder', () => {
-  it('is the root of the key on whose authority a key is issued or rotated, under the seal', async () => {
+  it('is the root of the key on whose authority one is made, under the seal', async () => {
     const { keyring, store } = setUp();
     const first = await issue(keyring);
     const manager = await keyring.rotate(first.info.keyId, OVERLAP, AUTHORITY);
@@ -84,7 +84,7 @@ describe('authority.keyId', () => {
     await denied(act, 'invalid_token', reason as 'unknown_key');
   });
 
-  it('is refused if its pepper is gone, if there is no such key, and for another entity', async () => {
+  it('is refused if its pepper is gone, and for another entity', async () => {
     const store = memoryStore();
     const { keyring } = setUp({ store });
     const { info } = await issue(keyring);
@@ -185,7 +185,7 @@ describe('revokeLineage, downward', () => {
     return { ...ring, keys: ids, idOf };
   }
 
-  it('ends everything that was issued under the key or its rotations, and nothing above', async () => {
+  it('ends all that was issued under the key or its rotations, nothing above', async () => {
     const { keyring, idOf, events, keys } = await family();
     events.length = 0;
     const ended = await keyring.revokeLineage(idOf('next'), AUTHORITY);

@@ -199,8 +199,8 @@ const MARKS: readonly Safeguard[] = [
   {
     name: 'a lineage that may be incomplete is told',
     file: LINEAGE,
-    text: 'if (isKnown) return Object.freeze(walk.ended);',
-    instead: 'return Object.freeze(walk.ended);',
+    text: 'if (isKnown) return endRoots(walk);',
+    instead: 'return endRoots(walk);',
   },
   {
     name: 'who issues is live',
@@ -223,31 +223,31 @@ const MARKS: readonly Safeguard[] = [
   {
     name: 'what is rotated under a key is of its lineage',
     file: MINT,
-    text: 'issuer === null ? (old?.issuedUnder ?? null) : issuer.rootKeyId;',
+    text: 'issuer?.rootKeyId ?? old?.issuedUnder ?? null;',
     instead: 'old?.issuedUnder ?? issuer?.rootKeyId ?? null;',
   },
   {
     name: 'a withdrawal reaches successors',
     file: 'src/management/withdraw.ts',
-    text: 'if (isReached) await writeMark',
-    instead: 'if (false) await writeMark',
+    text: '      await writeMark(context, authority, next, mark);\n',
+    instead: '',
   },
   {
     name: 'a lineage is revoked until nothing is left',
     file: LINEAGE,
-    text: 'if (left === 0) return;',
-    instead: 'return;',
+    text: 'if (left === 0) return Object',
+    instead: 'return Object',
   },
   {
     name: 'a lineage has rows of one entity',
     file: LINEAGE,
-    text: ' && entityUuid === authority.entityUuid;',
-    instead: ';',
+    text: ' && row.entityUuid === entityUuid);',
+    instead: ');',
   },
   {
     name: 'a lineage has rows of one prefix',
     file: LINEAGE,
-    text: 'prefix === context.format.prefix && ',
+    text: 'row.prefix === prefix && ',
     instead: '',
   },
   {
@@ -323,8 +323,8 @@ const SIGHT: readonly Safeguard[] = [
   {
     name: 'identify asks past the cache',
     file: 'src/management/identify.ts',
-    text: '{ fresh: true }',
-    instead: '{}',
+    text: 'findByDigest(digests, { fresh: true })',
+    instead: 'findByDigest(digests, {})',
   },
   {
     name: 'refusals are told',

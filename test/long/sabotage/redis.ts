@@ -44,7 +44,7 @@ export const IN_REDIS: readonly Safeguard[] = [
     file: 'src/stores/mysql/statements.ts',
     text: 'CAST(seal AS BINARY) = ?',
     instead: '(seal IS NOT NULL AND ? IS NOT NULL)',
-    tests: MYSQL,
+    tests: 'test/servers/mysql',
   },
   {
     name: 'conditional update: Redis, what is revoked already',

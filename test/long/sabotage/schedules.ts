@@ -92,8 +92,8 @@ const ROTATIONS: readonly Safeguard[] = [
   {
     name: 'schedules: a lineage is revoked until nothing is left',
     file: 'src/management/lineage.ts',
-    text: 'if (left === 0) return;',
-    instead: 'return;',
+    text: 'if (left === 0) return Object',
+    instead: 'return Object',
     tests: SCHEDULES,
   },
 ];
