@@ -77,7 +77,7 @@ export function isTime(column: string): string {
 
 /** The error of the triggers if an update changes what never changes. */
 export const NEVER_CHANGES: string =
-  'only the marks and the usage of a key ever change; the seal only with a revocation';
+  'only the marks and the usage of a key ever change; the seal only as it is revoked';
 
 /** The error of the triggers if an update undoes a mark. */
 export const MARKS_STAY: string =

@@ -101,8 +101,12 @@ describeMysql('an UPDATE', SLOW, () => {
       await expectRefusal(where, `seal = ${to}`, NEVER_CHANGES);
       await expectRefusal(where, `${marks}, seal = ${to}`, NEVER_CHANGES);
       await place.rows(`UPDATE keyscope_keys SET seal = ${to}, revoked_at = 5 ${where}`);
-      await expectRefusal(where, "seal = 'ab'", NEVER_CHANGES);
-      await expectRefusal(where, "seal = 'ab', revoked_at = 5", NEVER_CHANGES);
+      // A row that somebody else has marked is revoked again, with another seal.
+      const again = "revoked_at = 7, ended_by = 'ada', end_reason = 'leaked', changed_at = 7";
+      await expectRefusal(where, again, MARKS_STAY);
+      await expectRefusal(where, "seal = 'ab', revoked_at = NULL", NEVER_CHANGES);
+      await expectWritten(where, `${again}, seal = 'ab'`);
+      await expectWritten(where, "seal = 'cd'");
     }
   });
 

@@ -31,7 +31,7 @@ const RETIRED = 'retire_at = 5, changed_at = 5';
 const WITHDRAWN = `withdrawn = withdrawn || '${OTHER}'::uuid, changed_at = 6`;
 
 const RULES: Readonly<Record<string, readonly Edit[]>> = {
-  'a seal changes only in the update that revokes': [
+  'a seal changes only in an update that revokes, or of a revoked key': [
     fine(REVOKED),
     fine('revoked_at = 5, seal = NULL'),
     fine('revoked_at = 5'),
@@ -41,15 +41,21 @@ const RULES: Readonly<Record<string, readonly Edit[]>> = {
     refused("suspended_at = 5, seal = 'ef'", NEVER_CHANGES),
     refused("retire_at = 5, seal = 'ef'", NEVER_CHANGES),
     refused(`${WITHDRAWN}, seal = 'ef'`, NEVER_CHANGES),
-    refused("seal = 'aa'", NEVER_CHANGES, REVOKED),
-    refused('seal = NULL', NEVER_CHANGES, REVOKED),
+    fine("seal = 'aa'", REVOKED),
+    fine('seal = NULL', REVOKED),
     refused("seal = 'cd', revoked_at = NULL", MARKS_STAY, REVOKED),
     fine("seal = 'ef'", REVOKED),
   ],
-  'a revocation is written once': [
+  'a revocation is written once, or anew with its seal': [
     refused('revoked_at = NULL', MARKS_STAY, REVOKED),
     refused('revoked_at = 4', MARKS_STAY, REVOKED),
     refused('revoked_at = 6', MARKS_STAY, REVOKED),
+    refused('revoked_at = 6, changed_at = 6', MARKS_STAY, REVOKED),
+    // A row that somebody else has marked is revoked again, with another seal.
+    fine(
+      "revoked_at = 6, ended_by = 'ada', end_reason = NULL, changed_at = 6, seal = 'aa'",
+      REVOKED,
+    ),
     fine('revoked_at = 5', REVOKED),
   ],
   'a retirement is written once': [
