@@ -96,8 +96,11 @@ function readsFromReplicas(client: RedisClient): boolean {
 
 // ── One way to send ─────────────────────────────────────────────────────────────────────────────
 
-/** A command as a list of words. */
-export type Command = [name: string, ...args: string[]];
+/**
+ * A command as a list of words. Its name is in lower case: before 5.9, ioredis takes one in capitals
+ * for a command without keys, to which it adds no `keyPrefix`, and services would share their keys.
+ */
+export type Command = [name: Lowercase<string>, ...args: string[]];
 
 /** A client of any kind, as the store uses it. */
 export interface Link {
@@ -136,7 +139,7 @@ export function runOn(
   script: string,
   args: readonly string[],
 ): Promise<unknown> {
-  return link.send(key, ['EVAL', script, '1', key, ...args]);
+  return link.send(key, ['eval', script, '1', key, ...args]);
 }
 
 const MIXED_UP = 'redis: this answer belongs to another question: use a new client';
