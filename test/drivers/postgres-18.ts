@@ -31,7 +31,9 @@ export async function startPostgres18(): Promise<string> {
   if (made.status !== 0) throw new Error(`initdb: ${made.error ?? made.stderr}`);
   const port = await freePort();
   const options = ['-D', data, '-p', String(port), '-k', path, '-c', 'fsync=off'];
-  const server = spawn(join(programs, 'bin/postgres'), options, { ...OWNER, cwd: path });
+  // Nobody reads its log: once a pipe is full, every statement that logs would wait for ever.
+  const apart = { ...OWNER, cwd: path, stdio: 'ignore' } as const;
+  const server = spawn(join(programs, 'bin/postgres'), options, apart);
   atTheEnd(() => server.kill('SIGQUIT'));
   await once(server, 'spawn');
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`;

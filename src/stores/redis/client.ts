@@ -98,8 +98,9 @@ function readsFromReplicas(client: RedisClient): boolean {
 // ── One way to send ─────────────────────────────────────────────────────────────────────────────
 
 /**
- * A command as a list of words. Its name is in lower case: before 5.9, ioredis takes one in capitals
- * for a command without keys, to which it adds no `keyPrefix`, and services would share their keys.
+ * A command as a list of words. Its name is in lower case: before 5.9, ioredis takes one in
+ * capitals for a command without keys, to which it adds no `keyPrefix`, and services would share
+ * their keys.
  */
 export type Command = [name: Lowercase<string>, ...args: string[]];
 

@@ -4,7 +4,7 @@
  * cluster. Imports no driver. The layout is the same everywhere, and each command names one key, so
  * none spans slots:
  *
- *     keyscope:rec:<digest>    hash: the record, fields as JSON in ASCII, and `used:<scope>` with a time
+ *     keyscope:rec:<digest>    hash: the record, as JSON in ASCII, and `used:<scope>` with a time
  *     keyscope:id:<key id>     text: the entry of the record, as in `keyscope:own:…`
  *     keyscope:schema          hash: the version of this layout, and the oldest that can read it
  *

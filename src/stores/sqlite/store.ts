@@ -32,8 +32,8 @@ import { createWrites } from './writes.js';
  *
  * @param db An open handle, used by nobody else and not in a transaction. keyscope never closes it.
  * @returns The store, for `createKeyring`.
- * @throws TypeError if `db` is not such a handle, is closed or in a transaction, has a `syncUrl`, or
- *   returns rows as arrays or integers as `bigint`; if the file is not in UTF-8.
+ * @throws TypeError if `db` is not such a handle, is closed or in a transaction, has a `syncUrl`,
+ *   or returns rows as arrays or integers as `bigint`; if the file is not in UTF-8.
  * @throws Error as `migrate` does; whatever the driver throws.
  * @example
  * const store = sqliteStore(new DatabaseSync('keys.db'));

@@ -99,8 +99,8 @@ onRedis('a record edited by hand', () => {
     return { keyring, key, keyId, hash: `${prefix}rec:${digestKey(key, PEPPER)}` };
   }
 
-  // Before 5.9 node-redis cut characters in two where two pieces of an answer met: one good key in a
-  // thousand with a name like these was refused as tampered with.
+  // Before 5.9 node-redis cut characters in two where two pieces of an answer met: one good key in
+  // a thousand with a name like these was refused as tampered with.
   test('is kept in ASCII, and refused in another spelling', async () => {
     const { keyring } = setUp({ store });
     const name = 'schlüssel 鍵 🦊';
