@@ -34,7 +34,9 @@ export async function startPostgres18(): Promise<string> {
   // Nobody reads its log: once a pipe is full, every statement that logs would wait for ever.
   const apart = { ...OWNER, cwd: path, stdio: 'ignore' } as const;
   const server = spawn(join(programs, 'bin/postgres'), options, apart);
-  atTheEnd(() => server.kill('SIGQUIT'));
+  // Waits until it has ended, and writes no more into the folder.
+  const stop = ['stop', '-D', data, '-m', 'immediate'];
+  atTheEnd(() => void spawnSync(join(programs, 'bin/pg_ctl'), stop, run));
   await once(server, 'spawn');
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
   const isUp = async () =>
