@@ -1,6 +1,6 @@
 /**
  * Keys in a SQLite file, over a handle that the service opened: `node:sqlite`, `better-sqlite3`
- * 13.0, `libsql` 0.4 (on a local file) or newer, or `bun:sqlite`. Imports no driver. Needs SQLite
+ * 13.0, `libsql` 0.4.5 (on a local file) or newer, or `bun:sqlite`. Imports no driver. Needs SQLite
  * 3.37 or newer. All methods are synchronous, but for a write while another process has the lock:
  * that pauses between attempts, for as long as the handle's busy timeout, and blocks no look-up
  * meanwhile. `migrate` and `purgeEnded` block.
