@@ -118,8 +118,11 @@ export async function migrate(client: MysqlClient, options: SchemaOptions = {}):
 
 // ── The connection ──────────────────────────────────────────────────────────────────────────────
 
-/** Contains a character of four bytes in UTF-8, which the older `utf8` cannot store. */
-const PROBE_TEXT = 'é🦊';
+/**
+ * Contains a character of four bytes in UTF-8, which the older `utf8` cannot store, and what a
+ * `typeCast` might trim or fold.
+ */
+const PROBE_TEXT = ' Aé🦊 ';
 const LARGEST = Number.MAX_SAFE_INTEGER;
 
 const PROBE = `
@@ -145,7 +148,7 @@ const REQUIREMENTS: readonly Requirement[] = [
   },
   {
     isMet: ({ echo, wide }) => echo === PROBE_TEXT && isTrue(wide),
-    instead: "connect with charset 'utf8mb4', or texts are lost",
+    instead: "connect with charset 'utf8mb4' and no typeCast that changes texts, or they are lost",
   },
   {
     isMet: ({ nothing }) => nothing === '',

@@ -1,6 +1,6 @@
 /**
  * Keys in MySQL 8.0.16 or newer or MariaDB 10.6 or newer, over a pool or a connection that the
- * service opened with `mysql2/promise` or `mariadb`, each in version 3 or newer. Imports no driver.
+ * service opened with `mysql2` 3.0 (`mysql2/promise`), `mariadb` 3.0 or newer. Imports no driver.
  * Tested on MariaDB; of MySQL it uses what the manual documents.
  *
  * Its tables are `keyscope_keys`, `keyscope_addressing` and `keyscope_schema`, and its triggers

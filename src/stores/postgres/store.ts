@@ -1,6 +1,7 @@
 /**
- * Keys in PostgreSQL 12 or newer, over a client that the service opened: `pg` 8 (a `Pool` or, since
- * 8.21, a dedicated `Client`), `postgres` 3 (postgres.js) or PGlite. Imports no driver.
+ * Keys in PostgreSQL 12 or newer, over a client that the service opened: `pg` 8.0.3 (a `Pool` or,
+ * since 8.21, a dedicated `Client`), `postgres` 3.0 (postgres.js), `@electric-sql/pglite` 0.2 or
+ * newer. Imports no driver.
  *
  * Every parameter is a single text, with lists and records as JSON, and every row comes back as a
  * single JSON text. All drivers read text alike, however they are configured to read integers,

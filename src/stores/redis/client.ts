@@ -40,13 +40,13 @@ export interface NodeRedisSentinel {
   sendCommand(isReadonly: boolean, command: string[], options: PlainReplies): Promise<unknown>;
 }
 
-/** `new Redis()` of `ioredis`, also one that finds its primary through Sentinel. */
+/** `new Redis()` of `ioredis` or `iovalkey`, also one that finds its primary through Sentinel. */
 export interface IoRedis {
   /** Sends a command as a list of words. */
   call(command: string, ...args: string[]): Promise<unknown>;
 }
 
-/** `new Redis.Cluster()` of `ioredis`, reading from masters, as it does by default. */
+/** `new Redis.Cluster()` of either, reading from masters, as it does by default. */
 export interface IoRedisCluster extends IoRedis {
   /** The clients of the primaries that the cluster's client knows. */
   nodes(role: 'master'): readonly IoRedis[];
@@ -74,7 +74,8 @@ export function assertClient(client: RedisClient, what: string): void {
   const isLent = hasMethod(client, 'release') && !hasMethod(client, 'acquire');
   const isNodeRedis = hasMethod(client, 'sendCommand') && !isLent;
   const kinds =
-    'a client, pool, cluster or sentinel of redis (node-redis), or a Redis or Cluster of ioredis';
+    'a client, pool, cluster or sentinel of redis (node-redis), ' +
+    'or a Redis or Cluster of ioredis or iovalkey';
   assert(isNodeRedis || hasMethod(client, 'call'), `${what}: pass ${kinds}`);
   const danger = 'a replica would accept revoked keys';
   assert(!readsFromReplicas(client), `${what}: scaleReads must be 'master'; ${danger}`);
@@ -96,8 +97,12 @@ function readsFromReplicas(client: RedisClient): boolean {
 
 // ── One way to send ─────────────────────────────────────────────────────────────────────────────
 
-/** A command as a list of words. */
-export type Command = [name: string, ...args: string[]];
+/**
+ * A command as a list of words. Its name is in lower case: before 5.9, ioredis takes one in
+ * capitals for a command without keys, to which it adds no `keyPrefix`, and services would share
+ * their keys.
+ */
+export type Command = [name: Lowercase<string>, ...args: string[]];
 
 /** A client of any kind, as the store uses it. */
 export interface Link {
@@ -136,7 +141,7 @@ export function runOn(
   script: string,
   args: readonly string[],
 ): Promise<unknown> {
-  return link.send(key, ['EVAL', script, '1', key, ...args]);
+  return link.send(key, ['eval', script, '1', key, ...args]);
 }
 
 const MIXED_UP = 'redis: this answer belongs to another question: use a new client';
@@ -187,6 +192,8 @@ const ADVICE: ReadonlyMap<string, string> = new Map([
   // From node-redis, which connects only when told to.
   ['The client is closed', '; await client.connect() first'],
   ['READONLY ', '; this server is a replica: connect to the primary'],
+  // From ioredis, which before 5.11 takes a script for the key of its command.
+  ['All keys in the pipeline', '; leave enableAutoPipelining off, or use ioredis 5.11 or newer'],
   ['MOVED ', '; this server is one of a cluster: pass a client of the cluster'],
 ]);
 

@@ -61,7 +61,7 @@ export function redisInvalidation(
   const { send } = createLink(publisher);
   return {
     publish: async (keyId) => {
-      await send(undefined, ['PUBLISH', channel, keyId]);
+      await send(undefined, ['publish', channel, keyId]);
     },
     subscribe: createSubscribe(subscriber, channel),
   };

@@ -30,7 +30,7 @@ export async function migrate(client: RedisClient, options: RedisStoreOptions = 
 export async function migrateIfNeeded({ link, prefix }: Omit<Place, 'usageLink'>): Promise<void> {
   const key = keysUnder(prefix).schema;
   // First, because a cluster's client knows its nodes only once it is connected.
-  const found = await link.send(key, ['HMGET', key, 'version', 'min_reader']);
+  const found = await link.send(key, ['hmget', key, 'version', 'min_reader']);
   await checkServers(link);
   if (readVersion(found, prefix) === VERSION) return;
   assertMayMigrate();
@@ -88,7 +88,7 @@ async function checkServers(link: Link): Promise<void> {
   if (nodes.length === 0) {
     throw new Error('keyscope: the client knows no primary; connect it first');
   }
-  const answers = await Promise.all(nodes.map((node) => node.send(undefined, ['INFO'])));
+  const answers = await Promise.all(nodes.map((node) => node.send(undefined, ['info'])));
   for (const answer of answers) checkServer(answer);
 }
 

@@ -6,7 +6,15 @@ import { limitConcurrency, MAX_AT_ONCE } from './concurrency.js';
 import { migrateIfNeeded } from './migrate.js';
 import { type RedisStoreOptions, readPlace } from './place.js';
 import { listLineage } from './reads.js';
-import { changeOf, type Entry, filingsOf, type Keys, keysUnder, startOf } from './schema.js';
+import {
+  changeOf,
+  type Entry,
+  filingsOf,
+  formatField,
+  type Keys,
+  keysUnder,
+  startOf,
+} from './schema.js';
 import { PURGE } from './scripts.js';
 import {
   type Found,
@@ -83,7 +91,7 @@ async function purge(
   if (isNeeded) return null;
   // Checks again, and deletes the record before what leads to it: if this process ends in between,
   // entries are left that lead nowhere.
-  const args = [JSON.stringify(keyId), String(endedBefore)];
+  const args = [formatField(keyId), String(endedBefore)];
   const answer = await runOn(link, keys.record(digest), PURGE, args);
   if (Number(answer) !== 1) return null;
   const filings = filingsOf(keys, { ...record, digest });
@@ -119,7 +127,7 @@ async function removeOldChanges(
     const row = await readOrFiled(link, keys, entry.digest, filedByMark(entry));
     if (row?.changedAt === entry.time) return;
     const { index, member } = changeOf(keys, entry, entry.time);
-    await link.send(index, ['ZREM', index, member]);
+    await link.send(index, ['zrem', index, member]);
   }
   const range = { ...EVERYTHING, to: `(${startOf(settled)}` };
   for await (const entries of walkEntries(link, keys.changes, range)) {

@@ -181,11 +181,21 @@ export const USED_PREFIX = 'used:';
  */
 export function toHash({ scopesUsed, ...fields }: KeyRecord): string[] {
   const hash: string[] = [];
-  for (const [name, value] of Object.entries(fields)) hash.push(name, JSON.stringify(value));
+  for (const [name, value] of Object.entries(fields)) hash.push(name, formatField(value));
   for (const [scope, time] of Object.entries(scopesUsed)) {
     hash.push(USED_PREFIX + scope, JSON.stringify(time));
   }
   return hash;
+}
+
+/**
+ * A value as JSON in ASCII. Before 5.9, node-redis decodes what arrives piece by piece, and makes
+ * U+FFFD of a character that two pieces share: the seal of such a record would not match.
+ */
+export function formatField(value: unknown): string {
+  return JSON.stringify(value).replace(/[\u0080-\uffff]/g, (unit) => {
+    return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  });
 }
 
 /** Names and values by turns, as HGETALL returns them; without any if there is no hash. */
@@ -234,7 +244,7 @@ export function parseField(json: unknown): unknown {
   if (json === 'null') return null;
   try {
     const value: unknown = JSON.parse(json as string);
-    const isOurs = PLAIN_JSON.test(json as string) || JSON.stringify(value) === json;
+    const isOurs = PLAIN_JSON.test(json as string) || formatField(value) === json;
     return isOurs ? value : undefined;
   } catch {
     return undefined;

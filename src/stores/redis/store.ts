@@ -1,10 +1,10 @@
 /**
- * Keys in Redis 7 or newer, over a client that the service has connected: `redis` (node-redis) or
- * `ioredis`, each in version 5 or newer, for one server, a primary that Sentinel watches, or a
+ * Keys in Redis 7 or newer, over a client that the service has connected: `redis` 5.0 (node-redis),
+ * `ioredis` 5.1, `iovalkey` 0.1 or newer, for one server, a primary that Sentinel watches, or a
  * cluster. Imports no driver. The layout is the same everywhere, and each command names one key, so
  * none spans slots:
  *
- *     keyscope:rec:<digest>    hash: the record, each field as JSON, and `used:<scope>` with a time
+ *     keyscope:rec:<digest>    hash: the record, as JSON in ASCII, and `used:<scope>` with a time
  *     keyscope:id:<key id>     text: the entry of the record, as in `keyscope:own:…`
  *     keyscope:schema          hash: the version of this layout, and the oldest that can read it
  *
@@ -96,12 +96,12 @@ import { createWrites } from './writes.js';
  *
  * Not checked: persistence, replication and backups; read the top of this file before production.
  *
- * @param client A client, pool, cluster or sentinel of `redis`, or a Redis or Cluster of `ioredis`,
- *   not in a transaction or subscriber mode; the service may use it, too. keyscope never connects
- *   or closes it.
+ * @param client A client, pool, cluster or sentinel of `redis`, or a Redis or Cluster of `ioredis`
+ *   or `iovalkey`, not in a transaction or subscriber mode; the service may use it, too. keyscope
+ *   never connects or closes it.
  * @param options `prefix`: what every Redis key begins with, for several stores on one server. A
- *   `keyPrefix` of ioredis, from version 5, comes in front of it; one of node-redis does not, so
- *   then a `prefix` is required. `usageClient`: another client of the same server, with the same
+ *   `keyPrefix` of ioredis or iovalkey comes in front of it; one of node-redis does not, so then a
+ *   `prefix` is required. `usageClient`: another client of the same server, with the same
  *   `keyPrefix`, for usage alone.
  * @throws TypeError if `client` is none of those or reads from replicas, and on unknown options.
  * @example

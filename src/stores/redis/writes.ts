@@ -13,6 +13,7 @@ import {
   entryOf,
   type Filing,
   filingsOf,
+  formatField,
   type Keys,
   memberOf,
   parseField,
@@ -50,16 +51,16 @@ async function insert(link: Link, keys: Keys, record: KeyRecord): Promise<void> 
   const filings = filingsOf(keys, record);
   const entry = memberOf(entryOf(record));
   // Claims the key id. Only the caller that gets it writes the entries and the record.
-  const claimed = await link.send(pointer, ['SET', pointer, entry, 'NX']);
+  const claimed = await link.send(pointer, ['set', pointer, entry, 'NX']);
   if (claimed === null) throw new Error('keyscope: a key with this id exists already');
   await forEachInParts(filings, ({ index, member }) =>
-    link.send(index, ['ZADD', index, '0', member]),
+    link.send(index, ['zadd', index, '0', member]),
   );
   const owner = await runOn(link, keys.record(digest), INSERT, toHash(record));
   if (owner === null) return;
   // If the id is ours, the client has sent this insert twice: the key exists, and its pointer and
   // entries must stay.
-  if (owner !== JSON.stringify(keyId)) await removeFilings(link, filings, pointer);
+  if (owner !== formatField(keyId)) await removeFilings(link, filings, pointer);
   throw new Error('keyscope: a key with this digest exists already');
 }
 
@@ -69,8 +70,8 @@ export async function removeFilings(
   filings: readonly Filing[],
   pointer: string,
 ): Promise<void> {
-  await forEachInParts(filings, ({ index, member }) => link.send(index, ['ZREM', index, member]));
-  await link.send(pointer, ['DEL', pointer]);
+  await forEachInParts(filings, ({ index, member }) => link.send(index, ['zrem', index, member]));
+  await link.send(pointer, ['del', pointer]);
 }
 
 // ── Marks ───────────────────────────────────────────────────────────────────────────────────────
@@ -86,7 +87,7 @@ async function mark(link: Link, keys: Keys, keyId: string, change: Mark): Promis
   await runOn(link, filing.index, FILE, [filing.member]);
   const record = keys.record(entry.digest);
   const { script, args } = callOf(change);
-  const answer = Number(await runOn(link, record, script, [JSON.stringify(keyId), ...args]));
+  const answer = Number(await runOn(link, record, script, [formatField(keyId), ...args]));
   if (answer !== ANOTHER_ID) return answer === 1;
   // It is another key's record, or this one's with an edited id: a damaged key can be revoked, too.
   const edited = String((await readFrom(link, record, 'HGET', 'keyId')) ?? '');
@@ -104,14 +105,14 @@ interface Call {
 function callOf(change: Mark): Call {
   if (change.kind === 'withdraw') {
     const { entityUuid, at } = change;
-    return { script: WITHDRAW, args: [entityUuid, JSON.stringify(entityUuid), String(at)] };
+    return { script: WITHDRAW, args: [entityUuid, formatField(entityUuid), String(at)] };
   }
   const { withdrawn = [] } = change.kind === 'retire' ? change : {};
   const { replaces = null } = change.kind === 'revoke' ? change : {};
-  const args: string[] = [change.kind, JSON.stringify(withdrawn), JSON.stringify(replaces)];
+  const args: string[] = [change.kind, formatField(withdrawn), formatField(replaces)];
   for (const [field, value] of Object.entries(changesOf(change))) {
     // A caller without types may leave out what is null.
-    args.push(field, JSON.stringify(value ?? null));
+    args.push(field, formatField(value ?? null));
   }
   return { script: MARK, args };
 }
@@ -127,5 +128,5 @@ async function touchOne(link: Link, keys: Keys, usage: UsageEntry): Promise<void
   for (const [scope, time] of Object.entries(scopesUsed)) {
     times.push(USED_PREFIX + scope, String(time));
   }
-  await runOn(link, keys.record(entry.digest), TOUCH, [JSON.stringify(keyId), ...times]);
+  await runOn(link, keys.record(entry.digest), TOUCH, [formatField(keyId), ...times]);
 }

@@ -1,6 +1,6 @@
 /** The handles that the store accepts, and how it prepares them. */
 
-/** A prepared statement, as all three drivers have it. Parameters are positional. */
+/** A prepared statement, as all four drivers have it. Parameters are positional. */
 export interface SqliteStatement {
   /** Writes, and returns how many rows changed. */
   run(...parameters: unknown[]): { readonly changes: number | bigint };
@@ -9,8 +9,8 @@ export interface SqliteStatement {
 }
 
 /**
- * An open database: `DatabaseSync` of `node:sqlite`, `Database` of `better-sqlite3` or of
- * `bun:sqlite`.
+ * An open database: `DatabaseSync` of `node:sqlite`, `Database` of `better-sqlite3`, of `libsql` or
+ * of `bun:sqlite`.
  */
 export interface SqliteHandle {
   /** Runs statements that return no rows. */
@@ -19,13 +19,13 @@ export interface SqliteHandle {
   prepare(sql: string): SqliteStatement;
   /** On `node:sqlite`: whether it is in the middle of a transaction. */
   readonly isTransaction?: boolean;
-  /** The same on the other two. */
+  /** The same on the others. */
   readonly inTransaction?: boolean;
 }
 
 /**
  * A column of the first row that a statement reads. bun's `get` returns null for no row and the
- * others undefined; `all` is the same in all three.
+ * others undefined; `all` is the same in all of them.
  */
 export function readValue(db: SqliteHandle, sql: string, column: string): unknown {
   const [row] = db.prepare(sql).all();
@@ -114,6 +114,21 @@ function isSynchronous(db: SqliteHandle): boolean {
   return Array.isArray(db.prepare('PRAGMA busy_timeout')?.all?.());
 }
 
+/**
+ * Every handle of libsql has `sync`. Where it is no copy of another database, that throws at once:
+ * `Sync is not supported in …`, or since 0.5 `SyncNotSupported`.
+ */
+function isLocal(db: SqliteHandle): boolean {
+  const { sync } = db as { readonly sync?: unknown };
+  if (typeof sync !== 'function') return true;
+  try {
+    sync.call(db);
+    return false;
+  } catch (error) {
+    return /not ?supported/i.test(String(error));
+  }
+}
+
 function assertAnswers(db: SqliteHandle, caller: string): void {
   const largest = readValue(db, 'SELECT 9007199254740991 AS whole', 'whole');
   // Otherwise every record would look as if it had been tampered with.
@@ -134,10 +149,15 @@ function assertAnswers(db: SqliteHandle, caller: string): void {
  * if the handle has none.
  */
 export function prepareHandle(db: SqliteHandle, caller: string): void {
-  const instead = `${caller}: pass an open handle of node:sqlite, better-sqlite3 or bun:sqlite`;
+  const drivers = 'node:sqlite, better-sqlite3, libsql or bun:sqlite';
+  const instead = `${caller}: pass an open handle of ${drivers}`;
   if (!hasMethods(db)) throw new TypeError(instead);
   assertIdle(db, caller);
   if (!isSynchronous(db)) throw new TypeError(instead);
+  if (!isLocal(db)) {
+    const danger = 'a copy lags behind, and would accept revoked keys';
+    throw new TypeError(`${caller}: the handle has a syncUrl; open a file of its own: ${danger}`);
+  }
   // Before anything that reads the file: even preparing a SELECT reads its schema under a lock.
   waitForLocks(db);
   assertAnswers(db, caller);

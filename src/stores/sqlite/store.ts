@@ -1,8 +1,9 @@
 /**
- * Keys in a SQLite file, over a handle that the service opened: `node:sqlite`, `better-sqlite3` or
- * `bun:sqlite`. Imports no driver. Needs SQLite 3.37 or newer. All methods are synchronous, but for
- * a write while another process has the lock: that pauses between attempts, for as long as the
- * handle's busy timeout, and blocks no look-up meanwhile. `migrate` and `purgeEnded` block.
+ * Keys in a SQLite file, over a handle that the service opened: `node:sqlite`, `better-sqlite3`
+ * 13.0, `libsql` 0.4.5 (on a local file) or newer, or `bun:sqlite`. Imports no driver. Needs SQLite
+ * 3.37 or newer. All methods are synchronous, but for a write while another process has the lock:
+ * that pauses between attempts, for as long as the handle's busy timeout, and blocks no look-up
+ * meanwhile. `migrate` and `purgeEnded` block.
  *
  * Give keyscope its own handle, even if the file also has the service's own tables. A call that
  * finds the handle in the middle of a transaction throws: a write could still be rolled back, and a
@@ -37,8 +38,8 @@ import { createWrites } from './writes.js';
  *
  * @param db An open handle, used by nobody else and not in a transaction. keyscope never closes it.
  * @returns The store, for `createKeyring`.
- * @throws TypeError if `db` is not such a handle, is closed or in a transaction, or returns rows as
- *   arrays or integers as `bigint`; if the file is not in UTF-8.
+ * @throws TypeError if `db` is not such a handle, is closed or in a transaction, has a `syncUrl`,
+ *   or returns rows as arrays or integers as `bigint`; if the file is not in UTF-8.
  * @throws Error as `migrate` does; whatever the driver throws.
  * @example
  * const store = sqliteStore(new DatabaseSync('keys.db'));

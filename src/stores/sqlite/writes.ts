@@ -1,7 +1,7 @@
 /** The methods that write, each in a transaction of its own. */
 import type { Mark } from '../../core/store.js';
 import { isText } from '../reads.js';
-import { markValues, toValues } from '../rows.js';
+import { markValues, toValues, type Value } from '../rows.js';
 import type { Writes } from '../writes.js';
 import { inMain, type SqliteHandle, type SqliteStatement } from './client.js';
 import { STATEMENTS } from './statements.js';
@@ -9,6 +9,13 @@ import { writeWhenUnlocked } from './transactions.js';
 
 /** How long usage waits for a lock: less than the 2 s that a keyring waits by default. */
 const TOUCH_WAIT_MS = 900;
+
+/** libsql would keep the part of a text before a NUL. No text that the core sends has one. */
+function assertWhole(values: readonly Value[], method: string): readonly Value[] {
+  const isWhole = values.every((value) => typeof value !== 'string' || isText(value));
+  if (!isWhole) throw new Error(`keyscope: ${method}: a text contains a NUL; leave it out`);
+  return values;
+}
 
 /** Prepares the statements that write, each of them once. */
 export function createWrites(db: SqliteHandle): Writes {
@@ -25,14 +32,14 @@ export function createWrites(db: SqliteHandle): Writes {
 
   return {
     insert(record, options) {
-      const values = toValues(record);
+      const values = assertWhole(toValues(record), 'insert');
       const insertRow = () => void insertOne.run(...values);
       return writeWhenUnlocked(db, insertRow, { signal: options?.signal });
     },
 
     mark(keyId, mark, options) {
       if (!isText(keyId)) return false;
-      const values = markValues(keyId, mark);
+      const values = assertWhole(markValues(keyId, mark), 'mark');
       function markRow(): boolean {
         // Not counted: what triggers write.
         const { changes } = marks[mark.kind].run(...values);

@@ -21,8 +21,22 @@ export const IN_REDIS: readonly Safeguard[] = [
   {
     name: 'one spelling of a field: Redis',
     file: 'src/stores/redis/schema.ts',
-    text: 'JSON.stringify(value) === json',
+    text: 'formatField(value) === json',
     instead: 'true',
+    tests: REDIS,
+  },
+  {
+    name: 'characters that no client can cut in two: Redis',
+    file: 'src/stores/redis/schema.ts',
+    text: '.replace(/[\\u0080-\\uffff]/g,',
+    instead: '.replace(/[]/g,',
+    tests: REDIS,
+  },
+  {
+    name: 'commands that get a keyPrefix: Redis',
+    file: 'src/stores/redis/client.ts',
+    text: "['eval', script",
+    instead: "['EVAL' as 'eval', script",
     tests: REDIS,
   },
   {

@@ -331,6 +331,20 @@ const CONDITIONAL_WRITES: readonly Safeguard[] = [
 
 const CLIENTS: readonly Safeguard[] = [
   {
+    name: 'a client that copies another database: SQLite',
+    file: 'src/stores/sqlite/client.ts',
+    text: "if (typeof sync !== 'function') return true;",
+    instead: 'return true;',
+    tests: SQLITE,
+  },
+  {
+    name: 'a text that a client would cut at a NUL: SQLite',
+    file: 'src/stores/sqlite/writes.ts',
+    text: 'if (!isWhole) throw',
+    instead: 'if (false) throw',
+    tests: SQLITE,
+  },
+  {
     name: 'reads in a transaction of somebody else: SQLite',
     file: 'src/stores/sqlite/transactions.ts',
     text: 'if (db.isTransaction || db.inTransaction)',

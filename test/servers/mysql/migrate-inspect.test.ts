@@ -20,6 +20,15 @@ interface Refusal {
   readonly isAlone?: true;
 }
 
+interface Field {
+  readonly type: string;
+  string(): string | null;
+}
+
+function trimmed(field: Field, next: () => unknown): unknown {
+  return field.type === 'VAR_STRING' ? (field.string()?.trim() ?? null) : next();
+}
+
 const CHARSET = "charset 'utf8mb4'";
 const AS_IT_IS = 'rows as objects, text as strings and integers as such';
 
@@ -30,6 +39,9 @@ const REFUSALS: readonly Refusal[] = [
   { driver: 'mysql2', options: { typeCast: false }, why: AS_IT_IS },
   { driver: 'mysql2', options: { typeCast: () => 'x' }, why: AS_IT_IS },
   { driver: 'mariadb', options: { typeCast: () => 'x' }, why: AS_IT_IS },
+  // Names were trimmed, and their keys refused as tampered with.
+  { driver: 'mysql2', options: { typeCast: trimmed }, why: 'no typeCast that changes texts' },
+  { driver: 'mariadb', options: { typeCast: trimmed }, why: 'no typeCast that changes texts' },
   { driver: 'mariadb', options: { charset: 'latin1' }, why: CHARSET },
   { driver: 'mariadb', options: { initSql: 'SET NAMES utf8mb3' }, why: CHARSET },
   { driver: 'mariadb', options: { initSql: 'SET character_set_results = latin1' }, why: CHARSET },

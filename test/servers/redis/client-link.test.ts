@@ -1,7 +1,13 @@
 /** What an error of a client says: what is wrong, and no digest. */
 import { inspect } from 'node:util';
 import type { Awaitable } from 'keyscope';
-import { type RedisClient, redisStore } from 'keyscope/stores/redis';
+import {
+  type IoRedis,
+  purgeEnded,
+  type RedisClient,
+  redisInvalidation,
+  redisStore,
+} from 'keyscope/stores/redis';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { OWN, thrown } from '../../support/keyring.ts';
 import { ioRedis, KINDS } from '../../support/redis-clients.ts';
@@ -35,6 +41,39 @@ describeWithRedis.each(KINDS)('an error of a server, with %s', (kind) => {
       expect(shown).toMatch(/redis: (?:WRONGTYPE|NOPERM)/);
       expect(shown).not.toContain(digest.slice(-16));
     }
+  });
+});
+
+// Before 5.9 ioredis added no `keyPrefix` to the keys of a command in capitals: two services shared
+// their keys, and an update lost all of them.
+describeWithRedis('every command', () => {
+  const suite = useRedis();
+
+  test('has its name in lower case', async () => {
+    const client = suite.client('ioredis') as IoRedis;
+    const names = new Set<string>();
+    const spy: RedisClient = {
+      async call(name, ...args) {
+        names.add(name);
+        return client.call(name, ...args);
+      },
+    };
+    const store = redisStore(spy);
+    const { record } = unsealed();
+    await store.insert(record);
+    // With a digest that exists, so that its entries are removed.
+    await expect(async () =>
+      store.insert(unsealed({ digest: record.digest }).record),
+    ).rejects.toThrow('exists');
+    await store.mark(record.keyId, { kind: 'revoke', at: 5, by: null, reason: null, seal: null });
+    await store.touch([{ keyId: record.keyId, lastUsedAt: 5, scopesUsed: {} }]);
+    await store.summarize();
+    await purgeEnded(spy, { endedBefore: new Date(6) });
+    const { client: subscriber, close } = ioRedis(suite.own.url);
+    onTestFinished(() => close());
+    await redisInvalidation({ publisher: spy, subscriber }).publish(record.keyId);
+    const used = ['del', 'eval', 'hmget', 'info', 'publish', 'set', 'zadd', 'zrem'];
+    expect([...names].toSorted()).toEqual(used);
   });
 });
 
@@ -92,7 +131,7 @@ describeWithRedis('a server that does not know a command', () => {
     onTestFinished(bare.remove);
     const { client, close } = ioRedis(bare.url);
     const error = await thrown(async () => redisStore(client).insert(unsealed().record));
-    expect(String(error)).toBe("Error: redis: ERR unknown command 'EVAL'…");
+    expect(String(error)).toBe("Error: redis: ERR unknown command 'eval'…");
     close();
   });
 });

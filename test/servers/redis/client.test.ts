@@ -82,6 +82,14 @@ describe('the client', () => {
     await expect(async () => redisStore(client).findById(OWN)).rejects.toThrow(told);
   });
 
+  // Some look-ups failed, those that went together, and nothing said what to do.
+  test('of a cluster is not to pipeline by itself before ioredis 5.11', async () => {
+    const refused = 'All keys in the pipeline should belong to the same slots allocation group';
+    const client = { call: () => Promise.reject(new Error(refused)) };
+    const told = `redis: ${refused}; leave enableAutoPipelining off, or use ioredis 5.11 or newer`;
+    await expect(async () => redisStore(client).findById(OWN)).rejects.toThrow(told);
+  });
+
   test('is given a prefix of printable characters, and no other option', () => {
     const client = { call: async () => null };
     for (const odd of ['', ' ', 'a b', 'ключ', 'a\n', 'x'.repeat(101), 5, null]) {

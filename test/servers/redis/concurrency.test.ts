@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis';
 import type { KeyRecord } from 'keyscope';
 import { purgeEnded, type RedisClient, redisStore } from 'keyscope/stores/redis';
 import { describe, expect, test } from 'vitest';
+import { formatField } from '../../../src/stores/redis/schema.js';
 import { OWN } from '../../support/keyring.ts';
 import { numbered, RECORD } from '../../support/records.ts';
 import { KINDS } from '../../support/redis-clients.ts';
@@ -14,7 +15,7 @@ function counting(answer: (command: string, ...args: string[]) => unknown) {
   const counts = { asked: 0, most: 0 };
   let underWay = 0;
   async function call(command: string, ...args: string[]): Promise<unknown> {
-    if (command === 'INFO') {
+    if (command === 'info') {
       return 'redis_version:7.0.0\r\nrole:master\r\nmaxmemory_policy:noeviction';
     }
     if (args[0] === 'keyscope:schema') return ['1', '1'];
@@ -49,7 +50,7 @@ function entriesAfter(bound: string): string[] {
 function holding(given: Partial<KeyRecord> = {}) {
   const { scopesUsed: _none, ...fields } = unsealed(given).record;
   return (command: string, ...words: string[]): unknown => {
-    if (command !== 'EVAL') return null;
+    if (command !== 'eval') return null;
     // Of a script that reads, the first arguments are the question's number and a command.
     const [, , key = '', question = '', reading = '', ...args] = words;
     if (!READINGS.has(reading)) return 1;
@@ -62,9 +63,9 @@ function holding(given: Partial<KeyRecord> = {}) {
     const keyId = key.replace('keyscope:rec:s1$', '');
     const row = { ...fields, keyId, rootKeyId: keyId, digest: `s1$${keyId}` };
     if (reading === 'HMGET') {
-      return args.map((name) => JSON.stringify(row[name as keyof typeof row]));
+      return args.map((name) => formatField(row[name as keyof typeof row]));
     }
-    return Object.entries(row).flatMap(([name, value]) => [name, JSON.stringify(value)]);
+    return Object.entries(row).flatMap(([name, value]) => [name, formatField(value)]);
   }
 }
 
@@ -89,7 +90,7 @@ describe('a server', () => {
   });
 
   test('gets a record with 1,000 entities 500 entries at a time', async () => {
-    const { store, counts } = counting((command) => (command === 'EVAL' ? null : 'OK'));
+    const { store, counts } = counting((command) => (command === 'eval' ? null : 'OK'));
     const others = Array.from({ length: 999 }, () => crypto.randomUUID());
     await store.insert(unsealed({ accessibleEntities: [OWN, ...others] }).record);
     // Id, record, the entity's own listing, all keys by expiry, and the entities that it addresses.

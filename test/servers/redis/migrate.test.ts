@@ -118,7 +118,7 @@ describe('the start of a store over a client that answers', () => {
     ['silent about its policy', 'redis_version:7.0.0\r\nrole:master', 'set maxmemory-policy'],
     ['of another make', 'no lines', 'Redis 7 or newer is needed'],
   ])('refuses a server that is %s', async (_name, info, problem) => {
-    const client = { call: async (command: string) => (command === 'INFO' ? info : null) };
+    const client = { call: async (command: string) => (command === 'info' ? info : null) };
     await expect(migrate(client)).rejects.toThrow(problem);
   });
 

@@ -127,8 +127,8 @@ describe('a cursor', () => {
   test('that the store has not written is refused before anything is sent', async () => {
     const store = redisStore({
       async call(command) {
-        if (command === 'HMGET') return ['1', '1'];
-        if (command === 'EVAL') throw new Error('was asked');
+        if (command === 'hmget') return ['1', '1'];
+        if (command === 'eval') throw new Error('was asked');
         return 'redis_version:7.0.0\r\nrole:master\r\nmaxmemory_policy:noeviction';
       },
     });

@@ -16,8 +16,8 @@ function counting(answer: (question: string) => Awaitable<unknown>) {
   const counts = { asked: 0 };
   const client: RedisClient = {
     async call(command, ...[, , , question = '']) {
-      if (command === 'INFO') return INFO;
-      if (command === 'HMGET') return ['1', '1'];
+      if (command === 'info') return INFO;
+      if (command === 'hmget') return ['1', '1'];
       counts.asked += 1;
       return answer(question);
     },

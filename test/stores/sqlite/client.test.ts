@@ -67,11 +67,33 @@ describe('a handle', () => {
   test('is refused if it is none', () => {
     const odd = [undefined, null, 'keys.db', {}, { exec() {} }, sqliteStore];
     for (const [name, take] of Object.entries(TAKERS)) {
-      const instead = `${name}: pass an open handle of node:sqlite, better-sqlite3 or bun:sqlite`;
+      const drivers = 'node:sqlite, better-sqlite3, libsql or bun:sqlite';
+      const instead = `${name}: pass an open handle of ${drivers}`;
       for (const db of odd) {
         expect(complaint(() => take(db as unknown as SqliteHandle))).toBe(instead);
       }
     }
+  });
+
+  // libsql can open a copy of another database, which lags: a revoked key would pass.
+  test('of libsql is refused if it is a copy, or may be one', () => {
+    const db = new DatabaseSync(fresh());
+    const saying = (message: string) => () => {
+      throw new Error(message);
+    };
+    const withSync = (sync: () => unknown) =>
+      Object.assign(db, { sync }) as unknown as SqliteHandle;
+    for (const copy of [() => ({ frames: 1 }), saying('the primary is away')]) {
+      for (const [name, take] of Object.entries(TAKERS)) {
+        const told =
+          `${name}: the handle has a syncUrl; open a file of its own: ` +
+          'a copy lags behind, and would accept revoked keys';
+        expect(complaint(() => take(withSync(copy)))).toBe(told);
+      }
+    }
+    sqliteStore(withSync(saying('Sync is not supported in databases opened in File mode.')));
+    sqliteStore(withSync(saying('SyncNotSupported("Memory")')));
+    db.close();
   });
 
   test('is refused if it is of a driver that answers no rows', () => {
@@ -79,7 +101,7 @@ describe('a handle', () => {
     for (const statement of [{ all: () => ({}) }, { step() {}, get() {} }, Promise.resolve({})]) {
       const db = { exec() {}, prepare: () => statement } as unknown as SqliteHandle;
       expect(complaint(() => sqliteStore(db))).toBe(
-        'sqliteStore: pass an open handle of node:sqlite, better-sqlite3 or bun:sqlite',
+        'sqliteStore: pass an open handle of node:sqlite, better-sqlite3, libsql or bun:sqlite',
       );
     }
   });

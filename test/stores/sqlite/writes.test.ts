@@ -36,6 +36,19 @@ describe('insert', () => {
     expect(store.findById(RECORD.keyId)).toEqual({ ...RECORD, accessibleEntities: odd });
   });
 
+  // libsql cut the text at the NUL, and the seal of the record would not have matched.
+  test('and mark refuse a text with a NUL, of which a driver may keep a part', () => {
+    const { store } = stocked();
+    const nul = another(1);
+    for (const given of [{ name: 'a\0b' }, { endReason: '\0' }]) {
+      expect(() => store.insert({ ...nul, ...given })).toThrow('insert: a text contains a NUL');
+    }
+    const revoke = { kind: 'revoke', at: 5, by: null, reason: 'a\0b', seal: null } as const;
+    expect(() => store.mark(RECORD.keyId, revoke)).toThrow('mark: a text contains a NUL');
+    expect(store.findById(nul.keyId)).toBe(null);
+    expect(store.findById(RECORD.keyId)).toEqual(RECORD);
+  });
+
   test('writes no place of a key that it refuses', () => {
     const { db, store } = stocked();
     const refused = [

@@ -1,0 +1,131 @@
+/** The clients of Redis. */
+import { type RedisClient, redisStore } from 'keyscope/stores/redis';
+import { deleteUnder, ioRedis } from '../support/redis-clients.ts';
+import { SERVERS } from '../support/servers.ts';
+import type { Place, Range, Trial } from './range.ts';
+
+const { redis: url } = SERVERS;
+
+type Options = Readonly<Record<string, unknown>>;
+
+/** What both drivers emit. */
+interface Emitter {
+  on(event: 'error', listener: () => void): unknown;
+}
+
+// ── node-redis ──────────────────────────────────────────────────────────────────────────────────
+
+interface NodeRedisClient extends Emitter {
+  connect(): Promise<unknown>;
+  destroy(): void;
+  createPool(options: Options): NodeRedisClient;
+  withTypeMapping(mapping: Options): RedisClient;
+}
+
+interface NodeRedisDriver {
+  createClient(options: Options): NodeRedisClient;
+}
+
+function nodeRedis(
+  options: string,
+  create: (driver: NodeRedisDriver) => NodeRedisClient,
+  wrap: (client: NodeRedisClient) => unknown = (client) => client,
+): Trial {
+  async function open(loaded: unknown): Promise<Place> {
+    const driver = loaded as NodeRedisDriver;
+    const client = create(driver);
+    client.on('error', () => {});
+    await client.connect();
+    const prefix = `keyscope-drivers-${crypto.randomUUID()}:`;
+    return {
+      openStore: () => redisStore(wrap(client) as RedisClient, { prefix }),
+      async close() {
+        client.destroy();
+        await deleteUnder(url, prefix);
+      },
+    };
+  }
+  return { options, open };
+}
+
+/** As a service may like to read its replies, by the byte that announces each type. */
+const TYPES: Options = { [byteOf('$')]: Buffer, [byteOf('%')]: Map, [byteOf(':')]: String };
+
+function byteOf(character: string): number {
+  return character.charCodeAt(0);
+}
+
+const NODE_REDIS: readonly Trial[] = [
+  nodeRedis('RESP 2', ({ createClient }) => createClient({ url, RESP: 2 })),
+  nodeRedis('RESP 3', ({ createClient }) => createClient({ url, RESP: 3 })),
+  nodeRedis('a pool of 10', ({ createClient }) =>
+    createClient({ url }).createPool({ minimum: 10, maximum: 10 }),
+  ),
+  nodeRedis(
+    '`withTypeMapping`: Buffer, Map, numbers as text',
+    ({ createClient }) => createClient({ url, RESP: 3 }),
+    (client) => client.withTypeMapping(TYPES),
+  ),
+  nodeRedis('`commandOptions` with the same', ({ createClient }) =>
+    createClient({ url, RESP: 3, commandOptions: { typeMapping: TYPES } }),
+  ),
+];
+
+// ── ioredis and its fork ────────────────────────────────────────────────────────────────────────
+
+interface IoRedisClient extends Emitter {
+  disconnect(): void;
+}
+
+interface IoRedisDriver {
+  readonly default: new (url: string, options: Options) => IoRedisClient;
+}
+
+/** @param given The option `keyPrefix` is a placeholder: each trial has one of its own. */
+function ioRedisLike(options: string, given: Options): Trial {
+  async function open(loaded: unknown): Promise<Place> {
+    const Client = (loaded as IoRedisDriver).default;
+    const id = crypto.randomUUID();
+    const keyPrefix = 'keyPrefix' in given ? `keyscope-drivers-${id}:` : '';
+    const client = new Client(url, { ...given, keyPrefix });
+    client.on('error', () => {});
+    const prefix = `keyscope-drivers-own-${id}:`;
+    return {
+      openStore: () => redisStore(client as unknown as RedisClient, { prefix }),
+      async close() {
+        client.disconnect();
+        const outside = keyPrefix === '' ? 0 : await countUnder(prefix);
+        await deleteUnder(url, prefix);
+        await deleteUnder(url, keyPrefix + prefix);
+        if (outside > 0) throw new Error(`${outside} keys are without the keyPrefix`);
+      },
+    };
+  }
+  return { options, open };
+}
+
+async function countUnder(prefix: string): Promise<number> {
+  const { client, close } = ioRedis(url);
+  const keys = await client.keys(`${prefix}*`);
+  close();
+  return keys.length;
+}
+
+const IOREDIS: readonly Trial[] = [
+  ioRedisLike('defaults', {}),
+  ioRedisLike('`keyPrefix`, `enableAutoPipelining`', { keyPrefix: '', enableAutoPipelining: true }),
+  ioRedisLike('`keyPrefix`, `stringNumbers`', { keyPrefix: '', stringNumbers: true }),
+];
+
+const IOREDIS_6: readonly Trial[] = [
+  ioRedisLike('RESP 3, `stringNumbers`', { protocol: 3, stringNumbers: true }),
+];
+
+const server = { name: 'Redis', url: () => url };
+
+export const REDIS: readonly Range[] = [
+  { client: '`redis`', server, lowest: 'redis-lowest', newest: 'redis', trials: NODE_REDIS },
+  { client: '`ioredis`', server, lowest: 'ioredis-lowest', newest: 'ioredis', trials: IOREDIS },
+  { client: '`ioredis` 6', server, lowest: 'ioredis', newest: 'ioredis', trials: IOREDIS_6 },
+  { client: '`iovalkey`', server, lowest: 'iovalkey-lowest', newest: 'iovalkey', trials: IOREDIS },
+];

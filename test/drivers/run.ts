@@ -1,0 +1,118 @@
+/**
+ * `npm run test:drivers`: the store contract on the lowest and the newest version of every driver
+ * that the documentation promises, with the options that services set. Prints a table, and fails
+ * where a test of the contract does.
+ *
+ * `-- --markdown docs/stores.md` also writes the table into that page; `-- <words>` takes those
+ * whose line has the words.
+ */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { parseArgs } from 'node:util';
+import { replaceIn } from '../accidents/table.ts';
+import { withVersion } from '../accidents/versions.ts';
+import { MYSQL } from './mysql.ts';
+import { PGLITE } from './pglite.ts';
+import { POSTGRES } from './postgres.ts';
+import { type Outcome, type Range, type Trial, tryOut, versionOf } from './range.ts';
+import { REDIS } from './redis.ts';
+import { SQLITE } from './sqlite.ts';
+
+const HEADS = ['client', 'options', 'server', 'lowest', 'passed', 'newest', 'passed'];
+
+/** Those that are run one after the other; the parts at the same time. */
+const RANGES = {
+  'in process, and Redis': [...SQLITE, ...PGLITE, ...REDIS],
+  PostgreSQL: POSTGRES,
+  MySQL: MYSQL,
+} as const satisfies Readonly<Record<string, readonly Range[]>>;
+
+type Engines = keyof typeof RANGES;
+
+const { values, positionals: words } = parseArgs({
+  allowPositionals: true,
+  options: { markdown: { type: 'string' }, engines: { type: 'string' } },
+});
+
+if (words.length > 0 && values.markdown !== undefined) {
+  throw new Error('--markdown: leave the words out: a part of the run is not the table');
+}
+const faults: string[] = [];
+
+/** Of one version: its number, and how many tests passed. */
+async function cellsOf(range: Range, name: string, trial: Trial): Promise<readonly string[]> {
+  const version = versionOf(name);
+  const line = `${range.client} ${version}, ${trial.options}, ${range.server.name}`;
+  if (!words.every((word) => line.includes(word))) return [version, 'not run'];
+  const begun = performance.now();
+  let outcome: Outcome;
+  try {
+    outcome = await tryOut(trial, await import(name), await range.server.url());
+  } catch (error) {
+    outcome = { tests: 0, failed: [String(error)] };
+  }
+  const { tests, failed } = outcome;
+  const passed = `${tests - failed.length} of ${tests}`;
+  const seconds = Math.round((performance.now() - begun) / 1_000);
+  console.log(`${line}: ${passed}, ${seconds} s`);
+  const some = failed.slice(0, 3).map((each) => `FAILED ${line}: ${each}`);
+  for (const each of some) console.log(each);
+  faults.push(...some);
+  return [version, passed];
+}
+
+/** The lines of the table for one range. */
+async function rowsOf(range: Range): Promise<readonly (readonly string[])[]> {
+  const rows: (readonly string[])[] = [];
+  for (const trial of range.trials) {
+    const lowest = await cellsOf(range, range.lowest, trial);
+    const isOne = range.lowest === range.newest;
+    const newest = isOne ? lowest : await cellsOf(range, range.newest, trial);
+    rows.push([range.client, trial.options, range.server.name, ...lowest, ...newest]);
+  }
+  return rows;
+}
+
+/** One after the other. */
+async function linesOf(ranges: readonly Range[]): Promise<readonly string[]> {
+  const lines: string[] = [];
+  for (const range of ranges) {
+    for (const row of await rowsOf(range)) lines.push(`| ${row.join(' | ')} |`);
+  }
+  return lines;
+}
+
+/** In a process of its own, because SQLite and PGlite hold up everything else in theirs. */
+async function runApart(engines: Engines): Promise<readonly string[]> {
+  const child = fork(import.meta.filename, ['--engines', engines, ...words]);
+  let lines: readonly string[] = [];
+  child.on('message', (message) => {
+    const run = message as { readonly lines: readonly string[]; readonly faults: string[] };
+    lines = run.lines;
+    faults.push(...run.faults);
+  });
+  const [status] = (await once(child, 'exit')) as [number | null];
+  if (status !== 0) faults.push(`${engines} broke off: see above`);
+  return lines;
+}
+
+async function runAll(): Promise<void> {
+  const parts = await Promise.all((Object.keys(RANGES) as Engines[]).map(runApart));
+  const heads = [`| ${HEADS.join(' | ')} |`, `|${' --- |'.repeat(HEADS.length)}`];
+  const table = [...heads, ...parts.flat()].join('\n');
+  const servers = ['PostgreSQL', 'MariaDB', 'Redis'].map(withVersion).join(', ');
+  const date = new Date().toISOString().slice(0, 10);
+  const seen = `${table}\n\nRun ${date} on Node ${process.version}; ${servers}.`;
+  console.log(`\n${seen}\n`);
+  for (const fault of faults) console.log(fault);
+  if (values.markdown !== undefined) replaceIn(values.markdown, 'drivers', seen);
+  process.exitCode = faults.length === 0 ? 0 : 1;
+}
+
+const { engines } = values;
+if (engines === undefined) await runAll();
+else {
+  const lines = await linesOf(RANGES[engines as Engines]);
+  // Drivers may leave connections open.
+  process.send?.({ lines, faults }, () => process.exit());
+}
