@@ -23,14 +23,14 @@ describe('size', () => {
     expect(bytes, what).toBeGreaterThan(bound / 2);
   }
 
-  it('takes at most 16.5 kB in a Worker, minified and gzipped, dependencies and all', async () => {
+  it('takes at most 19 kB in a Worker, minified and gzipped, dependencies and all', async () => {
     const { code, gzipped } = await bundle(BUNDLES[CREATE] ?? '', built.path);
     expect(code).toMatch(/as createKeyring[,}]/);
     expect(code).not.toMatch(/\bimport\b/);
-    expectAtMost('createKeyring in a Worker', gzipped, 16_500);
+    expectAtMost('createKeyring in a Worker', gzipped, 19_000);
   });
 
   it("has Node load little on import 'keyscope'", () => {
-    expectAtMost("import 'keyscope'", loadedByNode(built.path), 90_000);
+    expectAtMost("import 'keyscope'", loadedByNode(built.path), 102_000);
   });
 });
