@@ -51,7 +51,9 @@ describe('authenticate', () => {
     expect(verifyToken).not.toHaveBeenCalled();
     const byToken = await authenticate(context, bearer('a.b.c'));
     expect([byToken.keyId, byToken.via]).toEqual([keyId, 'jwt']);
-    expect(verifyToken.mock.calls).toEqual([['a.b.c', { findLive: expect.any(Function) }]]);
+    expect(verifyToken.mock.calls).toEqual([
+      ['a.b.c', { findLive: expect.any(Function) as unknown }],
+    ]);
   });
 
   it('refuses a token as a malformed key if there is no verifier of tokens', async () => {

@@ -228,7 +228,10 @@ export async function editableRedis(): Promise<OpenedEditable> {
     const all: KeyRecord[] = [];
     for (const key of await keysUnder('rec:*')) {
       const hash = await client.hgetall(key);
-      const fields = Object.entries(hash).map(([name, json]) => [name, JSON.parse(json)]);
+      const fields = Object.entries(hash).map(([name, json]) => [
+        name,
+        JSON.parse(json) as unknown,
+      ]);
       const row = Object.fromEntries(fields) as KeyRecord;
       const digest = key.slice(`${prefix}rec:`.length);
       filed.set(row, { digest, keyId: ids.get(digest) ?? row.keyId });
