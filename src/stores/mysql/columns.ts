@@ -16,6 +16,11 @@ export function isPrefix(value: unknown): value is string {
   return typeof value === 'string' && /^[!-~]{1,20}$/.test(value);
 }
 
+/** Empty where nobody holds the text of the key. */
+function isHint(value: unknown): boolean {
+  return value === '' || isPrefix(value);
+}
+
 function isUuidOrNull(value: unknown): boolean {
   return value === null || isUuid(value);
 }
@@ -33,12 +38,13 @@ interface NarrowField {
 const NARROW_FIELDS: readonly NarrowField[] = [
   { field: 'keyId', fits: isUuid },
   { field: 'prefix', fits: isPrefix },
-  { field: 'hint', fits: isPrefix },
+  { field: 'hint', fits: isHint },
   { field: 'digest', fits: isDigest },
   { field: 'entityUuid', fits: isUuid },
   { field: 'accessibleEntities', fits: (list) => Array.isArray(list) && list.every(isUuid) },
   { field: 'rotatedFrom', fits: isUuidOrNull },
   { field: 'rootKeyId', fits: isUuid },
+  { field: 'issuedUnder', fits: isUuidOrNull },
   { field: 'seal', fits: isSeal },
 ];
 

@@ -54,7 +54,7 @@ async function run({ subcommand, given }: RunRequest, output: Output): Promise<n
     timeoutMs,
     async config() {
       const { loadConfig } = await import('./load-config.js');
-      if (subcommand.creates !== true) onlyLook();
+      if (subcommand.onlyLooks === true) onlyLook();
       opened = await loadConfig(given.text('config'), timeoutMs);
       return opened;
     },

@@ -16,8 +16,8 @@ export interface Subcommand {
   readonly needs?: readonly OptionName[];
   /** Taken beside those that all take. */
   readonly takes?: readonly OptionName[];
-  /** Whether it may create tables. Every other one leaves the database as it is. */
-  readonly creates?: true;
+  /** Whether stores create and change no tables for it, because it says whether they are there. */
+  readonly onlyLooks?: true;
   readonly load: () => Promise<Run>;
 }
 
@@ -34,7 +34,6 @@ export const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   migrate: {
     usage: 'migrate',
     summary: 'create the tables, or bring them to the version of this release',
-    creates: true,
     load: async () => (await import('./commands/schema.js')).migrate,
   },
   schema: {
@@ -48,7 +47,6 @@ export const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
     summary: 'make a key, which is printed this once',
     needs: ['entity', 'name', 'scopes', 'expires'],
     takes: ['entities', 'justification', 'metadata', 'out', ...WHO],
-    creates: true,
     load: async () => (await import('./commands/issue.js')).issue,
   },
   rotate: {
@@ -138,6 +136,7 @@ export const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   doctor: {
     usage: 'doctor',
     summary: 'check the config, the database and the peppers, and say what to do',
+    onlyLooks: true,
     load: async () => (await import('./commands/doctor.js')).run,
   },
 };

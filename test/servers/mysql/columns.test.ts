@@ -14,6 +14,8 @@ const UNFIT: readonly Partial<KeyRecord>[] = [
   { prefix: 'a'.repeat(21) },
   { prefix: 'acme ' },
   { prefix: '' },
+  { issuedUnder: LONG },
+  { issuedUnder: OTHER.toUpperCase() },
   { hint: LONG },
   { hint: 'é' },
   { digest: LONG },

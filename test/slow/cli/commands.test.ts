@@ -291,6 +291,8 @@ describe('doctor', () => {
       channel: 'not known',
       peppers: 'ok',
       deployment: 'ok',
+      records: 'ok',
+      rights: 'ok',
     });
   });
 

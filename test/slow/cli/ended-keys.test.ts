@@ -87,13 +87,19 @@ it('peppers counts those that work or can be resumed, and says so', async () => 
 });
 
 it('rotate and issue make none that has expired', async () => {
-  const { keyId } = await issueIn(place, 'kept');
-  const past = ['--expires', '2020-01-01', ...ON];
-  const rotated = await place.run(['rotate', keyId, '--yes', '--overlap', '0', ...past]);
-  const issued = await place.run(['issue', '--name', 'late', '--scopes', '', ...past]);
-  for (const { exit, stdout, stderr } of [rotated, issued]) {
-    expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
-    expect(stderr).toContain('expiresAt: pass a valid Date in the future');
+  const own = openPlace();
+  try {
+    const { keyId } = await issueIn(own, 'kept');
+    const past = ['--expires', '2020-01-01', ...ON];
+    const rotated = await own.run(['rotate', keyId, '--yes', '--overlap', '0', ...past]);
+    const issued = await own.run(['issue', '--name', 'late', '--scopes', '', ...past]);
+    for (const { exit, stdout, stderr } of [rotated, issued]) {
+      expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+      expect(stderr).toContain('expiresAt: pass a valid Date in the future');
+    }
+    const { stdout } = await own.run(['show', keyId, ...ON, '--json']);
+    expect(JSON.parse(stdout)).toMatchObject({ state: 'live', retireAt: null });
+  } finally {
+    own.remove();
   }
-  expect(await rowsOf('show', keyId, ...ON)).toMatchObject([{ state: 'live', retireAt: null }]);
 });
