@@ -40,13 +40,15 @@ function newestFirst(one: ListPosition, other: ListPosition): number {
 
 /** What a mark changes; null where its condition does not hold. `KeyStore` has the rules. */
 function changesOf(record: KeyRecord, mark: Mark): Partial<KeyRecord> | null {
-  const { revokedAt, suspendedAt, retireAt, withdrawn } = record;
+  const { revokedAt, suspendedAt, retireAt, withdrawn, seal } = record;
   const { at } = mark;
   if (mark.kind === 'withdraw') {
     if (withdrawn.includes(mark.entityUuid)) return null;
     return { changedAt: at, withdrawn: [...withdrawn, mark.entityUuid] };
   }
-  if (revokedAt !== null) return null;
+  // A row that somebody else has marked is revoked again, if its seal is the one that was read.
+  const isReplaced = mark.kind === 'revoke' && seal !== null && seal === mark.replaces;
+  if (revokedAt !== null && !isReplaced) return null;
   if (mark.kind === 'resume') {
     if (suspendedAt === null) return null;
     return { changedAt: at, suspendedAt: null, endedBy: null, endReason: null };
@@ -103,7 +105,9 @@ export function jsonFileStore(path: string): KeyStore {
     },
 
     listLineage(rootKeyId) {
-      return structuredClone(all().filter((record) => record.rootKeyId === rootKeyId));
+      const isOne = ({ rootKeyId: root, issuedUnder }: KeyRecord): boolean =>
+        root === rootKeyId || (issuedUnder ?? root) === rootKeyId;
+      return structuredClone(all().filter(isOne));
     },
 
     mark(keyId, mark) {
