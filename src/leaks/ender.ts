@@ -1,17 +1,11 @@
 /** Looks at strings that were found somewhere, and does with their keys what the source is for. */
-import { isAccessError } from '../core/errors.js';
+import { isAccessError, StoreError } from '../core/errors.js';
 import type { KeyState } from '../core/record.js';
 import type { Authority } from '../management/authority.js';
 import type { DamagedKey, KeyInfo } from '../management/info.js';
 import { digestKey, isKey } from '../management/keys.js';
-import type {
-  Find,
-  Leak,
-  LeakConfig,
-  LeakKeyring,
-  PrefixedKeyring,
-} from './leak-handler-options.js';
-import { createSlots } from './slots.js';
+import type { Find, LeakConfig, LeakKeyring, PrefixedKeyring } from './leak-handler-options.js';
+import { createSlots, type Slots } from './slots.js';
 import type { Source } from './sources.js';
 import type { WhereReader } from './where.js';
 
@@ -28,6 +22,20 @@ export interface LeakEnder {
   isFull(): boolean;
 }
 
+/** Where reports wait, what was acted on, and who is told. */
+interface Desk {
+  /** Places to look up what a stranger sends. */
+  readonly strangers: Slots;
+  /** Places for signed reports. */
+  readonly proven: Slots;
+  /** Places to end what a holder has shown. */
+  readonly holders: Slots;
+  readonly suspended: Memory;
+  readonly tell: LeakConfig['tell'];
+}
+
+type Memory = Pick<Set<string>, 'add' | 'has'>;
+
 /**
  * Makes it. Anybody can make strings with the right checksum, so strangers share places in which
  * such strings are looked up, and nothing else is done. Signed reports wait for none of them, and
@@ -36,38 +44,49 @@ export interface LeakEnder {
 export function createEnder({ keyrings, tell }: LeakConfig): LeakEnder {
   const strangers = createSlots();
   const proven = createSlots();
-  const suspended = createMemory();
-
-  async function identifyAndEnd(
-    { keyring, prefix }: PrefixedKeyring,
-    source: Source,
-    find: Find,
-    readWhere: WhereReader,
-  ): Promise<boolean> {
-    const slots = source.name === 'holder' ? strangers : proven;
-    const { actor } = source;
-    const info = await slots.take(() => keyring.identify(find.token, { actor }));
-    if (info === null) return false;
-    const { keyId, entityUuid, state } = info;
-    const where = find.where === null ? null : readWhere(find.where, prefix);
-    // The place as it was said: only a part of it may be shown.
-    const report = digestKey(`${source.name} ${keyId} ${find.where}`);
-    const isAgain = suspended.has(report);
-    const ended = isAgain ? [] : await proven.take(() => endFound(keyring, source, info, where));
-    // Whoever holds a key may say so again: then it is still where it should not be.
-    if (source.action === 'suspend' && source.name !== 'holder') suspended.add(report);
-    const leak: Leak = { source: source.name, where, keyId, entityUuid, prefix, state, ended };
-    tell(Object.freeze(leak));
-    return true;
-  }
-
+  const holders = createSlots();
+  const desk: Desk = { strangers, proven, holders, suspended: createMemory(), tell };
   return {
     end: async (source, find, readWhere) => {
       const found = keyrings.find(({ prefix }) => isKey(find.token, { prefix }));
-      return found !== undefined && identifyAndEnd(found, source, find, readWhere);
+      return found !== undefined && identifyAndEnd(desk, found, source, find, readWhere);
     },
     isFull: strangers.isFull,
   };
+}
+
+async function identifyAndEnd(
+  { strangers, proven, holders, suspended, tell }: Desk,
+  { keyring, prefix }: PrefixedKeyring,
+  source: Source,
+  find: Find,
+  readWhere: WhereReader,
+): Promise<boolean> {
+  const isHolder = source.name === 'holder';
+  const slots = isHolder ? strangers : proven;
+  const { actor } = source;
+  const info = await slots.take(() => keyring.identify(find.token, { actor }));
+  if (info === null) return false;
+  const { keyId, entityUuid, state } = info;
+  const where = find.where === null ? null : readWhere(find.where, prefix);
+  // The place as it was said: only a part of it may be shown.
+  const report = digestKey(`${source.name} ${keyId} ${find.where}`);
+  const isAgain = suspended.has(report);
+  const places = isHolder ? holders : proven;
+  const leak = { source: source.name, where, keyId, entityUuid, prefix, state };
+  try {
+    const end = () => endFound(keyring, source, info, where);
+    const ended = isAgain ? [] : await places.take(end);
+    tell(Object.freeze({ ...leak, ended }));
+  } catch (error) {
+    // Of such a row, the keyring never knows whether it has ended all: the owner has to look.
+    if (UNSURE.includes(state)) tell(Object.freeze({ ...leak, ended: [] }));
+    // A key was found: the reporter does not learn why it cannot be ended.
+    throw isAccessError(error) ? new StoreError('a leaked key could not be ended') : error;
+  }
+  // Whoever holds a key may say so again: then it is still where it should not be.
+  if (source.action === 'suspend' && !isHolder) suspended.add(report);
+  return true;
 }
 
 /** As many reports are remembered, about a megabyte of them. */
@@ -77,7 +96,7 @@ const MOST_REMEMBERED = 10_000;
  * Remembers which reports suspended a key, so that the same report, sent again, does not suspend
  * what an operator has resumed since. In this process alone; the oldest is forgotten first.
  */
-function createMemory(): Pick<Set<string>, 'add' | 'has'> {
+function createMemory(): Memory {
   const known = new Set<string>();
   return {
     has: (report) => known.has(report),
@@ -89,6 +108,8 @@ function createMemory(): Pick<Set<string>, 'add' | 'has'> {
     },
   };
 }
+
+const UNSURE: readonly KeyState[] = ['unknown_format', 'orphaned', 'damaged'];
 
 const ENDED: readonly KeyState[] = ['revoked', 'retired', 'expired'];
 

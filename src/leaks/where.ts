@@ -32,7 +32,9 @@ export function createWhereReader(tokens: readonly string[]): WhereReader {
   return (where, prefix) => {
     const maskKeys = createKeyMask(prefix);
     const masked = maskSpellings(where, (text) => maskKeyParts(maskKeys(maskKnown(text))));
-    const clean = replaceInvisible(masked.normalize('NFC'));
+    // Normalizing takes the square of a run of marks; what is masked may be cut.
+    const whole = masked.slice(0, 8 * MAX_LENGTH);
+    const clean = replaceInvisible(whole.normalize('NFC'));
     const shown = clean.slice(0, MAX_LENGTH).toWellFormed();
     // A reason that looks like a key is refused, and whoever chose such a place kept the key alive.
     return looksLikeKey(shown) ? null : shown;

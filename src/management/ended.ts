@@ -22,13 +22,15 @@ export function voucherOf(context: Context, row: KeyRecord): Voucher {
 }
 
 /**
- * Whether an unchecked row is marked as revoked, and its seal is that of the revocation, or gone.
- * Under any other seal, the key could live again without the mark.
+ * Whether an unchecked row is marked as revoked, and its seal is that of the revocation, or gone:
+ * null, or a text that is none, which no store can be asked to replace. Under any other seal, the
+ * key could live again without the mark.
  */
 export function hasEnded(context: Context, row: KeyRecord): boolean {
   const { revokedAt = null, seal } = row;
   if (revokedAt === null) return false;
-  return seal === null || voucherOf(context, row) === 'revocation';
+  const isGone = seal === null || /[^ -~]/.test(seal);
+  return isGone || voucherOf(context, row) === 'revocation';
 }
 
 /** The state of a key as management shows it. */

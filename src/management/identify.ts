@@ -36,7 +36,13 @@ export async function identify(
     const named = await context.store.findById(keyId, { fresh: true });
     if (named?.digest !== row.digest) throw new StoreError('the row of a key names another key');
   }
-  const time = context.clock();
-  context.emit?.({ type: 'key.identified', time, keyId, entityUuid, actor, reason });
+  context.emit?.({
+    type: 'key.identified',
+    time: context.clock(),
+    keyId,
+    entityUuid,
+    actor,
+    reason,
+  });
   return info;
 }

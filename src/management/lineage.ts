@@ -15,8 +15,11 @@ const MAX_PASSES = 100;
 interface Walk {
   readonly context: Context;
   readonly authority: CheckedAuthority;
-  /** The roots whose rotations and children belong to it. Grows while it is walked. */
-  readonly roots: Set<string>;
+  /**
+   * The roots whose rotations and children belong to it, and since when: of a key that was taken
+   * over by a rotation, only what came after. Grows while it is walked.
+   */
+  readonly roots: Map<string, number>;
   /** The ids of the keys that this walk ended. */
   readonly ended: string[];
 }
@@ -31,16 +34,15 @@ export async function revokeLineage(
   keyId: string,
 ): Promise<readonly string[]> {
   const asked = await requireOwn(context, authority, keyId);
-  const walk: Walk = { context, authority, roots: new Set(), ended: [] };
+  const walk: Walk = { context, authority, roots: new Map(), ended: [] };
   // Looked at before: a row that is revoked while it is damaged has no seal afterwards.
   const isKnown = isVouchedFor(context, asked);
-  await end(walk, asked);
+  await end(walk, asked, ALWAYS);
   if (isKnown) return endRoots(walk);
   await endNeighbours(walk, asked);
   await endRoots(walk);
   throw new StoreError(
-    `key ${keyId} was revoked, but its record is damaged or its pepper is gone: keys of its ` +
-      'lineage may be left; list the keys of the entity, and revoke those that you do not trust',
+    `key ${keyId} is revoked, but its row is not to be trusted: list its entity's keys, and revoke`,
   );
 }
 
@@ -50,9 +52,10 @@ async function endRoots(walk: Walk): Promise<readonly string[]> {
   for (let pass = 0; pass < MAX_PASSES; pass++) {
     let left = 0;
     // Those that are added meanwhile are walked, too.
-    for (const root of roots) {
+    for (const [root, since] of roots) {
       const lineage = await context.store.listLineage(root, { fresh: true });
-      for (const row of ownOf(walk, lineage)) if (await end(walk, row)) left++;
+      const later = ownOf(walk, lineage).filter(({ createdAt }) => !(createdAt < since));
+      for (const row of later) left += await end(walk, row, sinceWhen(row));
     }
     // A rotation beside this may have made another key meanwhile.
     if (left === 0) return Object.freeze(walk.ended);
@@ -60,19 +63,34 @@ async function endRoots(walk: Walk): Promise<readonly string[]> {
   throw new StoreError('store.listLineage does not see what was revoked; see KeyStore');
 }
 
-/** Ends a key and notes its root; says whether it had not ended yet. */
-async function end({ context, authority, roots, ended }: Walk, row: KeyRecord): Promise<boolean> {
+/** Before every time. */
+const ALWAYS = Number.NEGATIVE_INFINITY;
+
+/** Of a key that a rotation has taken over, what was there before belongs to others. */
+function sinceWhen({ rotatedFrom, createdAt }: KeyRecord): number {
+  return rotatedFrom === null ? ALWAYS : createdAt;
+}
+
+/** Ends a key and notes its root; returns how many keys that were, 0 if it had ended already. */
+async function end(walk: Walk, row: KeyRecord, since: number): Promise<number> {
+  const { context, authority, roots, ended } = walk;
   // Nothing in an edited row leads to another key: somebody may have chosen it.
-  roots.add(isVouchedFor(context, row) ? row.rootKeyId : row.keyId);
-  if (hasEnded(context, row)) return false;
+  const root = isVouchedFor(context, row) ? row.rootKeyId : row.keyId;
+  if (since < (roots.get(root) ?? Number.POSITIVE_INFINITY)) {
+    // At the end of the map, so that it is walked again.
+    roots.delete(root);
+    roots.set(root, since);
+  }
+  if (hasEnded(context, row)) return 0;
   if (await revokeRow(context, authority, row)) ended.push(row.keyId);
-  return true;
+  return 1;
 }
 
 function ownOf({ context, authority }: Walk, rows: readonly KeyRecord[]): readonly KeyRecord[] {
-  const { prefix } = context.format;
-  const { entityUuid } = authority;
-  return rows.filter((row) => row.prefix === prefix && row.entityUuid === entityUuid);
+  const { prefix: own } = context.format;
+  return rows.filter(
+    ({ prefix, entityUuid }) => prefix === own && entityUuid === authority.entityUuid,
+  );
 }
 
 const VOUCHED_FOR: readonly Voucher[] = ['alive', 'revocation'];
@@ -92,14 +110,15 @@ const PAGE = 1000;
  */
 async function endNeighbours(walk: Walk, { keyId, rotatedFrom }: KeyRecord): Promise<void> {
   const { context, authority } = walk;
-  const { entityUuid } = authority;
+  const own = { prefix: context.format.prefix, entityUuid: authority.entityUuid };
   let after: ListPosition | null = null;
   do {
-    const query = { prefix: context.format.prefix, entityUuid, after, limit: PAGE };
+    const query = { ...own, after, limit: PAGE };
     const rows: readonly KeyRecord[] = await context.store.list(query, { fresh: true });
-    const own = ownOf(walk, rows);
-    for (const row of own.filter((each) => each.rotatedFrom === keyId)) await end(walk, row);
-    const old = own.find((each) => each.keyId === rotatedFrom);
+    for (const row of rows.filter((each) => each.rotatedFrom === keyId)) {
+      await end(walk, row, ALWAYS);
+    }
+    const old = rows.find((each) => each.keyId === rotatedFrom);
     if (typeof old?.retireAt === 'number') await revokeRow(context, authority, old);
     after = rows[PAGE - 1] ?? null;
   } while (after !== null);

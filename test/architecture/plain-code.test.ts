@@ -84,7 +84,7 @@ describe('in the source there is', () => {
       "src/core/masking.ts: text.replace(UNSEEN, '').normalize", // What a text may hide.
       // A header's name: no letter beyond ASCII becomes one of its.
       'src/core/request.ts: name.toLowerCase',
-      'src/leaks/where.ts: masked.normalize', // Where a key was found, for people.
+      'src/leaks/where.ts: whole.normalize', // Where a key was found, for people.
       'src/leaks/where.ts: text.toLowerCase', // What is left of a key in the name of a host.
       'src/schemas/person-text.ts: text.normalize',
       'src/schemas/person-text.ts: text.normalize',

@@ -93,6 +93,21 @@ describe('a key that was found', () => {
     expect(at.found).toMatchObject([{ state: 'damaged', ended: [info.keyId] }]);
   });
 
+  // The lineage of such a row may be incomplete, whenever it is ended: the owner was never told.
+  it('is told though its row is damaged, and its lineage may be incomplete', async () => {
+    const at = open({ action: 'revokeLineage', evenIfEnded: true });
+    const { key, info } = await issue(at.keyring);
+    at.intercept(async (_method, _args, call) => {
+      const answer = await call();
+      const edited = (row: unknown) =>
+        typeof row === 'object' && row !== null ? { ...row, name: 'other' } : row;
+      return Array.isArray(answer) ? answer.map(edited) : edited(answer);
+    });
+    expect(await answerOf(at.leaks, fromHolder(key))).toMatchObject({ status: 503 });
+    expect((await rowOf(at.store, info.keyId)).revokedAt).not.toBeNull();
+    expect(at.found).toMatchObject([{ state: 'damaged', keyId: info.keyId }]);
+  });
+
   it('that ends while it is being suspended is no outage', async () => {
     const at = open({ action: 'suspend' });
     const { key, info } = await issue(at.keyring);

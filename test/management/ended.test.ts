@@ -107,6 +107,21 @@ describe.each(Object.entries(ENDINGS))('%s', (name, end) => {
   });
 });
 
+// A text that no store can be asked to compare kept a key, and all behind it, from being revoked.
+it.each(['x\0', 'é', '\ufffd', '\ud800', ''])(
+  'a mark under the seal %j has ended',
+  async (seal) => {
+    const { keyring, keyId, key, edit } = await arrange();
+    await edit({ revokedAt: START - 9, seal });
+    for (const call of ['revoke', 'revokeLineage'] as const) {
+      await outcome(() => keyring[call](keyId, EVE));
+    }
+    expect(await keyring.get(keyId, AUTHORITY)).toMatchObject({ state: 'revoked' });
+    await edit({ revokedAt: null });
+    await denied(() => keyring.verify(key), 'invalid_token', 'record_tampered');
+  },
+);
+
 describe('a rotation that loses', () => {
   it('ends its successor though somebody marks it meanwhile', async () => {
     const { keyring, store, keyId, edit } = await arrange();

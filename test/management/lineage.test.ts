@@ -146,7 +146,7 @@ describe('revokeLineage', () => {
     if (!VOUCHED_FOR.includes(LIVES[name].state)) {
       // What leads to other keys is in its row, and nothing vouches for that: it may be incomplete.
       const { message } = await storeError(() => keyring.revokeLineage(keyId, EVE));
-      expect(message).toContain(`key ${keyId} was revoked, but its record is damaged`);
+      expect(message).toContain(`key ${keyId} is revoked, but its row is not to be trusted`);
       expect(await leftIn(inner)).toEqual([]);
       events.length = 0;
       await storeError(() => keyring.revokeLineage(keyId, EVE));

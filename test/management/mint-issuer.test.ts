@@ -217,6 +217,22 @@ describe('revokeLineage, downward', () => {
     expect(ended).toContain(taken.info.keyId);
   });
 
+  // It ended the key that it was issued under, and all that this one had issued.
+  it('ends what came of a key that was taken over, not what was before', async () => {
+    const { keyring, idOf, clock } = await family();
+    clock.advance(1);
+    const taken = await keyring.rotate(idOf('owner'), OVERLAP, under(idOf('child')));
+    const byTaken = await keyring.issue(PLAIN, under(taken.info.keyId));
+    clock.advance(1);
+    const again = await keyring.rotate(taken.info.keyId, OVERLAP, AUTHORITY);
+    const ended = await keyring.revokeLineage(idOf('child'), AUTHORITY);
+    const expected = [idOf('child'), idOf('grandchild'), taken, byTaken, again];
+    const ids = expected.map((each) => (typeof each === 'string' ? each : each.info.keyId));
+    expect([...ended].sort()).toEqual(ids.sort());
+    const names = ['owner', 'manager', 'sibling', 'late', 'stranger'] as const;
+    expect(new Set(await statesOf(keyring, names.map(idOf)))).toEqual(new Set(['live']));
+  });
+
   it('does not descend with a suspension', async () => {
     const { keyring, idOf } = await family();
     await keyring.suspend(idOf('manager'), AUTHORITY);

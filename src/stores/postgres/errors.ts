@@ -18,8 +18,8 @@ export const HIDDEN_MARK: string = 'keyscope may not see all rows';
 export const HIDDEN: string =
   'keyscope: PostgreSQL: this role may not see all keys: the tables have row-level security for ' +
   'it, which counts also if a policy lets every row through, or something else is in their ' +
-  'place, such as a view. ALTER TABLE … DISABLE ROW LEVEL SECURITY and REVOKE the rights of ' +
-  'other roles, ' +
+  'place, such as a view, or they are in a schema that it may not use (GRANT USAGE). ' +
+  'ALTER TABLE … DISABLE ROW LEVEL SECURITY and REVOKE the rights of other roles, ' +
   'or let keyscope connect as a role with BYPASSRLS';
 
 /** Told by the pool when a connection of that kind is ended before it is used. */

@@ -47,6 +47,18 @@ export function orReason(hidden: string = KEYS_MAY_HIDE): string {
 
 export const OR_REASON: string = orReason();
 
+/**
+ * Whether tables are in a schema of the search path that the role may not use: PostgreSQL passes it
+ * over, so that they are not found, or those of a later schema are.
+ */
+const FIRST_IS_CLOSED = `EXISTS (
+        SELECT FROM pg_class JOIN pg_namespace AS place ON place.oid = relnamespace
+        WHERE relname = 'keyscope_schema'
+          AND NOT has_schema_privilege(place.oid, 'USAGE')
+          AND quote_ident(nspname) = ANY (ARRAY(
+            SELECT btrim(name) FROM unnest(
+              string_to_array(current_setting('search_path'), ',')) AS path (name))))`;
+
 /** The same at the start, for the tables to which the search path of the connection leads. */
 export const TABLES_MAY_HIDE: string = `(
         SELECT coalesce(bool_or(
@@ -54,7 +66,8 @@ export const TABLES_MAY_HIDE: string = `(
         ), false) FROM pg_class
         WHERE oid IN (
           to_regclass('keyscope_schema'), to_regclass('keyscope_keys'),
-          to_regclass('keyscope_addressing')))`;
+          to_regclass('keyscope_addressing')))
+      OR ${FIRST_IS_CLOSED}`;
 
 /**
  * A condition that is false, and fails where rows may be hidden. The text is no boolean, and

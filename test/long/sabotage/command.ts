@@ -171,13 +171,6 @@ export const COMMAND: readonly Safeguard[] = [
     tests: 'test/management/reports',
   },
   {
-    name: 'reports: a key that is listed twice ends the listing',
-    file: 'src/management/reports/expiring-keys.ts',
-    text: 'listed.has(key.keyId)',
-    instead: "listed.has('')",
-    tests: 'test/management/reports',
-  },
-  {
     name: 'scan: no link in a SARIF message',
     file: 'src/tools/cli/scan/report.ts',
     text: 'text: escapeSarif(`The API key',

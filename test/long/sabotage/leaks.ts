@@ -175,15 +175,15 @@ export const LEAKS: readonly Safeguard[] = [
   {
     name: 'leaks: strangers have places of their own',
     file: 'src/leaks/ender.ts',
-    text: "source.name === 'holder' ? strangers : proven",
+    text: 'isHolder ? strangers : proven',
     instead: 'strangers',
     tests,
   },
   {
     name: 'leaks: a key that was found waits for no stranger',
     file: 'src/leaks/ender.ts',
-    text: 'await proven.take(() => endFound',
-    instead: 'await strangers.take(() => endFound',
+    text: 'isHolder ? holders : proven',
+    instead: 'strangers',
     tests,
   },
   {

@@ -175,7 +175,7 @@ const MARKS: readonly Safeguard[] = [
   {
     name: 'a mark is only a claim',
     file: 'src/management/ended.ts',
-    text: "return seal === null || voucherOf(context, row) === 'revocation';",
+    text: "return isGone || voucherOf(context, row) === 'revocation';",
     instead: 'return true;',
   },
   {
@@ -193,8 +193,14 @@ const MARKS: readonly Safeguard[] = [
   {
     name: 'an edited row leads to no other key',
     file: LINEAGE,
-    text: 'roots.add(isVouchedFor(context, row) ? row.rootKeyId : row.keyId);',
-    instead: 'roots.add(row.rootKeyId);',
+    text: 'isVouchedFor(context, row) ? row.rootKeyId : row.keyId;',
+    instead: 'row.rootKeyId;',
+  },
+  {
+    name: 'a key that was taken over leads to what came after',
+    file: LINEAGE,
+    text: 'rotatedFrom === null ? ALWAYS : createdAt;',
+    instead: 'ALWAYS;',
   },
   {
     name: 'a lineage that may be incomplete is told',
@@ -241,13 +247,13 @@ const MARKS: readonly Safeguard[] = [
   {
     name: 'a lineage has rows of one entity',
     file: LINEAGE,
-    text: ' && row.entityUuid === entityUuid);',
-    instead: ');',
+    text: ' && entityUuid === authority.entityUuid,',
+    instead: ',',
   },
   {
     name: 'a lineage has rows of one prefix',
     file: LINEAGE,
-    text: 'row.prefix === prefix && ',
+    text: 'prefix === own && ',
     instead: '',
   },
   {

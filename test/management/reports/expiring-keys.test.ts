@@ -250,8 +250,6 @@ describe('a store that answers expiringKeys with', () => {
   it.each<[string, (after: string | null) => unknown, string]>([
     ['the same part again', () => part([], 'x'), 'the same part again'],
     ['parts in a circle', (after) => part([], after === 'a' ? 'b' : 'a'), 'the same part again'],
-    ['the same key again', (after) => part([item], `${after}x`), 'the same key again'],
-    ['one key twice in a part', () => part([item, item]), 'the same key again'],
   ])('%s is broken', async (_what, answer, said) => {
     for (const list of [answer, async (after: string | null) => answer(after)]) {
       const store = listing(({ after }) => list(after));

@@ -215,6 +215,30 @@ describePostgres('a pool of one connection', () => {
     });
   });
 
+  // It made empty tables in the next schema, and knew no key.
+  test('starts with no other tables than those in a schema that it may not use', async () => {
+    await alone('pg Pool of 10', async (own) => {
+      await migrate(own.client);
+      await asService(own, async (role) => {
+        const { name } = own.schema;
+        const next = `${name}_next`;
+        await own.sql(`CREATE SCHEMA ${next}; GRANT ALL ON SCHEMA ${next} TO ${role}`);
+        const pool = pgPool({ search_path: `${name},${next}`, role });
+        const store = postgresStore(pool);
+        await store.insert(RECORD);
+        await own.sql(`REVOKE USAGE ON SCHEMA ${name} FROM ${role}`);
+        for (const each of [store, postgresStore(pool)]) {
+          await expect(async () => each.findById(RECORD.keyId)).rejects.toThrow(/keyscope/);
+        }
+        const later = postgresStore(pgPool({ search_path: `${name},${next}`, role }));
+        await expect(async () => later.findById(RECORD.keyId)).rejects.toThrow(HIDDEN);
+        expect(await own.sql(`SELECT FROM pg_tables WHERE schemaname = '${next}'`)).toEqual([]);
+        await own.sql(`DROP SCHEMA ${next} CASCADE`);
+        await pool.end();
+      });
+    });
+  });
+
   test('uses no view in the place of a table, from the start or later', async () => {
     await alone('pg Pool of 10', async (own) => {
       const store = postgresStore(own.client);
