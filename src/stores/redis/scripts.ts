@@ -58,7 +58,7 @@ local fields = redis.call('HMGET', KEYS[1],
   'keyId', 'revokedAt', 'suspendedAt', 'retireAt', 'withdrawn', 'seal')
 local keyId, revokedAt, suspendedAt, retireAt, withdrawn, seal = unpack(fields)
 local kind = ARGV[2]
-if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+if not keyId and redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
 if (keyId or '') ~= ARGV[1] then return ${ANOTHER_ID} end
 if revokedAt ~= 'null' then
   if kind ~= 'revoke' then return 0 end

@@ -49,7 +49,7 @@ describeWithWorkerd('the store', SLOW, () => {
     expect(asked.statements).toHaveLength(17);
     expect(asked.batches).toEqual([]);
     const counts = asked.statements.map(({ values }) => values.length);
-    expect(Math.max(...counts)).toBe(27);
+    expect(Math.max(...counts)).toBe(28);
   });
 
   test('asks for nothing that cannot be there', async () => {
