@@ -44,6 +44,7 @@ const SQL_CHECKS = [
   'channel: not known',
   'peppers: ok',
   'deployment: ok',
+  'records: ok',
 ];
 
 (await describeOn('postgres'))('init for PostgreSQL', () => {
@@ -53,7 +54,7 @@ const SQL_CHECKS = [
     where.searchParams.set('options', `-c search_path=${schema.name}`);
     try {
       const { exit, checks } = await start('postgres', { DATABASE_URL: where.href });
-      expect({ exit, checks }).toEqual({ exit: 0, checks: SQL_CHECKS });
+      expect({ exit, checks }).toEqual({ exit: 0, checks: [...SQL_CHECKS, 'rights: ok'] });
     } finally {
       await schema.drop();
     }
@@ -67,7 +68,8 @@ const SQL_CHECKS = [
     where.pathname = `/${database.name}`;
     try {
       const { exit, checks } = await start('mysql', { DATABASE_URL: where.href });
-      expect({ exit, checks }).toEqual({ exit: 0, checks: SQL_CHECKS });
+      const rights = 'rights: not known';
+      expect({ exit, checks }).toEqual({ exit: 0, checks: [...SQL_CHECKS, rights] });
     } finally {
       await database.drop();
     }
