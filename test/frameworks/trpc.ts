@@ -49,20 +49,24 @@ interface Envelope {
   readonly error?: { readonly message: string };
 }
 
-const CODES = [
-  'missing_credentials',
-  'invalid_request',
-  'invalid_token',
-  'insufficient_scope',
-  'entity_forbidden',
+/** Every denial that has a sentence of its own. */
+const DENIALS = [
+  ['missing_credentials', 'no_header'],
+  ['invalid_request', 'malformed_header'],
+  ['invalid_request', 'quoted_key'],
+  ['invalid_request', 'malformed_entity'],
+  ['invalid_request', 'repeated_entity'],
+  ['invalid_token', 'unknown_key'],
+  ['insufficient_scope', 'scope_missing'],
+  ['entity_forbidden', 'entity_not_accessible'],
 ] as const;
 
 /** The document that belongs to a sentence, as `toResponse` writes it; otherwise undefined. */
 function problemOf(sentence: string, realm: string): string | undefined {
   const requiredScopes = ['reports:read'];
-  const denials = CODES.map((code) => {
+  const denials = DENIALS.map(([code, reason]) => {
     const details = code === 'insufficient_scope' ? { requiredScopes } : {};
-    return new AccessError(code, 'no_header', details);
+    return new AccessError(code, reason, details);
   });
   const problems = [...denials, new StoreError('')].map((error) => toResponse(error, { realm }));
   return problems.find(({ body }) => body.includes(JSON.stringify(sentence)))?.body;

@@ -142,7 +142,8 @@ function originVariants(): readonly Partial<KeyRecord>[] {
     { prefix: 'abcdefghij_klmno_789', hint: 'aB0z' },
     { prefix: 'a', hint: 'Ab0Z' },
     { hint: '', trust: '{"issuer":"https://example.com","subject":"ci"}' },
-    { issuedUnder: uuid() },
+    // A hint that a database might take for a number.
+    { hint: '0000', issuedUnder: uuid() },
     // A later version's record.
     { format: 2, trust: '' },
   ];
