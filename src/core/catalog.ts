@@ -2,7 +2,7 @@
  * The closed list of scopes that a service has, with one sentence per scope; and the types derived
  * from it.
  */
-import { assert, isObject, quote, readFields, readText } from './input.js';
+import { assert, isObject, readFields, readText } from './input.js';
 import { isCovered, isScope, readPatterns } from './scope.js';
 
 /** Resource → action → one sentence on what the scope allows. */
@@ -147,11 +147,12 @@ function createCatalog(sentences: ReadonlyMap<string, string>, reserved: unknown
 
   function describe(scope: string): string {
     const sentence = sentences.get(scope);
-    if (sentence === undefined) {
-      throw new TypeError(`scopes: the catalog has no ${quote(scope)}`);
-    }
+    assert(sentence !== undefined, 'scopes: pass a scope that the catalog has', scope);
     return sentence;
   }
+
+  const places = new Map(all.map((scope, place) => [scope, place]));
+  const placeOf = (scope: string): number => Number(places.get(scope));
 
   function matchesOf(pattern: string): readonly string[] {
     if (sentences.has(pattern)) return [pattern];
@@ -166,13 +167,13 @@ function createCatalog(sentences: ReadonlyMap<string, string>, reserved: unknown
       assert(matches.length > 0, 'scopes: pass scopes that the catalog has', pattern);
       for (const scope of matches) wanted.add(scope);
     }
-    return Object.freeze(all.filter((scope) => wanted.has(scope)));
+    return Object.freeze([...wanted].sort((first, second) => placeOf(first) - placeOf(second)));
   }
 
   function difference(a: readonly string[], b: readonly string[]): readonly string[] {
     const left = expand(a);
-    const right = expand(b);
-    return Object.freeze(left.filter((scope) => !right.includes(scope)));
+    const right = new Set(expand(b));
+    return Object.freeze(left.filter((scope) => !right.has(scope)));
   }
 
   const reservedScopes: ReadonlySet<string> = new Set(expand(reserved));

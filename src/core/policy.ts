@@ -105,8 +105,9 @@ type Needs = ReadonlyMap<string, readonly string[]>;
 
 function readTable(catalog: Catalog, table: unknown): Needs {
   const needs = new Map<string, readonly string[]>();
+  const known = new Set(catalog.all);
   const rule = {
-    holds: (scope: string): boolean => catalog.all.includes(scope),
+    holds: (scope: string): boolean => known.has(scope),
     instead: 'name a scope of the catalog',
   };
   const isTable = typeof table === 'object' && table !== null && !Array.isArray(table);

@@ -222,7 +222,8 @@ export function isLaterFormat(row: unknown): boolean {
 export function addressableBy(record: KeyRecord): readonly string[] {
   const { accessibleEntities, withdrawn } = record;
   if (withdrawn.length === 0) return accessibleEntities;
-  return Object.freeze(accessibleEntities.filter((entity) => !withdrawn.includes(entity)));
+  const gone = new Set(withdrawn);
+  return Object.freeze(accessibleEntities.filter((entity) => !gone.has(entity)));
 }
 
 /** Copies and freezes a list or a table; anything else is returned as it is. */

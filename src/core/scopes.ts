@@ -118,12 +118,14 @@ export function intersectScopes(a: readonly string[], b: readonly string[]): rea
   const right = normalizeScopes(b);
   const inRight = new Set(right);
   const wildcards = left.filter((pattern) => pattern.includes('*'));
-  const isSmall = wildcards.length * right.length <= MAX_COMBINATIONS;
-  assert(isSmall, 'scopes: too many to intersect; narrow one of the sets first');
-  const candidates = left.flatMap((pattern) =>
-    pattern.includes('*') ? right.map((other) => fillWildcards(pattern, other)) : [pattern],
+  assert(
+    wildcards.length * right.length <= MAX_COMBINATIONS,
+    'scopes: too many to intersect; narrow one of the sets first',
   );
-  return minimalOf(candidates.filter((candidate) => isCovered(candidate, inRight)));
+  const filled = wildcards.flatMap((pattern) =>
+    right.map((other) => fillWildcards(pattern, other)),
+  );
+  return minimalOf([...left, ...filled].filter((candidate) => isCovered(candidate, inRight)));
 }
 
 /**

@@ -207,8 +207,6 @@ export function mergeUsage(
   { lastUsedAt, scopesUsed }: Usage,
 ): Usage {
   const merged: Record<string, number> = { ...old?.scopesUsed };
-  for (const [scope, time] of Object.entries(scopesUsed)) {
-    merged[scope] = Math.max(merged[scope] ?? time, time);
-  }
+  for (const [scope, time] of Object.entries(scopesUsed)) moveForward(merged, scope, time);
   return { lastUsedAt: Math.max(old?.lastUsedAt ?? lastUsedAt, lastUsedAt), scopesUsed: merged };
 }
