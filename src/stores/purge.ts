@@ -30,21 +30,45 @@ export function toPurgeTimes(endedBefore: unknown): PurgeTimes {
   return { endedBefore: time, now };
 }
 
+/** A place in the order of ends, which an index has. */
+export interface Position {
+  /** When a key ended: an integer as text, because a damaged one may be beyond 2^53. */
+  readonly endedAt: string;
+  readonly keyId: string;
+}
+
+/** Before every other place: the smallest 64-bit integer. */
+export const BEGINNING: Position = { endedAt: '-9223372036854775808', keyId: '' };
+
+/** A key that has ended. */
+export interface EndedKey extends Position {
+  /** False as long as a key that has not ended follows from it. */
+  readonly isDue: boolean;
+}
+
+/** The ids of the keys that are to be deleted. */
+export function dueOf(found: readonly EndedKey[]): string[] {
+  return found.filter(({ isDue }) => isDue).map(({ keyId }) => keyId);
+}
+
 /**
- * Deletes batch after batch, in the order of key ids, and returns the ids of what was deleted.
+ * Deletes batch after batch, and returns the ids of what was deleted.
  *
- * @param findAfter Finds some keys that are due, of those behind a key id; none at the end.
- * @param deleteBatch Deletes those that still are, and returns their ids.
+ * @param findAfter Finds some keys that have ended, of those behind a place; none at the end.
+ * @param deleteBatch Deletes those that still are due, and returns their ids.
  */
 export async function purgeInBatches(
-  findAfter: (keyId: string) => Promise<readonly string[]>,
+  findAfter: (position: Position) => Promise<readonly EndedKey[]>,
   deleteBatch: (keyIds: readonly string[]) => Promise<readonly string[]>,
 ): Promise<readonly string[]> {
   const deleted: string[] = [];
-  let found = await findAfter('');
-  while (found.length > 0) {
-    deleted.push(...(await deleteBatch(found)));
-    found = await findAfter(found.at(-1) ?? '');
+  let position = BEGINNING;
+  for (;;) {
+    const found = await findAfter(position);
+    const last = found.at(-1);
+    if (last === undefined) return deleted;
+    const due = dueOf(found);
+    if (due.length > 0) deleted.push(...(await deleteBatch(due)));
+    position = last;
   }
-  return deleted;
 }

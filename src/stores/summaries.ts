@@ -1,6 +1,7 @@
-/** How many live keys each digest scheme has, for stores whose database does not count them. */
+/** How many live keys each digest scheme has. */
 import type { KeyRecord } from '../core/record.js';
-import type { SchemeSummary } from '../core/store.js';
+import type { Awaitable, CallOptions, SchemeSummary } from '../core/store.js';
+import { nextTurn } from './query-slots.js';
 
 /** The summary of each scheme, by its name. */
 export type Summaries = Map<string, SchemeSummary>;
@@ -15,10 +16,14 @@ export function addIfLive(summaries: Summaries, record: Counted, now: number): v
   const { digest, revokedAt, retireAt, expiresAt, lastUsedAt = null } = record;
   const isLive = revokedAt === null && isAhead(retireAt, now) && isAhead(expiresAt, now);
   if (!isLive || digest === undefined) return;
-  const scheme = digest.slice(0, digest.indexOf('$'));
-  const summary = summaries.get(scheme);
-  const live = (summary?.live ?? 0) + 1;
-  summaries.set(scheme, { scheme, live, lastUsedAt: later(summary?.lastUsedAt, lastUsedAt) });
+  add(summaries, { scheme: digest.slice(0, digest.indexOf('$')), live: 1, lastUsedAt });
+}
+
+function add(summaries: Summaries, { scheme, live, lastUsedAt }: SchemeSummary): void {
+  if (live === 0) return;
+  const known = summaries.get(scheme);
+  const sum = { live: live + (known?.live ?? 0), lastUsedAt: later(known?.lastUsedAt, lastUsedAt) };
+  summaries.set(scheme, { scheme, ...sum });
 }
 
 /** Deadlines are exclusive. */
@@ -30,4 +35,45 @@ function isAhead(deadline: number | null | undefined, now: number): boolean {
 function later(known: number | null | undefined, used: number | null): number | null {
   const times = [known, used].filter((time) => typeof time === 'number');
   return times.length === 0 ? null : Math.max(...times);
+}
+
+// ── A part at a time ────────────────────────────────────────────────────────────────────────────
+
+/**
+ * How many rows a part has. One statement for all rows of a large table takes seconds: a time limit
+ * ends it, and on a synchronous driver the service stands still.
+ */
+export const PART_SIZE = 5_000;
+
+/** What the keys of one scheme in a part come to. */
+export interface PartSummary extends SchemeSummary {
+  /** How many they are, live or not. */
+  readonly keys: number;
+  /** The greatest key id of them. */
+  readonly lastId: string;
+}
+
+/**
+ * Counts the keys of a table part by part, in the order of their ids. A key that is made or ends
+ * meanwhile may count or not.
+ *
+ * @param readPart Counts the next {@link PART_SIZE} keys behind an id.
+ */
+export async function summarizeInParts(
+  readPart: (afterId: string) => Awaitable<readonly PartSummary[]>,
+  options: CallOptions,
+): Promise<readonly SchemeSummary[]> {
+  const summaries: Summaries = new Map();
+  let afterId = '';
+  for (;;) {
+    options.signal?.throwIfAborted();
+    let keys = 0;
+    for (const summary of await readPart(afterId)) {
+      add(summaries, summary);
+      keys += summary.keys;
+      if (summary.lastId > afterId) afterId = summary.lastId;
+    }
+    if (keys < PART_SIZE) return [...summaries.values()];
+    await new Promise<void>((resolve) => nextTurn(resolve));
+  }
 }

@@ -143,8 +143,10 @@ class World {
   async #know({ key, info }: Awaited<ReturnType<Keyring['issue']>>): Promise<Known> {
     const rows = await this.#editable.rows();
     const digest = digestKey(key, PEPPER);
-    const issued = rows.find((row) => row.digest === digest);
-    if (issued === undefined) throw new Error('a key was issued and is not there');
+    // By either: an edit may have come between the insert and the answer.
+    const found = rows.find((row) => row.digest === digest || row.keyId === info.keyId);
+    if (found === undefined) throw new Error('a key was issued and is not there');
+    const issued = { ...found, digest, keyId: info.keyId };
     const known: Known = { key, keyId: info.keyId, digest, issued };
     this.#known.push(known);
     this.#seals.push(String(issued.seal));

@@ -1,15 +1,26 @@
 /** Deletes keys that ended long ago. */
-import { type PurgeOptions, type PurgeTimes, purgeInBatches, readPurgeTimes } from '../purge.js';
+import {
+  type EndedKey,
+  type Position,
+  type PurgeOptions,
+  type PurgeTimes,
+  purgeInBatches,
+  readPurgeTimes,
+} from '../purge.js';
 import type { MysqlClient, Row, Session } from './client.js';
 import { connectionsOf, rowsOf } from './client.js';
-import { createReaders } from './freshness.js';
+import { createReaders, isTrue } from './freshness.js';
 import { beforeReads } from './galera.js';
 import { migrateIfNeeded } from './migrate.js';
-import { ALLOW_PURGE, FIND_DUE, findFree, placesFor } from './statements.js';
+import { ALLOW_PURGE, FIND_ENDED, findFree, placesFor } from './statements.js';
 import { transact, withRetries } from './transactions.js';
 
 function idsOf(rows: readonly Row[]): string[] {
   return rows.map(({ key_id }) => String(key_id));
+}
+
+function toEnded({ key_id, ended_at, is_due }: Row): EndedKey {
+  return { keyId: String(key_id), endedAt: String(ended_at), isDue: isTrue(is_due) };
 }
 
 /**
@@ -40,7 +51,8 @@ async function deleteDue(
  * much time as you keep logs. A key is kept for as long as the one that replaced it has
  * not ended, or one that was issued on its authority.
  *
- * Works in batches, each of them one transaction, and migrates first. Any number of processes may
+ * Reads the keys that have ended, in the order in which they did, and no others. Works in batches,
+ * each of them one transaction, and migrates first. Any number of processes may
  * purge at once, beside stores in use: each key is deleted by one of them. If it fails halfway, the
  * batches before stay deleted; call it again. Keys that somebody else has locked stay until then.
  *
@@ -68,8 +80,9 @@ export async function purgeEnded(
   const before = await beforeReads(connections);
   const { select } = createReaders(connections, () => before);
 
-  async function findAfter(keyId: string): Promise<string[]> {
-    return idsOf(await select(FIND_DUE, [keyId, endedBefore, now, now]));
+  async function findAfter({ endedAt, keyId }: Position): Promise<EndedKey[]> {
+    const rows = await select(FIND_ENDED, [now, now, endedBefore, endedAt, endedAt, keyId]);
+    return rows.map(toEnded);
   }
 
   function deleteBatch(found: readonly string[]): Promise<readonly string[]> {

@@ -3,7 +3,7 @@
  * printable ASCII; anything else is not looked up.
  */
 import type { KeyRecord } from '../../core/record.js';
-import type { ChangedKey, ExpiringQuery, ListQuery, SchemeSummary } from '../../core/store.js';
+import type { CallOptions, ChangedKey, ExpiringQuery, ListQuery } from '../../core/store.js';
 import { isUuid } from '../../core/uuid.js';
 import { createLookUps, type Finders, type LookUpOptions } from '../look-ups.js';
 import {
@@ -20,6 +20,7 @@ import {
 } from '../reads.js';
 import type { Value } from '../rows.js';
 import { createRowReader, toInteger, toRecord } from '../rows.js';
+import { type PartSummary, summarizeInParts } from '../summaries.js';
 import type { Row } from './client.js';
 import { isDigest, isPrefix } from './columns.js';
 import type { Readers } from './freshness.js';
@@ -69,13 +70,15 @@ function listStatement(query: ListQuery): { readonly sql: string; readonly value
 }
 
 /** Unchecked: the core checks what comes back. */
-function toSummary({ scheme, live, last_used_at }: Row): SchemeSummary {
-  const summary: { readonly [Field in keyof SchemeSummary]: unknown } = {
+function toSummary({ scheme, live, last_used_at, row_count, last_id }: Row): PartSummary {
+  const summary: { readonly [Field in keyof PartSummary]: unknown } = {
     scheme,
     live: toInteger(live),
     lastUsedAt: toInteger(last_used_at),
+    keys: toInteger(row_count),
+    lastId: last_id,
   };
-  return summary as SchemeSummary;
+  return summary as PartSummary;
 }
 
 /** Unchecked, too. */
@@ -111,10 +114,13 @@ function createListings(readers: Readers): Listings {
 
 function createReports(readers: Readers): Reports {
   return {
-    async summarize(now?: number) {
+    summarize(now?: number, options: CallOptions = {}) {
       const time = now ?? Date.now();
-      const rows = await readers.select(SUMMARIZE, [time, time]);
-      return rows.map(toSummary);
+      const readPart = async (afterId: string): Promise<PartSummary[]> => {
+        const rows = await readers.select(SUMMARIZE, [time, time, afterId]);
+        return rows.map(toSummary);
+      };
+      return summarizeInParts(readPart, options);
     },
 
     // One row more than asked for tells whether there is another part.

@@ -1,6 +1,7 @@
 /** The SQL that reads and writes keys. Parameters are positional. */
 import type { Mark } from '../../core/store.js';
 import { COLUMN_LIST } from '../rows.js';
+import { PART_SIZE } from '../summaries.js';
 import { FRESHNESS } from './freshness.js';
 
 /**
@@ -151,13 +152,18 @@ export const LIST_CHANGED: string = `
 export const SUMMARIZE: string = `
   SELECT
     CONVERT(LEFT(digest, LOCATE('$', digest) - 1) USING utf8mb4) AS scheme,
-    COUNT(*) AS live,
-    CONCAT(MAX(last_used_at)) AS last_used_at,
+    COUNT(CASE WHEN is_live THEN 1 END) AS live,
+    CONCAT(MAX(CASE WHEN is_live THEN last_used_at END)) AS last_used_at,
+    COUNT(*) AS row_count,
+    MAX(key_id) AS last_id,
     ${FRESHNESS}
-  FROM keyscope_keys
-  WHERE revoked_at IS NULL
-    AND (retire_at IS NULL OR retire_at > ?)
-    AND (expires_at IS NULL OR expires_at > ?)
+  FROM (
+    SELECT key_id, digest, last_used_at,
+      revoked_at IS NULL
+        AND (retire_at IS NULL OR retire_at > ?)
+        AND (expires_at IS NULL OR expires_at > ?) AS is_live
+    FROM keyscope_keys FORCE INDEX (PRIMARY)
+    WHERE key_id > ? ORDER BY key_id LIMIT ${PART_SIZE}) AS part
   GROUP BY scheme ${ALL}`;
 
 // ── Marks ───────────────────────────────────────────────────────────────────────────────────────
@@ -252,26 +258,24 @@ export function findFree(keyIds: readonly string[]): string {
 /** How many keys are deleted in one transaction; each can have a thousand pairs. */
 const PURGE_BATCH = 100;
 
-function endOf(row: string): string {
-  const never = '9223372036854775807';
-  const times = ['revoked_at', 'retire_at', 'expires_at'];
-  return `LEAST(${times.map((time) => `COALESCE(${row}.${time}, ${never})`).join(', ')})`;
+/** How many rows of a table end after a time, or never. */
+function liveIn(table: 'successor' | 'child', condition: string): string {
+  return `(SELECT COUNT(*) FROM keyscope_keys AS ${table}
+    WHERE ${condition} AND (${table}.ended_at IS NULL OR ${table}.ended_at > ?))`;
 }
 
 /**
- * A condition: the key ended before one time; it has no successor that ends after another, and
- * nothing that was issued on its authority does. COUNT
- * and not EXISTS, for which the servers may read the whole table once for each batch.
+ * Some keys that ended before a time, behind a place in the order of ends, and whether each is due:
+ * it has no successor that ends after another time, and nothing that was issued on its authority
+ * does. COUNT and not EXISTS, for which the servers may read the whole table for each key.
  */
-const IS_DUE = `${endOf('k')} < ? AND 0 = (
-  SELECT COUNT(*) FROM keyscope_keys AS successor
-  WHERE successor.root_key_id = k.root_key_id AND successor.rotated_from = k.key_id
-    AND ${endOf('successor')} > ?) AND 0 = (
-  SELECT COUNT(*) FROM keyscope_keys AS child
-  WHERE child.issued_under = k.root_key_id AND ${endOf('child')} > ?)`;
-
-/** Without locks, because it may read the whole table. */
-export const FIND_DUE: string = `SELECT k.key_id, ${FRESHNESS} FROM keyscope_keys AS k
-  WHERE k.key_id > ? AND ${IS_DUE} ORDER BY k.key_id LIMIT ${PURGE_BATCH}`;
+export const FIND_ENDED: string = `SELECT k.key_id, CONCAT(k.ended_at) AS ended_at,
+    0 = ${liveIn('successor', 'successor.root_key_id = k.root_key_id AND successor.rotated_from = k.key_id')}
+    AND 0 = ${liveIn('child', 'child.issued_under = k.root_key_id')} AS is_due,
+    ${FRESHNESS}
+  FROM keyscope_keys AS k FORCE INDEX (keyscope_keys_ended)
+  WHERE k.ended_at < ? AND (k.ended_at > CAST(? AS SIGNED)
+    OR (k.ended_at = CAST(? AS SIGNED) AND k.key_id > ?))
+  ORDER BY k.ended_at, k.key_id LIMIT ${PURGE_BATCH}`;
 
 export const ALLOW_PURGE: string = 'UPDATE keyscope_schema SET purge_before = ? WHERE id = 1';

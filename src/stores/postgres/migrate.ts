@@ -9,7 +9,7 @@ import {
 import { assertMayMigrate } from '../start.js';
 import { openSession, type PostgresClient, type Session } from './client.js';
 import { HIDDEN, isUnknownFunction, isUnsupported, toSafeError } from './errors.js';
-import { createRunner, pause, type RunStatement } from './query.js';
+import { createRunner, createSender, pause, type RunStatement } from './query.js';
 import { POSTGRES, POSTGRES_WITHOUT_TRIGGERS } from './schema.js';
 
 /** The error if a replica answers, at the start or to a look-up. */
@@ -84,7 +84,7 @@ export async function migrateIfNeeded(
   versions: Versions = POSTGRES,
 ): Promise<string> {
   // Not prepared: these statements run only once.
-  const run = createRunner(session, false);
+  const run = createRunner(createSender(session, false));
   await migrateFrom(await readVersion(run), session, run, versions);
   const schema = await findSchema(run);
   if (schema === null) throw new Error(LOST);

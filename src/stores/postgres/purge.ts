@@ -1,17 +1,23 @@
 /** Deletes what ended long ago. */
 import { readFields, readInteger } from '../../core/input.js';
-import { type PurgeTimes, toPurgeTimes } from '../purge.js';
+import {
+  type EndedKey,
+  type Position,
+  type PurgeTimes,
+  purgeInBatches,
+  toPurgeTimes,
+} from '../purge.js';
 import { openSession, type PostgresClient } from './client.js';
 import { isUnknownFunction } from './errors.js';
 import { migrateIfNeeded } from './migrate.js';
-import { createRunner, type RunStatement } from './query.js';
-import { FIRST_ID } from './reads.js';
+import { createRunner, createSender, type RunStatement } from './query.js';
+import { FIRST_ID, readEnded } from './reads.js';
 
 /** Which keys to delete, and how many at once. */
 export interface PurgeOptions {
   /** Only keys that were revoked, retired or expired before this time. Not in the future. */
   readonly endedBefore: Date;
-  /** At most this many are deleted in one transaction: 1 to 10,000. Default: 1,000. */
+  /** At most this many are read, and deleted in one transaction: 1 to 10,000. Default: 1,000. */
   readonly batchSize?: number | undefined;
 }
 
@@ -27,7 +33,8 @@ interface Purge extends PurgeTimes {
  * The row of a key is kept as long as another one that it was rotated to has not ended. A row that
  * somebody else has locked is left for the next purge, so that nobody waits for it. Migrates first.
  *
- * Each batch is one transaction. Any number of processes may purge at once: each row is deleted by
+ * Reads the keys that have ended, in the order in which they did, and no others. Each batch is one
+ * transaction. Any number of processes may purge at once: each row is deleted by
  * one of them. If it throws, the batches before stay deleted; call it again.
  *
  * Not checked: that the clocks of this process and of those that end keys agree. Backups and the
@@ -50,10 +57,7 @@ export async function purgeEnded(
   const session = openSession(client);
   const purge = readPurge(options);
   const schema = await migrateIfNeeded(session);
-  return deleteInBatches(
-    createRunner(session, false, () => schema),
-    purge,
-  );
+  return deleteInBatches(createRunner(createSender(session, false, () => schema)), purge);
 }
 
 function readPurge(options: PurgeOptions): Purge {
@@ -64,20 +68,24 @@ function readPurge(options: PurgeOptions): Purge {
   return { ...times, batchSize: size };
 }
 
-/** In the order of ids, so that each batch goes on where the one before has stopped. */
-async function deleteInBatches(
+function deleteInBatches(
   run: RunStatement,
   { endedBefore, now, batchSize }: Purge,
 ): Promise<readonly string[]> {
   const times = [String(endedBefore), String(now)];
-  const deleted: string[] = [];
-  for (;;) {
-    const firstId = deleted.at(-1) ?? FIRST_ID;
-    const answers = await purgeBatch(run, [...times, firstId, String(batchSize)]);
-    const keyIds = answers[0] as readonly string[];
-    deleted.push(...keyIds);
-    if (keyIds.length < batchSize) return deleted;
+
+  async function findAfter({ endedAt, keyId }: Position): Promise<EndedKey[]> {
+    const position = [endedAt, keyId || FIRST_ID];
+    const rows = await run('listEnded', ...times, ...position, String(batchSize));
+    return rows.map(readEnded);
   }
+
+  async function deleteBatch(keyIds: readonly string[]): Promise<readonly string[]> {
+    const [deleted] = await purgeBatch(run, [...times, JSON.stringify(keyIds)]);
+    return deleted as readonly string[];
+  }
+
+  return purgeInBatches(findAfter, deleteBatch);
 }
 
 /** The function belongs to the triggers: where they were left out, it is not there. */

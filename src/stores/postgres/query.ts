@@ -8,7 +8,13 @@ import { isRetryable, toSafeError } from './errors.js';
 import { inSchema } from './sight.js';
 import { STATEMENTS, type StatementName } from './statements.js';
 
-/** Runs a statement by its name, and returns the content of its rows. */
+/** Runs a statement by its name, and returns the JSON texts of its rows. */
+export type SendStatement = (
+  name: StatementName,
+  ...values: readonly string[]
+) => Promise<readonly string[]>;
+
+/** The same, but returns the content of the rows. */
 export type RunStatement = (
   name: StatementName,
   ...values: readonly string[]
@@ -29,16 +35,16 @@ const RETRY_FOR_MS = 5_000;
 const MAX_PAUSE_MS = 50;
 
 /**
- * Makes the function that runs all statements of a store.
+ * Makes the function that sends all statements of a store.
  *
  * @param schemaOf Where its tables are, once it is known. Default: where the search path of the
  *   connection finds them.
  */
-export function createRunner(
+export function createSender(
   session: Session,
   prepare: boolean,
   schemaOf?: () => string,
-): RunStatement {
+): SendStatement {
   const texts = new Map<StatementName, string>();
   function textOf(name: StatementName): string {
     if (schemaOf === undefined) return STATEMENTS[name];
@@ -51,7 +57,15 @@ export function createRunner(
     const statement = { name, text: textOf(name), values: [...values], prepare };
     const rows = await sendUntilDone(session, statement);
     if (!Array.isArray(rows)) throw new Error(CHANGED_BY_CLIENT);
-    return rows.map(readAnswer);
+    return rows.map(textOfRow);
+  };
+}
+
+/** Reads what a sender returns. */
+export function createRunner(send: SendStatement): RunStatement {
+  return async (name, ...values) => {
+    const texts = await send(name, ...values);
+    return texts.map(parseText);
   };
 }
 
@@ -70,16 +84,18 @@ async function sendUntilDone(session: Session, statement: Statement): Promise<un
   }
 }
 
-/**
- * Reads the content of a row's only column. If that fails, the error does not quote the content, as
- * the JSON parser's would.
- */
-function readAnswer(row: unknown): unknown {
+/** The text in a row's only column. */
+function textOfRow(row: unknown): string {
   const isObject = typeof row === 'object' && row !== null;
   const answer: unknown = isObject && 'answer' in row ? row.answer : undefined;
   if (typeof answer !== 'string') throw new Error(CHANGED_BY_CLIENT);
+  return answer;
+}
+
+/** Parses such a text. If that fails, the error does not quote it, as the JSON parser's would. */
+export function parseText(text: string): unknown {
   try {
-    return JSON.parse(answer);
+    return JSON.parse(text);
   } catch {
     throw new Error(CHANGED_BY_CLIENT);
   }

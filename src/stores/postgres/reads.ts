@@ -1,14 +1,9 @@
 /** The methods of the store that only read. Every content is checked by the core. */
 import type { KeyRecord } from '../../core/record.js';
-import type {
-  ChangedKey,
-  ExpiringQuery,
-  ListQuery,
-  SchemeSummary,
-  Slice,
-} from '../../core/store.js';
+import type { CallOptions, ChangedKey, ExpiringQuery, ListQuery, Slice } from '../../core/store.js';
 import { isUuid } from '../../core/uuid.js';
 import { createLookUps, type Finders, type LookUpOptions } from '../look-ups.js';
+import type { EndedKey } from '../purge.js';
 import {
   formatAllCursor,
   formatExpiringCursor,
@@ -22,18 +17,27 @@ import {
   readExpiringCursor,
   toSlice,
 } from '../reads.js';
+import { rememberRows } from '../remembered-rows.js';
 import type { UnreadRecord } from '../rows.js';
+import { type PartSummary, summarizeInParts } from '../summaries.js';
 import { HIDDEN, IN_TRANSACTION } from './errors.js';
 import { REPLICA } from './migrate.js';
-import { CHANGED_BY_CLIENT, type RunStatement } from './query.js';
+import {
+  CHANGED_BY_CLIENT,
+  createRunner,
+  parseText,
+  type RunStatement,
+  type SendStatement,
+} from './query.js';
 
 /**
  * An id is always a lower-case UUID. Anything else is never sent, because the type `uuid` would
  * refuse it or fold its case.
  */
-export function createReads(run: RunStatement, maxQueries: LookUpOptions['maxQueries']): Reads {
+export function createReads(send: SendStatement, maxQueries: LookUpOptions['maxQueries']): Reads {
+  const run = createRunner(send);
   return {
-    ...createLookUps(findersOf(run), maxQueries),
+    ...createLookUps(findersOf(send), maxQueries),
 
     async list(query) {
       const { prefix, entityUuid, addressing } = query;
@@ -52,23 +56,28 @@ export function createReads(run: RunStatement, maxQueries: LookUpOptions['maxQue
   };
 }
 
-/** Looks for one name or several: a single one takes less time than a list. */
-async function find(
-  run: RunStatement,
-  kind: 'findDigest' | 'findId',
-  names: readonly string[],
-): Promise<KeyRecord[]> {
-  const first = names[0];
-  if (first === undefined) return [];
-  const isOnly = names.length === 1;
-  const rows = isOnly ? await run(kind, first) : await run(`${kind}s`, JSON.stringify(names));
-  return rows.map(readRow);
-}
+function findersOf(send: SendStatement): Finders {
+  // By the whole text, which says of itself that it is current.
+  const read = rememberRows(
+    (text: string) => readRow(parseText(text)),
+    () => true,
+  );
 
-function findersOf(run: RunStatement): Finders {
+  /** Looks for one name or several: a single one takes less time than a list. */
+  async function find(
+    kind: 'findDigest' | 'findId',
+    names: readonly string[],
+  ): Promise<KeyRecord[]> {
+    const first = names[0];
+    if (first === undefined) return [];
+    const isOnly = names.length === 1;
+    const texts = isOnly ? await send(kind, first) : await send(`${kind}s`, JSON.stringify(names));
+    return texts.map((text) => read(text, text));
+  }
+
   return {
-    digests: (digests) => find(run, 'findDigest', digests.filter(isWholeText)),
-    ids: (keyIds) => find(run, 'findId', keyIds),
+    digests: (digests) => find('findDigest', digests.filter(isWholeText)),
+    ids: (keyIds) => find('findId', keyIds),
   };
 }
 
@@ -92,9 +101,13 @@ const FIRST_TIME = '-9223372036854775808';
 
 function createReports(run: RunStatement): Reports {
   return {
-    async summarize(now?: number) {
-      const rows = await run('summarize', String(now ?? Date.now()));
-      return rows.map(readSummary);
+    summarize(now?: number, options: CallOptions = {}) {
+      const time = String(now ?? Date.now());
+      const readPart = async (afterId: string): Promise<PartSummary[]> => {
+        const rows = await run('summarize', time, afterId || FIRST_ID);
+        return rows.map(readSummary);
+      };
+      return summarizeInParts(readPart, options);
     },
 
     async listExpiring(query) {
@@ -187,11 +200,16 @@ function readRow(row: unknown): KeyRecord {
   return record as unknown as KeyRecord;
 }
 
-/** A digest scheme and its live keys. */
-function readSummary(row: unknown): SchemeSummary {
-  const values = readValues(row);
-  const summary = { scheme: values[0], live: values[1], lastUsedAt: values[2] };
-  return summary as SchemeSummary;
+/** What the keys of a digest scheme in a part come to. */
+function readSummary(row: unknown): PartSummary {
+  const [scheme, live, lastUsedAt, keys, lastId] = readValues(row);
+  return { scheme, live, lastUsedAt, keys, lastId } as PartSummary;
+}
+
+/** A key that a purge looks at. */
+export function readEnded(row: unknown): EndedKey {
+  const [keyId, endedAt, isDue] = readValues(row);
+  return { keyId: String(keyId), endedAt: String(endedAt), isDue: isDue === true };
 }
 
 /** The keys in the first row of what has changed; a second one says why it has too few. */

@@ -9,6 +9,7 @@
  *   instead of 55 %.
  * - `keyscope_keys_lineage`: the keys of one root, and of these the successor of a key, which a
  *   purge asks for. `keyscope_keys_issued`: the keys that were made on the authority of one root.
+ *   `keyscope_keys_ended`: what a purge deletes, in its order, without reading any other key.
  * - `update`, `marks`, `with_mark`: these triggers run AFTER and have a condition instead of a list
  *   of columns, so that they see what other triggers did to the row, and call a function only if
  *   something is wrong. An update of several columns may do at once what updates one after the
@@ -31,42 +32,50 @@ import {
 } from '../schema/versions.js';
 
 /** When the key of a row ended or will end; null for never. */
-function endOf(row: string): string {
-  return `least(${row}.revoked_at, ${row}.retire_at, ${row}.expires_at)`;
+export function endOf(row: string): string {
+  return `least(${row}revoked_at, ${row}retire_at, ${row}expires_at)`;
+}
+
+/**
+ * A condition: the successor of a key has ended, and so has everything that was issued on its
+ * authority. Not EXISTS, for which PostgreSQL may read the whole table.
+ *
+ * @param now The time, as SQL.
+ */
+export function isDue(old: string, now: string): string {
+  return `(
+        SELECT 1 FROM keyscope_keys AS successor
+        WHERE successor.root_key_id = ${old}.root_key_id
+          AND successor.rotated_from = ${old}.key_id
+          AND coalesce(${endOf('successor.')} > ${now}, true) LIMIT 1
+      ) IS NULL AND (
+        SELECT 1 FROM keyscope_keys AS child
+        WHERE child.issued_under = ${old}.root_key_id
+          AND coalesce(${endOf('child.')} > ${now}, true) LIMIT 1
+      ) IS NULL`;
 }
 
 /** The parameters of a purge, as SQL. */
 interface PurgeParameters {
   readonly endedBefore: string;
   readonly now: string;
-  /** Only keys with this id or a later one. */
-  readonly firstId: string;
-  readonly batchSize: string;
+  /** Of which keys, as an array. */
+  readonly keyIds: string;
   /** Further conditions. Default: none. */
   readonly more?: string;
 }
 
 /**
- * The beginning of a statement that deletes a batch of what ended before a time and whose successor
- * has ended, too, as has everything that was issued on its authority; `deleted` has the keys. One
- * whose row somebody else has locked is left for the next purge.
+ * The beginning of a statement that deletes those of some keys that are due; `deleted` has them.
+ * One whose row somebody else has locked is left for the next purge.
  */
-export function deletionOf(parameters: PurgeParameters): string {
-  const { endedBefore, now, firstId, batchSize, more = '' } = parameters;
+export function deletionOf({ endedBefore, now, keyIds, more = '' }: PurgeParameters): string {
   return `WITH ended AS (
     SELECT key_id FROM keyscope_keys AS old
-    WHERE key_id >= ${firstId}
-      AND ${endOf('old')} < ${endedBefore}
-      AND NOT EXISTS (
-        SELECT FROM keyscope_keys AS successor
-        WHERE successor.root_key_id = old.root_key_id
-          AND successor.rotated_from = old.key_id
-          AND coalesce(${endOf('successor')} > ${now}, true))
-      AND NOT EXISTS (
-        SELECT FROM keyscope_keys AS child
-        WHERE child.issued_under = old.root_key_id
-          AND coalesce(${endOf('child')} > ${now}, true))${more}
-    ORDER BY key_id LIMIT ${batchSize}
+    WHERE key_id = ANY (${keyIds})
+      AND ${endOf('old.')} < ${endedBefore}
+      AND ${isDue('old', now)}${more}
+    ORDER BY key_id
     FOR UPDATE SKIP LOCKED
   ), deleted AS (
     DELETE FROM keyscope_keys WHERE key_id IN (SELECT key_id FROM ended)
@@ -127,6 +136,9 @@ CREATE INDEX keyscope_keys_lineage ON keyscope_keys (root_key_id, rotated_from)`
   `
 CREATE INDEX keyscope_keys_issued ON keyscope_keys (issued_under)
 WHERE issued_under IS NOT NULL`,
+  `
+CREATE INDEX keyscope_keys_ended ON keyscope_keys ((${endOf('')}), key_id)
+WHERE ${endOf('')} IS NOT NULL`,
   `
 CREATE INDEX keyscope_keys_expiring ON keyscope_keys (expires_at, key_id)
 WHERE expires_at IS NOT NULL AND revoked_at IS NULL`,
@@ -196,7 +208,7 @@ const DELETES: readonly string[] = [
   `
 CREATE OR REPLACE FUNCTION keyscope_keep() RETURNS trigger LANGUAGE plpgsql AS $keyscope$
 BEGIN
-  IF ${endOf('OLD')} < (SELECT purge_before FROM keyscope_schema) THEN
+  IF ${endOf('OLD.')} < (SELECT purge_before FROM keyscope_schema) THEN
     RETURN OLD;
   END IF;
   RAISE EXCEPTION 'keyscope: ${NEVER_DELETED}' USING ERRCODE = 'integrity_constraint_violation';
@@ -210,20 +222,13 @@ CREATE TRIGGER keyscope_keys_truncate BEFORE TRUNCATE ON keyscope_keys
 EXECUTE FUNCTION keyscope_refuse('${NEVER_DELETED}')`,
   // The update locks its row until the transaction ends, so purges wait for each other.
   `
-CREATE OR REPLACE FUNCTION keyscope_purge(
-  ended_before bigint, now bigint, first_id uuid, batch_size integer
-)
+CREATE OR REPLACE FUNCTION keyscope_purge(ended_before bigint, now bigint, key_ids uuid[])
 RETURNS uuid[] LANGUAGE plpgsql AS $keyscope$
 DECLARE
   purged uuid[];
 BEGIN
   UPDATE keyscope_schema SET purge_before = ended_before;
-  ${deletionOf({
-    endedBefore: 'ended_before',
-    now: 'now',
-    firstId: 'first_id',
-    batchSize: 'batch_size',
-  })}
+  ${deletionOf({ endedBefore: 'ended_before', now: 'now', keyIds: 'key_ids' })}
   SELECT coalesce(array_agg(key_id ORDER BY key_id), '{}') INTO purged FROM deleted;
   UPDATE keyscope_schema SET purge_before = NULL;
   RETURN purged;

@@ -4,8 +4,9 @@
  * read of keys it is an array whose last element tells whether it may be out of date.
  */
 import { COLUMN_LIST } from '../rows.js';
+import { PART_SIZE } from '../summaries.js';
 import { TRANSACTION_MARK } from './errors.js';
-import { deletionOf } from './schema.js';
+import { deletionOf, endOf, isDue } from './schema.js';
 import {
   FAILING,
   IN_TRANSACTION,
@@ -56,6 +57,9 @@ const IMPATIENTLY = `set_config('lock_timeout', '500ms', true) <> ''
           CASE current_setting('synchronous_commit') WHEN 'off' THEN 'off' ELSE 'local' END,
           true
         ) <> '' AND ${SETTLED}`;
+
+/** A JSON list of ids in `$3`, as an array. */
+const KEY_IDS = 'ARRAY(SELECT json_array_elements_text($3::text::json)::uuid)';
 
 /** What a mark says of itself: JSON in `$3`, where what is absent is null. */
 const BY_AND_REASON = `
@@ -114,6 +118,7 @@ export type StatementName =
   | 'listExpiring'
   | 'listAll'
   | 'listChanged'
+  | 'listEnded'
   | 'purge'
   | 'purgeUnguarded';
 
@@ -232,15 +237,22 @@ const TEXTS: Readonly<Record<StatementName, string>> = {
 
   summarize: `
     SELECT json_build_array(
-      scheme, count(*), max(last_used_at), ${OUTDATED}
+      scheme,
+      count(*) FILTER (WHERE is_live),
+      max(last_used_at) FILTER (WHERE is_live),
+      count(*),
+      max(key_id::text),
+      ${OUTDATED}
     )::text AS answer
     FROM (
-      SELECT substr(digest, 1, greatest(strpos(digest, '$') - 1, 0)) AS scheme, last_used_at
+      SELECT key_id, last_used_at,
+        substr(digest, 1, greatest(strpos(digest, '$') - 1, 0)) AS scheme,
+        revoked_at IS NULL
+          AND (retire_at IS NULL OR retire_at > $1::text::bigint)
+          AND (expires_at IS NULL OR expires_at > $1::text::bigint) AS is_live
       FROM keyscope_keys
-      WHERE revoked_at IS NULL
-        AND (retire_at IS NULL OR retire_at > $1::text::bigint)
-        AND (expires_at IS NULL OR expires_at > $1::text::bigint)
-    ) AS live
+      WHERE key_id > $2::text::uuid ORDER BY key_id LIMIT ${PART_SIZE}
+    ) AS part
     GROUP BY scheme ${OR_REASON}`,
 
   listExpiring: `(${SELECT}
@@ -267,9 +279,20 @@ const TEXTS: Readonly<Record<StatementName, string>> = {
       ${OUTDATED}
     )::text AS answer ${OR_REASON}`,
 
+  // What a purge looks at next, in the order of its index. The end is text, because JavaScript
+  // cannot hold every integer.
+  listEnded: `(
+    SELECT json_build_array(
+      old.key_id, ${endOf('old.')}::text, ${isDue('old', '$2::text::bigint')}, ${OUTDATED}
+    )::text AS answer
+    FROM keyscope_keys AS old
+    WHERE ${endOf('old.')} < $1::text::bigint
+      AND (${endOf('old.')}, old.key_id) > ($3::text::bigint, $4::text::uuid)
+    ORDER BY ${endOf('old.')}, old.key_id LIMIT $5::text::bigint) ${OR_REASON}`,
+
   purge: `
     SELECT to_json(keyscope_purge(
-      $1::text::bigint, $2::text::bigint, $3::text::uuid, $4::text::integer
+      $1::text::bigint, $2::text::bigint, ${KEY_IDS}
     ))::text AS answer
     WHERE ${DURABLY}`,
 
@@ -278,8 +301,7 @@ const TEXTS: Readonly<Record<StatementName, string>> = {
     ${deletionOf({
       endedBefore: '$1::text::bigint',
       now: '$2::text::bigint',
-      firstId: '$3::text::uuid',
-      batchSize: '$4::text::integer',
+      keyIds: KEY_IDS,
       more: ` AND ${DURABLY}`,
     })}
     SELECT coalesce(json_agg(key_id ORDER BY key_id), '[]')::text AS answer FROM deleted`,

@@ -80,7 +80,7 @@ import { readLookUpOptions } from '../look-ups.js';
 import { afterStart, startOnce } from '../start.js';
 import { isInMemory, openSession, type PostgresClient } from './client.js';
 import { migrateIfNeeded } from './migrate.js';
-import { createRunner } from './query.js';
+import { createRunner, createSender } from './query.js';
 import { createReads } from './reads.js';
 import { createWrites } from './writes.js';
 
@@ -124,10 +124,10 @@ export function postgresStore(
   const session = openSession(client);
   const { maxQueries, prepare } = readLookUpOptions(options, 'postgresStore');
   let schema = '';
-  const run = createRunner(session, prepare, () => schema);
+  const send = createSender(session, prepare, () => schema);
   const ready = startOnce(async () => {
     schema = await migrateIfNeeded(session);
   });
-  const methods = { ...createReads(run, maxQueries), ...createWrites(run) };
+  const methods = { ...createReads(send, maxQueries), ...createWrites(createRunner(send)) };
   return afterStart(ready, methods, isInMemory(client));
 }

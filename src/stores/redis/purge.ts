@@ -7,12 +7,12 @@ import { migrateIfNeeded } from './migrate.js';
 import { type RedisStoreOptions, readPlace } from './place.js';
 import { listLineage } from './reads.js';
 import {
-  changeOf,
   type Entry,
   filingsOf,
   formatField,
   type Keys,
   keysUnder,
+  memberOf,
   startOf,
 } from './schema.js';
 import { PURGE } from './scripts.js';
@@ -20,13 +20,17 @@ import {
   type Found,
   filedByExpiry,
   filedByMark,
+  type Range,
   readOrFiled,
   walkEntries,
   walkRecords,
 } from './walk.js';
 import { removeFilings } from './writes.js';
 
-const EVERYTHING = { from: '-', to: '+', size: MAX_AT_ONCE };
+/** What an index has before a time. */
+function rangeBefore(time: number): Range {
+  return { from: '-', to: `(${startOf(time)}`, size: MAX_AT_ONCE };
+}
 
 /** A mark whose entry is older than this is written, or never will be. */
 const SETTLED_MS = 86_400_000;
@@ -38,8 +42,9 @@ const SETTLED_MS = 86_400_000;
  * this release cannot read. If it
  * throws, what was deleted stays deleted; call it again.
  *
- * For a job of its own: it reads every record, 500 at a time. What is deleted cannot be looked up
- * in an audit any more. Calls `migrate` first.
+ * For a job of its own. It reads the records that have ended, 500 at a time, and the entries of
+ * marks that were written before the time. What is deleted cannot be looked up in an audit any
+ * more. Calls `migrate` first.
  *
  * Not checked: that the bytes are gone. They stay in the append-only file until Redis rewrites it,
  * and in backups. A rotation that is in progress while its predecessor is deleted: leave at least a
@@ -66,11 +71,19 @@ export async function purgeEnded(
   const keys = keysUnder(prefix);
   const limited = limitConcurrency(link);
   const deleted: string[] = [];
-  for await (const page of walkRecords(limited, keys, keys.expiry, EVERYTHING, filedByExpiry)) {
-    const purged = await Promise.all(page.map((found) => purge(limited, keys, found, times)));
-    deleted.push(...purged.filter((keyId) => keyId !== null));
+  const range = rangeBefore(times.endedBefore);
+  const indexes = [
+    { index: keys.expiry, filed: filedByExpiry },
+    { index: keys.ended, filed: filedByMark },
+  ];
+  for (const { index, filed } of indexes) {
+    for await (const page of walkRecords(limited, keys, index, range, filed)) {
+      const purged = await Promise.all(page.map((found) => purge(limited, keys, found, times)));
+      deleted.push(...purged.filter((keyId) => keyId !== null));
+    }
   }
-  await removeOldChanges(limited, keys, times);
+  await removeVoid(limited, keys, keys.changes, ['changedAt'], times);
+  await removeVoid(limited, keys, keys.ended, ['revokedAt', 'retireAt'], times);
   return deleted;
 }
 
@@ -116,21 +129,25 @@ function mayFollow(record: Partial<KeyRecord>, old: KeyRecord): boolean {
 
 // ── Marks ───────────────────────────────────────────────────────────────────────────────────────
 
-/** Removes entries of old marks whose record is gone, has a newer mark or was never marked so. */
-async function removeOldChanges(
+/**
+ * Removes entries of old marks whose record is gone, has a newer mark or was never marked so.
+ *
+ * @param fields Of the record, one of which has the time of an entry that is still good.
+ */
+async function removeVoid(
   link: Link,
   keys: Keys,
+  index: string,
+  fields: readonly ('changedAt' | 'revokedAt' | 'retireAt')[],
   { endedBefore, now }: PurgeTimes,
 ): Promise<void> {
   const settled = Math.min(endedBefore, now - SETTLED_MS);
   async function removeIfVoid(entry: Entry): Promise<void> {
     const row = await readOrFiled(link, keys, entry.digest, filedByMark(entry));
-    if (row?.changedAt === entry.time) return;
-    const { index, member } = changeOf(keys, entry, entry.time);
-    await link.send(index, ['zrem', index, member]);
+    if (fields.some((field) => row?.[field] === entry.time)) return;
+    await link.send(index, ['zrem', index, memberOf(entry)]);
   }
-  const range = { ...EVERYTHING, to: `(${startOf(settled)}` };
-  for await (const entries of walkEntries(link, keys.changes, range)) {
+  for await (const entries of walkEntries(link, index, rangeBefore(settled))) {
     await Promise.all(entries.map(removeIfVoid));
   }
 }

@@ -17,6 +17,8 @@ export interface Keys {
   readonly schema: string;
   /** The sorted set of all records, by expiry. */
   readonly expiry: string;
+  /** The sorted set of revoked and retired records, by either time: what a purge looks for. */
+  readonly ended: string;
   /** The sorted set of marks, by the time at which they were written. */
   readonly changes: string;
   /** The hash of the record with this digest. */
@@ -36,6 +38,7 @@ export function keysUnder(under: string): Keys {
   return {
     schema: `${under}schema`,
     expiry: `${under}expiry`,
+    ended: `${under}ended`,
     changes: `${under}changes`,
     record: (digest) => `${under}rec:${digest}`,
     pointer: (keyId) => `${under}id:${keyId}`,
@@ -111,7 +114,7 @@ export function entryOf(record: KeyRecord): Entry {
 
 /** Where a record is filed: one member in each of these indexes. */
 export function filingsOf(keys: Keys, record: KeyRecord): Filing[] {
-  const { keyId, prefix, entityUuid, rootKeyId, issuedUnder, changedAt } = record;
+  const { keyId, prefix, entityUuid, rootKeyId, issuedUnder } = record;
   const entry = entryOf(record);
   const member = memberOf(entry);
   const filings = [
@@ -125,13 +128,24 @@ export function filingsOf(keys: Keys, record: KeyRecord): Filing[] {
   if (rootKeyId !== keyId) filings.push({ index: keys.lineage(rootKeyId), member });
   const isElsewhere = issuedUnder !== null && issuedUnder !== rootKeyId;
   if (isElsewhere) filings.push({ index: keys.lineage(issuedUnder), member });
-  if (changedAt !== null) filings.push(changeOf(keys, entry, changedAt));
-  return filings;
+  return [...filings, ...markFilingsOf(keys, entry, record)];
 }
 
+/** The times of marks by which a record is filed; without a time it is not. */
+type MarkTimes = Partial<Pick<KeyRecord, 'changedAt' | 'revokedAt' | 'retireAt'>>;
+
 /** Where a mark is filed. */
-export function changeOf(keys: Keys, entry: Entry, changedAt: number | null): Filing {
-  return { index: keys.changes, member: memberOf({ ...entry, time: changedAt }) };
+export function markFilingsOf(keys: Keys, entry: Entry, times: MarkTimes): Filing[] {
+  const { changedAt, revokedAt, retireAt } = times;
+  return [
+    ...filingsAt(keys.changes, entry, changedAt),
+    ...filingsAt(keys.ended, entry, revokedAt),
+    ...filingsAt(keys.ended, entry, retireAt),
+  ];
+}
+
+function filingsAt(index: string, entry: Entry, time: number | null | undefined): Filing[] {
+  return time == null ? [] : [{ index, member: memberOf({ ...entry, time }) }];
 }
 
 // ── Records ─────────────────────────────────────────────────────────────────────────────────────

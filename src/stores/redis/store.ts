@@ -14,6 +14,7 @@
  *     keyscope:addressing:<prefix>:<entity>   by creation: the records of others that address it
  *     keyscope:lineage:<key id>               by creation: what was rotated from or issued under it
  *     keyscope:expiry                         by expiry: all records
+ *     keyscope:ended                          by revocation and by retirement: those that have one
  *     keyscope:changes                        by the time at which they were written: all marks
  *
  * A record is written after its entries, and a mark after its own, so a crash never leaves half a

@@ -9,12 +9,12 @@ import { type Link, readFrom, runOn } from './client.js';
 import { forEachInParts } from './concurrency.js';
 import type { Place } from './place.js';
 import {
-  changeOf,
   entryOf,
   type Filing,
   filingsOf,
   formatField,
   type Keys,
+  markFilingsOf,
   memberOf,
   parseField,
   toHash,
@@ -81,10 +81,10 @@ async function mark(link: Link, keys: Keys, keyId: string, change: Mark): Promis
   if (!isText(keyId)) return false;
   const entry = await readPointer(link, keys, keyId);
   if (entry === null) return false;
-  // Filed first, so that no mark is missing from the index. Without its mark, an entry is skipped.
-  const { changedAt = change.at } = change.kind === 'retire' ? change : {};
-  const filing = changeOf(keys, entry, changedAt);
-  await runOn(link, filing.index, FILE, [filing.member]);
+  // Filed first, so that no mark is missing from an index. Without its mark, an entry is skipped.
+  const times = change.kind === 'withdraw' ? { changedAt: change.at } : changesOf(change);
+  const filings = markFilingsOf(keys, entry, times);
+  await Promise.all(filings.map(({ index, member }) => runOn(link, index, FILE, [member])));
   const record = keys.record(entry.digest);
   const { script, args } = callOf(change);
   const answer = Number(await runOn(link, record, script, [formatField(keyId), ...args]));

@@ -1,9 +1,16 @@
 /** Deletes the rows of keys that ended long ago. */
-import { type PurgeOptions, readPurgeTimes } from '../purge.js';
+import {
+  BEGINNING,
+  dueOf,
+  type EndedKey,
+  type Position,
+  type PurgeOptions,
+  readPurgeTimes,
+} from '../purge.js';
 import type { SqliteHandle } from './client.js';
 import { inMain, prepareHandle } from './client.js';
 import { migrateIfNeeded } from './migrate.js';
-import { PURGE_BATCH, STATEMENTS, toKeyId } from './statements.js';
+import { endedAfter, STATEMENTS, toEnded, toKeyId } from './statements.js';
 import { transaction } from './transactions.js';
 
 /**
@@ -13,8 +20,9 @@ import { transaction } from './transactions.js';
  * transaction; other processes write in between. If it throws, what was deleted stays deleted; call
  * it again.
  *
- * For a job of its own: it blocks its process, and reads the whole table. What is deleted cannot be
- * looked up in an audit any more. Migrates first if need be.
+ * For a job of its own: it blocks its process until it is done. It reads the keys that have ended,
+ * in the order in which they did, and no others. What is deleted cannot be looked up in an audit
+ * any more. Migrates first if need be.
  *
  * Not checked: that the bytes are gone. SQLite keeps them in free pages until it needs those; run
  * VACUUM, or set `PRAGMA secure_delete = ON` on the handle beforehand.
@@ -32,13 +40,13 @@ export function purgeEnded(db: SqliteHandle, options: PurgeOptions): readonly st
   prepareHandle(db, 'purgeEnded');
   const { endedBefore } = readPurgeTimes(options);
   migrateIfNeeded(db);
-  const find = db.prepare(inMain(STATEMENTS.findPurgeable));
+  const find = db.prepare(inMain(STATEMENTS.findEnded));
   const allow = db.prepare(inMain(STATEMENTS.allowPurge));
   const purge = db.prepare(inMain(STATEMENTS.purge));
 
   // They are found outside the transaction: reading keeps nobody from writing.
-  function findAfter(keyId: string): string[] {
-    return find.all(keyId, endedBefore, endedBefore, endedBefore, PURGE_BATCH).map(toKeyId);
+  function findAfter(position: Position): EndedKey[] {
+    return find.all(...endedAfter(position, endedBefore)).map(toEnded);
   }
 
   function deleteBatch(ids: readonly string[]): string[] {
@@ -51,10 +59,13 @@ export function purgeEnded(db: SqliteHandle, options: PurgeOptions): readonly st
   }
 
   const deleted: string[] = [];
-  let ids = findAfter('');
-  while (ids.length > 0) {
-    deleted.push(...deleteBatch(ids));
-    ids = findAfter(ids.at(-1) ?? '');
+  let position = BEGINNING;
+  for (;;) {
+    const found = findAfter(position);
+    const last = found.at(-1);
+    if (last === undefined) return deleted;
+    const due = dueOf(found);
+    if (due.length > 0) deleted.push(...deleteBatch(due));
+    position = last;
   }
-  return deleted;
 }

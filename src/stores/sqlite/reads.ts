@@ -2,10 +2,10 @@
 import { MAX_TIME } from '../../core/input.js';
 import type {
   Awaitable,
+  CallOptions,
   ChangedKey,
   ExpiringQuery,
   ListPosition,
-  SchemeSummary,
 } from '../../core/store.js';
 import { isThenable } from '../../core/thenable.js';
 import {
@@ -23,6 +23,7 @@ import {
   toSlice,
 } from '../reads.js';
 import { createRowReader, toRecord, type Value } from '../rows.js';
+import { type PartSummary, summarizeInParts } from '../summaries.js';
 import type { QueryName } from './statements.js';
 
 /** Runs a query by its name. */
@@ -97,9 +98,11 @@ function createListings(query: Query, isSendable: typeof isText): Listings {
 
 function createReports(query: Query): Reports {
   return {
-    summarize(now?: number) {
+    summarize(now?: number, options: CallOptions = {}) {
       const time = now ?? Date.now();
-      return answer(query('summarize', time, time), copiesOf<SchemeSummary>);
+      const readPart = (afterId: string): Awaitable<readonly PartSummary[]> =>
+        answer(query('summarize', time, time, afterId), copiesOf<PartSummary>);
+      return summarizeInParts(readPart, options);
     },
 
     // One more row tells whether there is a next part.

@@ -1,7 +1,9 @@
 /** The SQL for SQLite, which D1 is, too. Parameters are positional. */
 import { MAX_TIME } from '../../core/input.js';
-import { COLUMN_LIST } from '../rows.js';
-import { endOf } from './schema.js';
+import type { EndedKey, Position } from '../purge.js';
+import { COLUMN_LIST, toInteger, type Value } from '../rows.js';
+import { PART_SIZE } from '../summaries.js';
+import { endOf, hasEnd } from './schema.js';
 
 // ── Parts of statements ─────────────────────────────────────────────────────────────────────────
 
@@ -51,18 +53,21 @@ function mergedScopes(more: string): string {
 const TOUCHABLE = "CASE WHEN json_valid(scopes_used) THEN json_type(scopes_used) = 'object' END";
 
 /**
- * Rows that ended before a time, which is passed three times, except those that were rotated to a
- * key that has not, or on whose authority one was issued that has not. An index finds the first by
- * its root, which it has from its predecessor, and the second by `issued_under`.
+ * A condition: a row was not rotated to a key that ends at a time or later, which is passed twice,
+ * and no such key was issued on its authority. An index finds the first by its root, which it has
+ * from its predecessor, and the second by `issued_under`.
  */
-const PURGEABLE = `${endOf('ended')} < ? AND NOT EXISTS (
+const IS_DUE = `(NOT EXISTS (
     SELECT 1 FROM keyscope_keys AS successor
     WHERE successor.root_key_id = ended.root_key_id AND successor.rotated_from = ended.key_id
-      AND ${endOf('successor')} >= ?
+      AND ${endOf('successor.')} >= ?
   ) AND NOT EXISTS (
     SELECT 1 FROM keyscope_keys AS child
-    WHERE child.issued_under = ended.root_key_id AND ${endOf('child')} >= ?
-  )`;
+    WHERE child.issued_under = ended.root_key_id AND ${endOf('child.')} >= ?
+  ))`;
+
+/** When a row has ended. */
+const END = endOf('ended.');
 
 // ── The statements that read keys ───────────────────────────────────────────────────────────────
 
@@ -78,7 +83,7 @@ interface Queries {
   /** The same of other entities that address this one. */
   readonly listAddressing: string;
   readonly listLineage: string;
-  /** Counts the keys that are live at a time, which is passed twice. */
+  /** Counts those of a part that are live at a time, which is passed twice, after a key id. */
   readonly summarize: string;
   /** Before a time, after an expiry and a key id. */
   readonly listExpiring: string;
@@ -117,12 +122,16 @@ export const QUERIES: Queries = {
   summarize: `
     SELECT
       substr(digest, 1, instr(digest, '$') - 1) AS scheme,
-      count(*) AS live,
-      max(CASE WHEN last_used_at ${IN_TIME} THEN last_used_at END) AS "lastUsedAt"
-    FROM keyscope_keys
-    WHERE revoked_at IS NULL
-      AND (retire_at IS NULL OR retire_at > ?)
-      AND (expires_at IS NULL OR expires_at > ?)
+      sum(is_live) AS live,
+      max(CASE WHEN is_live AND last_used_at ${IN_TIME} THEN last_used_at END) AS "lastUsedAt",
+      count(*) AS "keys",
+      max(key_id) AS "lastId"
+    FROM (
+      SELECT key_id, digest, last_used_at,
+        revoked_at IS NULL
+          AND (retire_at IS NULL OR retire_at > ?)
+          AND (expires_at IS NULL OR expires_at > ?) AS is_live
+      FROM keyscope_keys WHERE key_id > ? ORDER BY key_id LIMIT ${PART_SIZE})
     GROUP BY scheme`,
 
   // `+` keeps the last condition, which is about damaged rows, out of the choice of an index.
@@ -163,8 +172,8 @@ interface Statements {
   /** By a JSON list of entries, one per key. */
   readonly touchAll: string;
 
-  /** The ids of rows that can be purged, after a key id. */
-  readonly findPurgeable: string;
+  /** Rows that have ended, in the order of ends: see `endedAfter`. */
+  readonly findEnded: string;
   /** Allows rows that ended before a time to be deleted; null for none. */
   readonly allowPurge: string;
   /** By a JSON list of key ids. */
@@ -223,24 +232,40 @@ export const STATEMENTS: Statements = {
     ) AS used
     WHERE key_id = used.id AND ${TOUCHABLE}`,
 
-  findPurgeable: `
-    SELECT key_id AS "keyId" FROM keyscope_keys AS ended
-    WHERE key_id > ? AND ${PURGEABLE} ORDER BY key_id LIMIT ?`,
+  // The first of the two lower bounds is where SQLite begins to read: `+`, because the index has no
+  // type. Ends are text on their way to a driver, which may throw over an integer beyond 2^53.
+  findEnded: `
+    SELECT key_id AS "keyId", CAST(${END} AS TEXT) AS "endedAt", ${IS_DUE} AS "isDue"
+    FROM keyscope_keys AS ended
+    WHERE ${hasEnd('ended.')} AND ${END} < ?
+      AND ${END} >= +CAST(? AS INTEGER) AND (${END}, key_id) > (+CAST(? AS INTEGER), ?)
+    ORDER BY ${END}, key_id LIMIT ?`,
 
   allowPurge: 'UPDATE keyscope_schema SET purge_before = ?',
 
   purge: `
     DELETE FROM keyscope_keys AS ended
-    WHERE key_id IN (SELECT value FROM json_each(?)) AND ${PURGEABLE}
+    WHERE key_id IN (SELECT value FROM json_each(?)) AND ${END} < ? AND ${IS_DUE}
     RETURNING key_id AS "keyId"`,
 };
 
 // ── Purges ──────────────────────────────────────────────────────────────────────────────────────
 
 /** At most this many rows are deleted in one transaction: other writers wait for its end. */
-export const PURGE_BATCH = 500;
+const PURGE_BATCH = 500;
 
-/** The id in a row that `findPurgeable` or `purge` returned. */
+/** The parameters of `findEnded`. */
+export function endedAfter({ endedAt, keyId }: Position, endedBefore: number): Value[] {
+  return [endedBefore, endedBefore, endedBefore, endedAt, endedAt, keyId, PURGE_BATCH];
+}
+
+/** A row that `findEnded` returned. */
+export function toEnded(row: unknown): EndedKey {
+  const { keyId, endedAt, isDue } = row as Readonly<Record<keyof EndedKey, unknown>>;
+  return { keyId: String(keyId), endedAt: String(endedAt), isDue: toInteger(isDue) === 1 };
+}
+
+/** The id in a row that `purge` returned. */
 export function toKeyId(row: unknown): string {
   return (row as { readonly keyId: string }).keyId;
 }

@@ -1,5 +1,5 @@
 import type { KeyRecord, KeyStore } from 'keyscope';
-import { mysqlStore } from 'keyscope/stores/mysql';
+import { mysqlStore, purgeEnded } from 'keyscope/stores/mysql';
 import { expect, test } from 'vitest';
 import { AUTHORITY, OTHER, OWN, PLAIN, THIRD } from '../../support/keyring.ts';
 import {
@@ -163,6 +163,7 @@ describeMysql.each(DRIVERS)('over a connection of %s', SLOW, (driver) => {
       async () => store.mark(own.keyId, revokeAt(5)),
       async () => store.touch([usageOf(own, 5, { 'a:b': 5 })]),
       async () => store.insert(another(600_000)),
+      async () => purgeEnded(place.opened.client, { endedBefore: new Date(0) }),
     ];
     for (const act of acts) {
       const moved = await counted(act);

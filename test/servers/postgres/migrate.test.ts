@@ -18,7 +18,7 @@ import {
 
 /** How much of each that is. */
 const TABLES = 3;
-const INDEXES = 9;
+const INDEXES = 10;
 const FUNCTIONS = 3;
 const TRIGGERS = 5;
 const CONSTRAINTS = 17;

@@ -6,7 +6,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { NOWHERE, OTHER, OWN, THIRD, thrown, untyped } from '../../support/keyring.ts';
 import { BREAKS, breaking } from '../../support/redis-breaks.ts';
 import { KINDS } from '../../support/redis-clients.ts';
-import { describeWithRedis, keysOf, useRedis } from '../../support/redis-servers.ts';
+import { commandsOf, describeWithRedis, keysOf, useRedis } from '../../support/redis-servers.ts';
 import { unsealed } from '../../support/unsealed.ts';
 
 const DAY = 86_400_000;
@@ -174,6 +174,22 @@ describeWithRedis.each(KINDS)('a purge, with %s,', (kind) => {
     const deleted = await purgeEnded(suite.client(kind), { endedBefore });
     expect(deleted).toHaveLength(1050);
     expect(idsOf((await storeOf().listAll(PART)).items)).toEqual(idsOf(left));
+  });
+
+  // It read every record: 100 times as many commands for 100 times the keys.
+  test('asks as little of 1,000 keys as of 10', async () => {
+    const client = suite.client(kind);
+    const live = Array.from({ length: 990 }, (_, index) =>
+      recordOf({ expiresAt: index % 2 === 0 ? null : BEFORE + index, suspendedAt: 5 }),
+    );
+    const commands = async () => {
+      await purgeEnded(client, ENDED_BEFORE);
+      return commandsOf(suite.own, async () => purgeEnded(client, ENDED_BEFORE));
+    };
+    await insertAll(live.slice(0, 10));
+    const few = await commands();
+    await insertAll(live.slice(10));
+    expect(await commands()).toEqual(few);
   });
 
   test('deletes what is under its own prefix', async () => {

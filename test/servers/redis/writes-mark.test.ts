@@ -118,8 +118,8 @@ describeWithRedis.each(KINDS)('a mark, with %s,', (kind) => {
       expect(await store.mark(record.keyId, mark), mark.kind).toBe(false);
     }
     expect(await suite.own.ask('EXISTS', hash)).toBe(0);
-    // An entry that leads nowhere.
-    expect(await suite.own.ask('DBSIZE')).toBe(Number(keys) + 1);
+    // Entries of marks and of a revocation, which lead nowhere.
+    expect(await suite.own.ask('DBSIZE')).toBe(Number(keys) + 2);
     expect(await store.listChanged({ since: 0, limit: 9 })).toEqual([]);
   });
 });
@@ -127,8 +127,8 @@ describeWithRedis.each(KINDS)('a mark, with %s,', (kind) => {
 describeWithRedis('a mark that breaks off', () => {
   const suite = useRedis();
 
-  // Pointer, entry, record; at the fourth command nothing breaks.
-  const breaks = BREAKS.flatMap((how) => [1, 2, 3, 4].map((n) => [n, how] as const));
+  // Pointer, entry, of a revocation another entry, record; behind these nothing breaks.
+  const breaks = BREAKS.flatMap((how) => [1, 2, 3, 4, 5].map((n) => [n, how] as const));
   test.each(breaks)(
     'at command %i, which %s, is listed if it was written, and only then',
     async (n, how) => {
@@ -142,14 +142,17 @@ describeWithRedis('a mark that breaks off', () => {
         arm();
         const before = await store.findById(record.keyId);
         const wrote = await Promise.resolve(broken.mark(record.keyId, mark)).catch(() => null);
+        const last = mark.kind === 'revoke' ? 4 : 3;
         const isTwice = how === 'is sent twice';
-        const isWritten = n === 4 || isTwice || (n === 3 && how !== 'is not sent');
+        const isWritten = n > last || isTwice || (n === last && how !== 'is not sent');
         // Of a script that is sent twice, the second one finds the mark of the first.
-        const isFirst = n !== 3 || !isTwice;
-        expect(wrote).toBe(n === 4 || isTwice ? isFirst : null);
+        const isFirst = n !== last || !isTwice;
+        expect(wrote).toBe(n > last || isTwice ? isFirst : null);
         const row = (await store.findById(record.keyId)) as KeyRecord;
-        if (!isWritten) expect(row).toEqual(before);
-        const changed = isWritten ? [{ keyId: record.keyId, changedAt: mark.at }] : [];
+        if (isWritten) expect(row.changedAt).toBe(mark.at);
+        else expect(row).toEqual(before);
+        const { keyId, changedAt } = row;
+        const changed = changedAt === null ? [] : [{ keyId, changedAt }];
         expect(await store.listChanged({ since: 0, limit: 9 })).toEqual(changed);
       }
     },

@@ -1,6 +1,12 @@
 /** Deletes the rows of keys that ended long ago. */
-import { type PurgeOptions, purgeInBatches, readPurgeTimes } from '../../purge.js';
-import { PURGE_BATCH, STATEMENTS, toKeyId } from '../statements.js';
+import {
+  type EndedKey,
+  type Position,
+  type PurgeOptions,
+  purgeInBatches,
+  readPurgeTimes,
+} from '../../purge.js';
+import { endedAfter, STATEMENTS, toEnded, toKeyId } from '../statements.js';
 import type { D1Client } from './client.js';
 import { assertClient, atPrimary, query } from './client.js';
 import { migrate } from './migrate.js';
@@ -11,8 +17,8 @@ import { migrate } from './migrate.js';
  * ended before that time. Up to 500 rows are one transaction, and two requests to the database. If
  * it rejects, what was deleted stays deleted; call it again.
  *
- * For a scheduled job: it reads the whole table. What is deleted cannot be looked up in an audit
- * any more. Migrates first if need be.
+ * For a scheduled job. It reads the keys that have ended, in the order in which they did, and no
+ * others. What is deleted cannot be looked up in an audit any more. Migrates first if need be.
  *
  * Not checked: that nobody can restore the rows. Time Travel keeps them for up to 30 days.
  *
@@ -31,17 +37,9 @@ export async function purgeEnded(db: D1Client, options: PurgeOptions): Promise<r
   const { endedBefore } = readPurgeTimes(options);
   await migrate(db);
 
-  async function findAfter(keyId: string): Promise<string[]> {
-    const rows = await query(
-      db,
-      STATEMENTS.findPurgeable,
-      keyId,
-      endedBefore,
-      endedBefore,
-      endedBefore,
-      PURGE_BATCH,
-    );
-    return rows.map(toKeyId);
+  async function findAfter(position: Position): Promise<EndedKey[]> {
+    const rows = await query(db, STATEMENTS.findEnded, ...endedAfter(position, endedBefore));
+    return rows.map(toEnded);
   }
 
   async function deleteBatch(ids: readonly string[]): Promise<string[]> {
