@@ -1,5 +1,7 @@
 /** What `purgeEnded` of all stores have in common. */
 import { assert, readFields } from '../core/input.js';
+import type { Awaitable } from '../core/store.js';
+import { nextTurn } from './query-slots.js';
 
 /** Which keys `purgeEnded` deletes. */
 export interface PurgeOptions {
@@ -47,7 +49,7 @@ export interface EndedKey extends Position {
 }
 
 /** The ids of the keys that are to be deleted. */
-export function dueOf(found: readonly EndedKey[]): string[] {
+function dueOf(found: readonly EndedKey[]): string[] {
   return found.filter(({ isDue }) => isDue).map(({ keyId }) => keyId);
 }
 
@@ -58,8 +60,8 @@ export function dueOf(found: readonly EndedKey[]): string[] {
  * @param deleteBatch Deletes those that still are due, and returns their ids.
  */
 export async function purgeInBatches(
-  findAfter: (position: Position) => Promise<readonly EndedKey[]>,
-  deleteBatch: (keyIds: readonly string[]) => Promise<readonly string[]>,
+  findAfter: (position: Position) => Awaitable<readonly EndedKey[]>,
+  deleteBatch: (keyIds: readonly string[]) => Awaitable<readonly string[]>,
 ): Promise<readonly string[]> {
   const deleted: string[] = [];
   let position = BEGINNING;
@@ -70,5 +72,7 @@ export async function purgeInBatches(
     const due = dueOf(found);
     if (due.length > 0) deleted.push(...(await deleteBatch(due)));
     position = last;
+    // A synchronous driver would keep everybody waiting.
+    await new Promise<void>((resolve) => nextTurn(resolve));
   }
 }

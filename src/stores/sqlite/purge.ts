@@ -1,10 +1,9 @@
 /** Deletes the rows of keys that ended long ago. */
 import {
-  BEGINNING,
-  dueOf,
   type EndedKey,
   type Position,
   type PurgeOptions,
+  purgeInBatches,
   readPurgeTimes,
 } from '../purge.js';
 import type { SqliteHandle } from './client.js';
@@ -17,12 +16,11 @@ import { transaction } from './transactions.js';
  * Deletes the rows of keys that ended before a time: by revocation, by the end of their retirement
  * or by expiry, whichever came first. Keeps the row of a key that was rotated to one that has not
  * ended before that time, or on whose authority such a one was issued. Up to 500 rows are one
- * transaction; other processes write in between. If it throws, what was deleted stays deleted; call
- * it again.
+ * transaction; others get their turn in between, in this process too. If it rejects, what was
+ * deleted stays deleted; call it again.
  *
- * For a job of its own: it blocks its process until it is done. It reads the keys that have ended,
- * in the order in which they did, and no others. What is deleted cannot be looked up in an audit
- * any more. Migrates first if need be.
+ * It reads the keys that have ended, in the order in which they did, and no others. What is deleted
+ * cannot be looked up in an audit any more. Migrates first if need be.
  *
  * Not checked: that the bytes are gone. SQLite keeps them in free pages until it needs those; run
  * VACUUM, or set `PRAGMA secure_delete = ON` on the handle beforehand.
@@ -34,9 +32,12 @@ import { transaction } from './transactions.js';
  * @throws Error as `migrate` does; whatever the driver throws.
  * @example
  * const twoYearsAgo = new Date(Date.now() - 2 * 365 * 86_400_000);
- * const deleted = purgeEnded(new DatabaseSync('keys.db'), { endedBefore: twoYearsAgo });
+ * const deleted = await purgeEnded(new DatabaseSync('keys.db'), { endedBefore: twoYearsAgo });
  */
-export function purgeEnded(db: SqliteHandle, options: PurgeOptions): readonly string[] {
+export async function purgeEnded(
+  db: SqliteHandle,
+  options: PurgeOptions,
+): Promise<readonly string[]> {
   prepareHandle(db, 'purgeEnded');
   const { endedBefore } = readPurgeTimes(options);
   migrateIfNeeded(db);
@@ -58,14 +59,5 @@ export function purgeEnded(db: SqliteHandle, options: PurgeOptions): readonly st
     });
   }
 
-  const deleted: string[] = [];
-  let position = BEGINNING;
-  for (;;) {
-    const found = findAfter(position);
-    const last = found.at(-1);
-    if (last === undefined) return deleted;
-    const due = dueOf(found);
-    if (due.length > 0) deleted.push(...deleteBatch(due));
-    position = last;
-  }
+  return purgeInBatches(findAfter, deleteBatch);
 }

@@ -1,4 +1,4 @@
-/** The safeguards of look-ups: how many at a time, and what is remembered of them. */
+/** The safeguards of look-ups, of what is remembered of them, and of what must not grow. */
 import type { Safeguard } from './safeguard.ts';
 
 const QUERIES: readonly Safeguard[] = [
@@ -63,4 +63,42 @@ const REMEMBERED_ROWS: readonly Safeguard[] = [
   },
 ];
 
-export const LOOK_UPS: readonly Safeguard[] = [...QUERIES, ...REMEMBERED_ROWS];
+const GROWTH: readonly Safeguard[] = [
+  {
+    name: 'growth: who has withdrawn is looked up in a set',
+    file: 'src/core/record.ts',
+    text: '!gone.has(entity)',
+    instead: '!withdrawn.includes(entity)',
+    tests: 'test/core',
+  },
+  {
+    name: 'growth: a purge begins where the last batch ended',
+    file: 'src/stores/purge.ts',
+    text: 'position = last;',
+    instead: 'if (due.length === 0) return deleted;',
+    tests: 'test/stores',
+  },
+  {
+    name: 'growth: a summary goes on behind the last key of a part',
+    file: 'src/stores/summaries.ts',
+    text: 'if (keys < PART_SIZE) return',
+    instead: 'return',
+    tests: 'test/stores',
+  },
+  {
+    name: 'growth: an answer of PostgreSQL is remembered',
+    file: 'src/stores/postgres/reads.ts',
+    text: 'texts.map((text) => read(text, text))',
+    instead: 'texts.map((text) => readRow(parseText(text)))',
+    tests: 'test/servers/postgres/remembered-rows.test.ts',
+  },
+  {
+    name: 'growth: PostgreSQL has an index on the end of a key',
+    file: 'src/stores/postgres/statements.ts',
+    text: `ORDER BY \${endOf('old.')}, old.key_id LIMIT`,
+    instead: `ORDER BY \${endOf('old.')} + 0, old.key_id LIMIT`,
+    tests: 'test/servers/postgres/statements.test.ts',
+  },
+];
+
+export const LOOK_UPS: readonly Safeguard[] = [...QUERIES, ...REMEMBERED_ROWS, ...GROWTH];

@@ -137,14 +137,14 @@ const TRIGGERS: readonly Safeguard[] = [
   {
     name: 'purge: PostgreSQL, what a living key came from',
     file: 'src/stores/postgres/schema.ts',
-    text: 'AND successor.rotated_from = old.key_id',
+    text: `AND successor.rotated_from = \${old}.key_id`,
     instead: 'AND false',
     tests: POSTGRES,
   },
   {
     name: 'purge: PostgreSQL, what a living key was issued under',
     file: 'src/stores/postgres/schema.ts',
-    text: 'WHERE child.issued_under = old.root_key_id',
+    text: `WHERE child.issued_under = \${old}.root_key_id`,
     instead: 'WHERE false',
     tests: POSTGRES,
   },

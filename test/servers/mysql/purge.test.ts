@@ -11,6 +11,7 @@ import {
   lending,
   openClient,
   POOLS,
+  revokeAt,
   SLOW,
   until,
   usageOf,
@@ -123,6 +124,20 @@ describeMysql('purgeEnded', SLOW, () => {
       const deleted = await purgeEnded(client, { endedBefore: ENDED_BEFORE });
       expect([...deleted].sort()).toEqual(idsOf(gone));
       expect(await idsIn(console)).toEqual(idsOf(all.filter((record) => !gone.includes(record))));
+    });
+  });
+
+  test('keeps a key for as long as one that was issued under it has not ended', async () => {
+    await withClient('mysql2 pool', {}, async ({ client }, { console }) => {
+      const store = mysqlStore(client);
+      const parent = { ...another(1), revokedAt: 5 };
+      const child = { ...another(2), issuedUnder: parent.keyId };
+      for (const record of [parent, child]) await store.insert(record);
+      expect(await purgeEnded(client, { endedBefore: ENDED_BEFORE })).toEqual([]);
+      expect(await idsIn(console)).toEqual(idsOf([parent, child]));
+      await store.mark(child.keyId, revokeAt(6));
+      const deleted = await purgeEnded(client, { endedBefore: ENDED_BEFORE });
+      expect([...deleted].sort()).toEqual(idsOf([parent, child]));
     });
   });
 

@@ -24,6 +24,8 @@ const NEVER_DELETED = 'keyscope: keys are revoked and never deleted; see purgeEn
 /** The time of the purges in these tests; other times are this and a bit. */
 const THEN = 1_700_000_000_000;
 const HOUR = 3_600_000;
+/** The end of a key, long ago. */
+const ENDED = { kind: 'revoke', at: 1, by: null, reason: null, seal: null } as const;
 
 // It takes seconds to start.
 beforeAll(sharedPglite, 60_000);
@@ -126,10 +128,21 @@ describe('purgeEnded', () => {
     expect(await purge(used.client)).toEqual([first]);
     expect(await idsIn(used)).toEqual([second, third]);
     // It has ended, though after the time: nobody's `rotatedFrom` has to name a row any more.
-    const ended = { kind: 'revoke', at: THEN + 1, by: null, reason: null, seal: null } as const;
-    await used.store.mark(String(third), ended);
+    await used.store.mark(String(third), { ...ENDED, at: THEN + 1 });
     expect(await purge(used.client)).toEqual([second]);
     expect(await purge(used.client, { endedBefore: new Date(THEN + 2) })).toEqual([third]);
+  });
+
+  test('keeps what a key that has not ended was issued under, past a full batch', async () => {
+    const ids = await insertAll(used, [
+      { revokedAt: 1 },
+      { issuedUnder: another(0).keyId },
+      { revokedAt: 2 },
+    ]);
+    expect(await purge(used.client, { batchSize: 1 })).toEqual([ids[2]]);
+    expect(await idsIn(used)).toEqual(ids.slice(0, 2));
+    await used.store.mark(String(ids[1]), { ...ENDED, at: 3 });
+    expect(await purge(used.client, { batchSize: 1 })).toEqual(ids.slice(0, 2));
   });
 
   test('keeps the predecessor of a key that is suspended, or will end', async () => {
@@ -142,8 +155,7 @@ describe('purgeEnded', () => {
         { ...successor, rootKeyId, rotatedFrom: rootKeyId },
       ]);
       expect(await purge(used.client)).toEqual([]);
-      const revoked = { kind: 'revoke', at: 1, by: null, reason: null, seal: null } as const;
-      await used.store.mark(another(1).keyId, revoked);
+      await used.store.mark(another(1).keyId, ENDED);
       expect(await purge(used.client)).toEqual([another(0).keyId, another(1).keyId]);
     }
   });

@@ -22,6 +22,8 @@ describeOwnPostgres('a primary and its standby', () => {
     const { keyring } = setUp({ store, storeTimeoutMs: 10_000 });
     const kept = await issue(keyring);
     const lost = await issue(keyring);
+    // Remembered from now on, and refused all the same once the server is a replica.
+    await keyring.verify(kept.key);
     await keyring.revoke(lost.info.keyId, AUTHORITY);
 
     await primary.stop('fast');

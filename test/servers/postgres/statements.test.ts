@@ -244,6 +244,8 @@ describePostgres('the server', () => {
       await sql(manyKeys(1, 2_000));
       const few = await buffersOfEach();
       await sql(manyKeys(2_001, 40_000));
+      // In eight parts.
+      expect(await store.summarize(0)).toEqual([{ scheme: 's1', live: 40_000, lastUsedAt: null }]);
       for (const [text, buffers] of await buffersOfEach()) {
         // A summary reads everything, a part at a time.
         if (text.includes('is_live')) continue;

@@ -127,6 +127,15 @@ describeWithRedis.each(KINDS)('a purge, with %s,', (kind) => {
     await expectLeft(left, chains.flat());
   });
 
+  test('keeps what a key was issued under that has not ended', async () => {
+    const parent = recordOf({ revokedAt: 5 });
+    const child = recordOf({ issuedUnder: parent.keyId });
+    const before = recordOf({ revokedAt: 5 });
+    const over = recordOf({ issuedUnder: before.keyId, expiresAt: 7 });
+    await insertAll([parent, child, before, over]);
+    await expectLeft([parent, child], [parent, child, before, over]);
+  });
+
   test('deletes what a key was rotated from that has ended since', async () => {
     const root = recordOf({ retireAt: 5 });
     const revoked = successorOf(root, { revokedAt: BEFORE + 5 });

@@ -18,13 +18,15 @@ const TAKERS: Readonly<Record<string, (db: SqliteHandle) => unknown>> = {
   purgeEnded: (db) => purgeEnded(db, { endedBefore: new Date(0) }),
 };
 
-function thrown(act: () => unknown): unknown {
+/** The `TypeError` that is thrown, or rejected with. */
+async function refusal(act: () => unknown): Promise<TypeError> {
   try {
-    act();
+    await act();
   } catch (error) {
-    return error;
+    expect(error).toBeInstanceOf(TypeError);
+    return error as TypeError;
   }
-  throw new Error('nothing was thrown');
+  throw new Error('nothing was refused');
 }
 
 describe('a handle', () => {
@@ -64,19 +66,19 @@ describe('a handle', () => {
     db.close();
   });
 
-  test('is refused if it is none', () => {
+  test('is refused if it is none', async () => {
     const odd = [undefined, null, 'keys.db', {}, { exec() {} }, sqliteStore];
     for (const [name, take] of Object.entries(TAKERS)) {
       const drivers = 'node:sqlite, better-sqlite3, libsql or bun:sqlite';
       const instead = `${name}: pass an open handle of ${drivers}`;
       for (const db of odd) {
-        expect(complaint(() => take(db as unknown as SqliteHandle))).toBe(instead);
+        expect((await refusal(() => take(db as unknown as SqliteHandle))).message).toBe(instead);
       }
     }
   });
 
   // libsql can open a copy of another database, which lags: a revoked key would pass.
-  test('of libsql is refused if it is a copy, or may be one', () => {
+  test('of libsql is refused if it is a copy, or may be one', async () => {
     const db = new DatabaseSync(fresh());
     const saying = (message: string) => () => {
       throw new Error(message);
@@ -88,7 +90,7 @@ describe('a handle', () => {
         const told =
           `${name}: the handle has a syncUrl; open a file of its own: ` +
           'a copy lags behind, and would accept revoked keys';
-        expect(complaint(() => take(withSync(copy)))).toBe(told);
+        expect((await refusal(() => take(withSync(copy)))).message).toBe(told);
       }
     }
     sqliteStore(withSync(saying('Sync is not supported in databases opened in File mode.')));
@@ -96,7 +98,7 @@ describe('a handle', () => {
     db.close();
   });
 
-  test('is refused if it is of a driver that answers no rows', () => {
+  test('is refused if it is of a driver that answers no rows', async () => {
     // As of sqlite3, which answers callbacks, of sql.js, which has cursors, and of libsql/promise.
     for (const statement of [{ all: () => ({}) }, { step() {}, get() {} }, Promise.resolve({})]) {
       const db = { exec() {}, prepare: () => statement } as unknown as SqliteHandle;
@@ -109,24 +111,23 @@ describe('a handle', () => {
   // The driver said "Safety level may not be changed inside a transaction", and not what to do.
   test.each(DRIVERS)(
     'of %s is refused, before anything is set, if it is closed or in a transaction',
-    (driver) => {
+    async (driver) => {
       const instead =
         'the handle is closed, or in the middle of a transaction; open one for keyscope alone';
       for (const [name, take] of Object.entries(TAKERS)) {
         const db = open(driver, ':memory:');
-        const expectRefusal = (driversWords: RegExp) => {
-          const error = thrown(() => take(db)) as Error;
-          expect(error).toBeInstanceOf(TypeError);
+        const expectRefusal = async (driversWords: RegExp) => {
+          const error = await refusal(() => take(db));
           expect(error.message).toBe(`${name}: ${instead}`);
           expect(String(error.cause)).toMatch(driversWords);
         };
         db.exec('BEGIN; CREATE TABLE mine (a)');
-        expectRefusal(/transaction/);
+        await expectRefusal(/transaction/);
         // What they had begun is still theirs to end.
         db.exec('COMMIT');
         expect(readValue(db, 'SELECT name FROM sqlite_master')).toBe('mine');
         db.close();
-        expectRefusal(/not open/);
+        await expectRefusal(/not open/);
       }
     },
   );
@@ -161,14 +162,17 @@ describe('a handle', () => {
 
   // With node:sqlite, a name that began with a byte order mark lost it: the key was refused, and
   // called tampered with.
-  test.each(DRIVERS)('of %s on a file in UTF-16 is refused, and nothing is written', (driver) => {
-    for (const [name, take] of Object.entries(TAKERS)) {
-      const db = open(driver, ':memory:');
-      db.exec("PRAGMA encoding = 'UTF-16le'; CREATE TABLE theirs (a)");
-      const instead = `${name}: the file is in UTF-16le; give keyscope one in UTF-8`;
-      expect(complaint(() => take(db))).toBe(instead);
-      expect(db.prepare('SELECT name FROM sqlite_master').all()).toEqual([{ name: 'theirs' }]);
-      db.close();
-    }
-  });
+  test.each(DRIVERS)(
+    'of %s on a file in UTF-16 is refused, and nothing is written',
+    async (driver) => {
+      for (const [name, take] of Object.entries(TAKERS)) {
+        const db = open(driver, ':memory:');
+        db.exec("PRAGMA encoding = 'UTF-16le'; CREATE TABLE theirs (a)");
+        const instead = `${name}: the file is in UTF-16le; give keyscope one in UTF-8`;
+        expect((await refusal(() => take(db))).message).toBe(instead);
+        expect(db.prepare('SELECT name FROM sqlite_master').all()).toEqual([{ name: 'theirs' }]);
+        db.close();
+      }
+    },
+  );
 });

@@ -29,7 +29,7 @@ describe('a store', () => {
     await store.insert({ ...another(1), expiresAt: 1 });
     expect(await store.mark(RECORD.keyId, REVOKE)).toBe(true);
     await store.touch([{ keyId: RECORD.keyId, lastUsedAt: 7, scopesUsed: {} }]);
-    expect(purgeEnded(db, { endedBefore: new Date(2) })).toEqual([another(1).keyId]);
+    expect(await purgeEnded(db, { endedBefore: new Date(2) })).toEqual([another(1).keyId]);
     db.close();
     const again = new DatabaseSync(own.file('keys.db'));
     expect(sqliteStore(again).findById(RECORD.keyId)).toMatchObject({

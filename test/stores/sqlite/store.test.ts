@@ -96,11 +96,11 @@ describe('the store', () => {
     expect(new Set(executed)).toEqual(new Set(['BEGIN IMMEDIATE', 'COMMIT', ...pragmas]));
   });
 
-  test('reads no table from end to end, and sorts none', () => {
+  test('reads no table from end to end, and sorts none', async () => {
     const db = new DatabaseSync(':memory:');
     const { handle, prepared } = spying(db);
     sqliteStore(handle);
-    purgeEnded(handle, { endedBefore: new Date(0) });
+    await purgeEnded(handle, { endedBefore: new Date(0) });
     const statements = [...new Set(prepared)].filter((sql) => /keyscope_keys/.test(sql));
     expect(statements).toHaveLength(19);
     const plans = statements.map((sql) => {

@@ -28,11 +28,13 @@ describeWithWorkerd('purgeEnded', SLOW, () => {
       like(3, { expiresAt: 1000 }),
       like(4, { ...root, retireAt: 5 }),
       like(5, { ...root, rotatedFrom: another(4).keyId }),
+      like(6, { revokedAt: 5 }),
+      like(7, { issuedUnder: another(6).keyId }),
     ];
     for (const record of records) await store.insert(record);
     const gone = [another(1).keyId, another(2).keyId];
     expect(await purgeEnded(db, { endedBefore: BEFORE })).toEqual(gone);
-    const left = [3, 4, 5].map((n) => another(n).keyId);
+    const left = [3, 4, 5, 6, 7].map((n) => another(n).keyId);
     const { items } = await store.listAll({ after: null, limit: 9 });
     expect(items.map(({ keyId }) => keyId)).toEqual([...left, RECORD.keyId]);
     const places = await sqlOf(db)(
