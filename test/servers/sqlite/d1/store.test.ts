@@ -97,7 +97,7 @@ describeWithWorkerd('the store', SLOW, () => {
     expect(asked.batches).toEqual([]);
   });
 
-  test('reads no table from end to end but for a summary, and sorts no listing', async () => {
+  test('reads no table from end to end, and sorts no listing', async () => {
     const db = await fresh();
     const { client, asked, forget } = spyOn(db);
     const store = d1Store(client);
@@ -121,8 +121,7 @@ describeWithWorkerd('the store', SLOW, () => {
     // With the look at the version before the purge.
     expect(plans).toHaveLength(18);
     const isSlow = /SCAN (?:keyscope_keys|ended|successor|place)|TEMP B-TREE FOR .*ORDER BY/;
-    const slow = asked.statements.filter((_, index) => isSlow.test(String(plans[index])));
-    expect(slow).toMatchObject([{ sql: expect.stringContaining('count(*) AS live') as string }]);
+    expect(plans.filter((plan) => isSlow.test(plan))).toEqual([]);
   });
 
   test('summarizes as of now without a time, and lists from the beginning', async () => {
