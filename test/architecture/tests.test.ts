@@ -9,6 +9,7 @@ const LINES = 500;
 
 /** Promises that no single file of the source keeps. */
 const ACROSS: readonly string[] = [
+  'core/growth', // How many more steps ten times the input takes.
   'core/leaks', // No key, header or digest in errors, events and logs, whoever makes them.
   'core/lifecycle', // The life of a key over all operations, as the vectors have it.
   'core/stored-format', // Records that were stored long ago verify for ever.

@@ -264,13 +264,15 @@ function liveIn(table: 'successor' | 'child', condition: string): string {
     WHERE ${condition} AND (${table}.ended_at IS NULL OR ${table}.ended_at > ?))`;
 }
 
+const ROTATED_FROM = 'successor.root_key_id = k.root_key_id AND successor.rotated_from = k.key_id';
+
 /**
  * Some keys that ended before a time, behind a place in the order of ends, and whether each is due:
  * it has no successor that ends after another time, and nothing that was issued on its authority
  * does. COUNT and not EXISTS, for which the servers may read the whole table for each key.
  */
 export const FIND_ENDED: string = `SELECT k.key_id, CONCAT(k.ended_at) AS ended_at,
-    0 = ${liveIn('successor', 'successor.root_key_id = k.root_key_id AND successor.rotated_from = k.key_id')}
+    0 = ${liveIn('successor', ROTATED_FROM)}
     AND 0 = ${liveIn('child', 'child.issued_under = k.root_key_id')} AS is_due,
     ${FRESHNESS}
   FROM keyscope_keys AS k FORCE INDEX (keyscope_keys_ended)

@@ -1,28 +1,12 @@
 /**
  * The SQL of the store. Every parameter is a single text, with lists and records as JSON, so that
- * no driver needs to know a type. Every row has one column, `answer`, with a JSON text; in what is
- * read of keys it is an array whose last element tells whether it may be out of date.
+ * no driver needs to know a type. Every row has one column, `answer`, with a JSON text.
  */
 import { COLUMN_LIST } from '../rows.js';
-import { PART_SIZE } from '../summaries.js';
 import { TRANSACTION_MARK } from './errors.js';
-import { deletionOf, endOf, isDue } from './schema.js';
-import {
-  FAILING,
-  IN_TRANSACTION,
-  mayHide,
-  OR_FAILURE,
-  OR_REASON,
-  OUTDATED,
-  orFailure,
-  orReason,
-  TABLES_MAY_HIDE,
-} from './sight.js';
-
-/** A row as one JSON array, which takes a seventh less time than a column for each field. */
-const SELECT = `
-    SELECT json_build_array(${COLUMN_LIST}, ${OUTDATED})::text AS answer
-    FROM keyscope_keys`;
+import { READS, type ReadName } from './read-statements.js';
+import { deletionOf } from './schema.js';
+import { FAILING, IN_TRANSACTION, OR_FAILURE, orFailure, TABLES_MAY_HIDE } from './sight.js';
 
 /**
  * A condition for writes that is true, or fails: a write in somebody's transaction would be undone
@@ -100,13 +84,6 @@ export type StatementName =
   | 'start'
   | 'version'
   | 'insert'
-  | 'findDigest'
-  | 'findDigests'
-  | 'findId'
-  | 'findIds'
-  | 'list'
-  | 'listAddressing'
-  | 'listLineage'
   | 'revoke'
   | 'suspend'
   | 'resume'
@@ -114,16 +91,14 @@ export type StatementName =
   | 'withdraw'
   | 'touch'
   | 'touchHeld'
-  | 'summarize'
-  | 'listExpiring'
-  | 'listAll'
-  | 'listChanged'
-  | 'listEnded'
   | 'purge'
-  | 'purgeUnguarded';
+  | 'purgeUnguarded'
+  | ReadName;
 
 /** The text of each, but that a mark does not say yet whether its row may have been hidden. */
 const TEXTS: Readonly<Record<StatementName, string>> = {
+  ...READS,
+
   // Before the store knows its schema: where the connection's search path finds the tables.
   start: `
     SELECT json_build_array(
@@ -159,39 +134,6 @@ const TEXTS: Readonly<Record<StatementName, string>> = {
     FROM made CROSS JOIN LATERAL unnest(accessible_entities) AS entity
     WHERE entity <> entity_uuid
     ON CONFLICT DO NOTHING`,
-
-  // A keyring with one pepper looks up a single digest, which takes less time than a list.
-  findDigest: `${SELECT}
-    WHERE digest = $1::text ${OR_REASON}`,
-
-  findDigests: `${SELECT}
-    WHERE digest = ANY (ARRAY(SELECT json_array_elements_text($1::text::json)))
-    ${OR_REASON}`,
-
-  findId: `${SELECT}
-    WHERE key_id = $1::text::uuid ${OR_REASON}`,
-
-  findIds: `${SELECT}
-    WHERE key_id = ANY (ARRAY(SELECT json_array_elements_text($1::text::json)::uuid))
-    ${OR_REASON}`,
-
-  list: `(${SELECT}
-    WHERE entity_uuid = $1::text::uuid AND prefix = $2::text
-      AND (created_at, key_id) < ($3::text::bigint, $4::text::uuid)
-    ORDER BY created_at DESC, key_id DESC LIMIT $5::text::bigint) ${OR_REASON}`,
-
-  // Not a join, for which the planner could read all keys: it does not know how few a page has.
-  listAddressing: `(${SELECT}
-    WHERE key_id = ANY (ARRAY(
-      SELECT key_id FROM keyscope_addressing
-      WHERE entity_uuid = $1::text::uuid AND prefix = $2::text
-        AND (created_at, key_id) < ($3::text::bigint, $4::text::uuid)
-      ORDER BY created_at DESC, key_id DESC LIMIT $5::text::bigint))
-    ORDER BY created_at DESC, key_id DESC)
-    ${orReason(mayHide('keyscope_keys', 'keyscope_addressing'))}`,
-
-  listLineage: `${SELECT}
-    WHERE (root_key_id = $1::text::uuid OR issued_under = $1::text::uuid) ${OR_REASON}`,
 
   // Each mark is `applyMark`: its condition is the WHERE, its changes are the SET.
   revoke: `
@@ -234,61 +176,6 @@ const TEXTS: Readonly<Record<StatementName, string>> = {
 
   // For those: waits for them, in the order of their ids, so that batches cannot deadlock.
   touchHeld: touch(''),
-
-  summarize: `
-    SELECT json_build_array(
-      scheme,
-      count(*) FILTER (WHERE is_live),
-      max(last_used_at) FILTER (WHERE is_live),
-      count(*),
-      max(key_id::text),
-      ${OUTDATED}
-    )::text AS answer
-    FROM (
-      SELECT key_id, last_used_at,
-        substr(digest, 1, greatest(strpos(digest, '$') - 1, 0)) AS scheme,
-        revoked_at IS NULL
-          AND (retire_at IS NULL OR retire_at > $1::text::bigint)
-          AND (expires_at IS NULL OR expires_at > $1::text::bigint) AS is_live
-      FROM keyscope_keys
-      WHERE key_id > $2::text::uuid ORDER BY key_id LIMIT ${PART_SIZE}
-    ) AS part
-    GROUP BY scheme ${OR_REASON}`,
-
-  listExpiring: `(${SELECT}
-    WHERE revoked_at IS NULL AND expires_at < $1::text::bigint
-      AND (expires_at, key_id) >= ($2::text::bigint, $3::text::uuid)
-    ORDER BY expires_at, key_id LIMIT $4::text::bigint) ${OR_REASON}`,
-
-  listAll: `(${SELECT}
-    WHERE key_id >= $1::text::uuid
-    ORDER BY key_id LIMIT $2::text::bigint) ${OR_REASON}`,
-
-  // One row, also where nothing has changed: a replica that lags behind would say the same. The
-  // first condition is part of the second; without it the index, which is partial, is not used.
-  listChanged: `
-    SELECT json_build_array(
-      (
-        SELECT coalesce(json_agg(changed), '[]') FROM (
-          SELECT key_id AS "keyId", changed_at AS "changedAt" FROM keyscope_keys
-          WHERE changed_at >= $1::text::bigint
-            AND (changed_at, key_id) > ($1::text::bigint, $2::text::uuid)
-          ORDER BY changed_at, key_id LIMIT $3::text::bigint
-        ) AS changed
-      ),
-      ${OUTDATED}
-    )::text AS answer ${OR_REASON}`,
-
-  // What a purge looks at next, in the order of its index. The end is text, because JavaScript
-  // cannot hold every integer.
-  listEnded: `(
-    SELECT json_build_array(
-      old.key_id, ${endOf('old.')}::text, ${isDue('old', '$2::text::bigint')}, ${OUTDATED}
-    )::text AS answer
-    FROM keyscope_keys AS old
-    WHERE ${endOf('old.')} < $1::text::bigint
-      AND (${endOf('old.')}, old.key_id) > ($3::text::bigint, $4::text::uuid)
-    ORDER BY ${endOf('old.')}, old.key_id LIMIT $5::text::bigint) ${OR_REASON}`,
 
   purge: `
     SELECT to_json(keyscope_purge(

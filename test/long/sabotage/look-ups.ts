@@ -94,7 +94,7 @@ const GROWTH: readonly Safeguard[] = [
   },
   {
     name: 'growth: PostgreSQL has an index on the end of a key',
-    file: 'src/stores/postgres/statements.ts',
+    file: 'src/stores/postgres/read-statements.ts',
     text: `ORDER BY \${endOf('old.')}, old.key_id LIMIT`,
     instead: `ORDER BY \${endOf('old.')} + 0, old.key_id LIMIT`,
     tests: 'test/servers/postgres/statements.test.ts',
