@@ -19,7 +19,8 @@ test('a summary counts every key once, part by part, and others get their turn',
     INSERT INTO keyscope_keys
     WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 12000)
     SELECT format, printf('%08x-0000-4000-8000-000000000000', n * 40503 % 65536), prefix, hint,
-      name, iif(n % 3 = 0, 's1$', 'h1.p1$') || n, entity_uuid, accessible_entities, scopes, justification,
+      name, iif(n % 3 = 0, 's1$', 'h1.p1$') || n, entity_uuid, accessible_entities, scopes,
+      justification,
       metadata, created_at, created_by, expires_at, rotated_from, root_key_id, issued_under, trust,
       seal, iif(n % 2 = 0, 5, NULL), suspended_at, retire_at, withdrawn, ended_by, end_reason,
       changed_at, n, scopes_used
