@@ -10,7 +10,7 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { HttpError } from '../by-hand.ts';
-import type { Contender } from '../contender.ts';
+import { type Contender, onceEach } from '../contenders.ts';
 import { catalog, type Headers, HeaderValues, idOf, SCOPES } from '../keys.ts';
 import { load } from './load.ts';
 
@@ -127,10 +127,5 @@ export async function betterAuth(count: number, storage: Storage): Promise<Conte
     if (!valid || row === null) throw new HttpError(401, 'Unauthorized');
     return row.id;
   }
-  async function enter(list: readonly Headers[], scope: string): Promise<string> {
-    let id = '';
-    for (const headers of list) id = await one(headers, scope);
-    return id;
-  }
-  return { values: new HeaderValues(keys, count), enter, id: idOf };
+  return onceEach(new HeaderValues(keys, count), one);
 }
