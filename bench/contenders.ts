@@ -2,7 +2,7 @@
  * What is compared: the ways from a header to a caller who holds one scope. Each is filled with
  * `count` keys of its own, every one of which holds the same four scopes.
  */
-import { createKeyring, type KeyStore, requireScopes } from 'keyscope';
+import { createKeyring, type KeyStore, type Peppers, requireScopes } from 'keyscope';
 import { cacheStore } from 'keyscope/cache';
 import { memoryStore } from 'keyscope/stores/memory';
 import { LRUCache } from 'lru-cache';
@@ -11,7 +11,6 @@ import {
   catalog,
   ENTITY,
   EXPIRES,
-  fill,
   type Headers,
   HeaderValues,
   idOf,
@@ -84,21 +83,13 @@ async function seen(contender: Contender): Promise<Contender> {
   return contender;
 }
 
-function ours(count: number, wrap = (store: KeyStore) => store): Promise<Contender> {
-  const { store, values } = fill(count);
-  const options = { prefix: PREFIX, catalog, store: wrap(store), peppers: 'none' } as const;
-  const keyring = createKeyring(options);
-  async function one(headers: Headers, scope: string): Promise<string> {
-    const principal = await keyring.authenticate(headers);
-    requireScopes(principal, scope);
-    return principal.keyId;
-  }
-  return seen(onceEach(values, one));
-}
-
-async function oursPeppered(count: number): Promise<Contender> {
-  const store = memoryStore();
-  const keyring = createKeyring({ prefix: PREFIX, catalog, store, peppers: PEPPERS });
+async function ours(
+  count: number,
+  peppers: Peppers = 'none',
+  wrap = (store: KeyStore) => store,
+): Promise<Contender> {
+  const store = wrap(memoryStore());
+  const keyring = createKeyring({ prefix: PREFIX, catalog, store, peppers });
   const input = { name: 'integration', scopes: SCOPES, expiresAt: new Date(EXPIRES) };
   const ids: string[] = [];
   const keys: string[] = [];
@@ -117,7 +108,7 @@ async function oursPeppered(count: number): Promise<Contender> {
 
 function oursCached(count: number): Promise<Contender> {
   const cache = new LRUCache<string, object>({ max: count });
-  return ours(count, (store) => cacheStore(store, { cache, maxStalenessMs: 30_000 }));
+  return ours(count, 'none', (store) => cacheStore(store, { cache, maxStalenessMs: 30_000 }));
 }
 
 export const PLAIN = 'plain check by hand';
@@ -129,6 +120,6 @@ export const CACHED = 'keyscope, cacheStore';
 export const OWN: Readonly<Record<string, Open>> = {
   [PLAIN]: byHand,
   [KEYSCOPE]: (count) => ours(count),
-  [PEPPERED]: oursPeppered,
+  [PEPPERED]: (count) => ours(count, PEPPERS),
   [CACHED]: oursCached,
 };

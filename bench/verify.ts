@@ -26,8 +26,7 @@ const MARK = 'figures: ';
 const CONTENDERS: Readonly<Record<string, Open>> = {
   ...OWN,
   'prefixed-api-key and a Map': prefixedApiKey,
-  'better-auth, memory adapter': (count) => betterAuth(count, 'database'),
-  'better-auth, secondary storage': (count) => betterAuth(count, 'secondary-storage'),
+  'better-auth in memory': betterAuth,
   'jose, JWT with HS256': (count) => jose(count, 'HS256'),
   'jose, JWT with RS256': (count) => jose(count, 'RS256'),
 };

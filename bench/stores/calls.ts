@@ -1,12 +1,11 @@
 /** Every call of a store, with what it is asked and how much it answers. */
 import assert from 'node:assert/strict';
-import type { KeyStore, Mark } from 'keyscope';
-import { idOf, PREFIX } from '../keys.ts';
+import type { Awaitable, KeyStore, Mark } from 'keyscope';
+import { CREATED, idOf, PREFIX } from '../keys.ts';
 import {
   ADDRESSED,
   ADDRESSING,
   BEFORE_ALL_ENDS,
-  CREATED,
   digestOf,
   ENDED,
   EXPIRES,
@@ -34,7 +33,6 @@ export interface Call {
   readonly run: (table: Table, k: number) => unknown;
 }
 
-const LIMIT = 100;
 const [TO_SUSPEND, TO_REVOKE, TO_RETIRE] = PLAIN;
 const BY = { by: 'ada', reason: 'measured' };
 
@@ -49,16 +47,16 @@ function middleOf({ keys }: Table) {
   return { createdAt: CREATED + index, keyId: idOf(index) };
 }
 
-async function expectItems(count: number, list: Promise<readonly unknown[]>): Promise<void> {
-  const { length } = await list;
-  assert.equal(length, count);
-}
-
+/** A call that answers so many keys. */
 function listing(
   name: string,
-  read: (store: Required<KeyStore>, table: Table) => Promise<readonly unknown[]>,
+  count: number,
+  read: (store: Required<KeyStore>, table: Table) => Awaitable<readonly unknown[]>,
 ): Call {
-  return { name, repeat: 1, run: (table) => expectItems(LIMIT, read(table.store, table)) };
+  async function run(table: Table): Promise<void> {
+    assert.equal((await read(table.store, table)).length, count, name);
+  }
+  return { name, repeat: 1, run };
 }
 
 function marking(kind: number, mark: Mark): Call {
@@ -81,10 +79,46 @@ function touching(count: number): Call {
   return { name: `touch of ${count.toLocaleString('en-US')}`, repeat: 1, run };
 }
 
-const own = { prefix: PREFIX, entityUuid: LARGE, limit: LIMIT };
-const others = { prefix: PREFIX, entityUuid: ADDRESSED, addressing: true, limit: LIMIT };
+/** Listings whose pages have so many keys. */
+function listings(limit: number): readonly Call[] {
+  const own = { prefix: PREFIX, entityUuid: LARGE, limit };
+  const others = { prefix: PREFIX, entityUuid: ADDRESSED, addressing: true, limit };
+  const expiring = { before: 2 * EXPIRES, after: null, limit };
+  return [
+    listing(`findByDigest of ${limit.toLocaleString('en-US')}`, limit, (store, { keys, draw }) => {
+      const start = draw(keys - limit);
+      return store.findByDigest(Array.from({ length: limit }, (_, i) => digestOf(start + i)));
+    }),
+    listing('list, first page', limit, (store) => store.list({ ...own, after: null })),
+    listing('list, a page in the middle', limit, (store, table) =>
+      store.list({ ...own, after: middleOf(table) }),
+    ),
+    listing('list of addressing keys, first page', limit, (store) =>
+      store.list({ ...others, after: null }),
+    ),
+    listing('list of addressing keys, in the middle', limit, (store, table) =>
+      store.list({ ...others, after: middleOf(table) }),
+    ),
+    listing('listExpiring, first page', limit, async (store) => {
+      return (await store.listExpiring(expiring)).items;
+    }),
+    listing('listExpiring, from the middle', limit, async (store, { keys }) => {
+      return (await store.listExpiring({ ...expiring, from: EXPIRES + keys / 2 })).items;
+    }),
+    listing('listAll, page after page', limit, async (store, table) => {
+      const { items, next } = await store.listAll({ after: table.next, limit });
+      table.next = next;
+      return items;
+    }),
+    listing('listChanged, first page', limit, (store) => store.listChanged({ since: 0, limit })),
+    listing('listChanged, from the middle', limit, (store, { keys }) =>
+      store.listChanged({ since: ENDED + keys / 2, limit }),
+    ),
+  ];
+}
 
-export const CALLS: readonly Call[] = [
+/** All calls, with pages of so many keys. */
+export const callsOf = (limit: number): readonly Call[] => [
   { name: 'insert', repeat: 1, run: ({ store, keys }, k) => store.insert(recordOf(keys + k)) },
   {
     name: 'findByDigest of one',
@@ -95,11 +129,6 @@ export const CALLS: readonly Call[] = [
       assert.equal(found?.keyId, idOf(index));
     },
   },
-  listing('findByDigest of 100', async (store, { keys, draw }) => {
-    const start = draw(keys - LIMIT);
-    const digests = Array.from({ length: LIMIT }, (_, index) => digestOf(start + index));
-    return store.findByDigest(digests);
-  }),
   {
     name: 'findById',
     repeat: 20,
@@ -108,16 +137,6 @@ export const CALLS: readonly Call[] = [
       assert.equal((await store.findById(keyId))?.keyId, keyId);
     },
   },
-  listing('list, first page', async (store) => store.list({ ...own, after: null })),
-  listing('list, a page in the middle', async (store, table) =>
-    store.list({ ...own, after: middleOf(table) }),
-  ),
-  listing('list of addressing keys, first page', async (store) =>
-    store.list({ ...others, after: null }),
-  ),
-  listing('list of addressing keys, in the middle', async (store, table) =>
-    store.list({ ...others, after: middleOf(table) }),
-  ),
   {
     name: 'listLineage',
     repeat: 5,
@@ -126,25 +145,7 @@ export const CALLS: readonly Call[] = [
       assert.equal((await store.listLineage(idOf(root))).length, 3);
     },
   },
-  listing('listExpiring, first page', async (store) => {
-    const { items } = await store.listExpiring({ before: 2 * EXPIRES, after: null, limit: LIMIT });
-    return items;
-  }),
-  listing('listExpiring, from the middle', async (store, { keys }) => {
-    const span = { from: EXPIRES + keys / 2, before: 2 * EXPIRES };
-    return (await store.listExpiring({ ...span, after: null, limit: LIMIT })).items;
-  }),
-  listing('listAll, page after page', async (store, table) => {
-    const { items, next } = await store.listAll({ after: table.next, limit: LIMIT });
-    table.next = next;
-    return items;
-  }),
-  listing('listChanged, first page', async (store) =>
-    store.listChanged({ since: 0, limit: LIMIT }),
-  ),
-  listing('listChanged, from the middle', async (store, { keys }) =>
-    store.listChanged({ since: ENDED + keys / 2, limit: LIMIT }),
-  ),
+  ...listings(limit),
   touching(1),
   touching(1000),
   marking(TO_SUSPEND, { kind: 'suspend', at: ENDED, ...BY }),

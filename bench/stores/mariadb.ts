@@ -77,4 +77,4 @@ async function open(count: number): Promise<Filled> {
   };
 }
 
-export const MARIADB: Target = { name: 'MariaDB', open, url: SERVER, reads: 'handler reads' };
+export const MARIADB: Target = { name: 'MariaDB', open, reads: 'handler reads' };

@@ -73,4 +73,4 @@ async function open(count: number): Promise<Filled> {
   };
 }
 
-export const POSTGRES: Target = { name: 'PostgreSQL', open, url: URL, reads: 'shared buffers' };
+export const POSTGRES: Target = { name: 'PostgreSQL', open, reads: 'shared buffers' };

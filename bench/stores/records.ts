@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { KeyRecord } from 'keyscope';
-import { idOf, PREFIX } from '../keys.ts';
+import { blankRecord, idOf } from '../keys.ts';
 
 /** How many kinds there are: the key `i` is of the kind `i % KINDS`. */
 export const KINDS = 10;
@@ -18,7 +18,6 @@ export const EXPIRING = 5;
 /** ... and three without any of these. */
 export const PLAIN = [7, 8, 9] as const;
 
-export const CREATED = 1_700_000_000_000;
 /** When the keys began to end that have. */
 export const ENDED = 1_750_000_000_000;
 export const EXPIRES = 4_000_000_000_000;
@@ -65,35 +64,6 @@ function specialOf(index: number): Partial<KeyRecord> {
 
 export function recordOf(index: number): KeyRecord {
   const entityUuid = entityOf(index);
-  return {
-    format: 1,
-    keyId: idOf(index),
-    prefix: PREFIX,
-    hint: 'KrPP',
-    name: 'integration',
-    digest: digestOf(index),
-    entityUuid,
-    accessibleEntities: [entityUuid],
-    scopes: ['threats:read', 'decoys:read'],
-    justification: null,
-    metadata: {},
-    createdAt: CREATED + index,
-    createdBy: null,
-    expiresAt: null,
-    rotatedFrom: null,
-    rootKeyId: idOf(index),
-    issuedUnder: null,
-    trust: null,
-    seal: null,
-    revokedAt: null,
-    suspendedAt: null,
-    retireAt: null,
-    withdrawn: [],
-    endedBy: null,
-    endReason: null,
-    changedAt: null,
-    lastUsedAt: null,
-    scopesUsed: {},
-    ...specialOf(index),
-  };
+  const own = { entityUuid, accessibleEntities: [entityUuid] };
+  return { ...blankRecord(index, digestOf(index)), ...own, ...specialOf(index) };
 }

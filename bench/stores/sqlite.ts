@@ -50,8 +50,4 @@ export async function openSqlite(count: number, driver: Driver): Promise<Filled>
   };
 }
 
-export const SQLITE: Target = {
-  name: 'SQLite',
-  open: (count) => openSqlite(count, 'node:sqlite'),
-  url: null,
-};
+export const SQLITE: Target = { name: 'SQLite', open: (count) => openSqlite(count, 'node:sqlite') };

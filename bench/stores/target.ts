@@ -1,6 +1,7 @@
 /** What is measured of a store, and what the SQL ones share. */
 import type { Awaitable, KeyStore } from 'keyscope';
-import { ADDRESSED, CREATED, ENTITY_TAIL, KINDS, LARGE, recordOf } from './records.ts';
+import { CREATED } from '../keys.ts';
+import { ADDRESSED, ENTITY_TAIL, KINDS, LARGE, recordOf } from './records.ts';
 import type { Log } from './watch.ts';
 
 /** A table of its own, full of keys. */
@@ -22,8 +23,6 @@ export interface Target {
   readonly open: (count: number) => Promise<Filled>;
   /** What `purgeReads` counts. */
   readonly reads?: string;
-  /** Where its server is; none for a file. */
-  readonly url: string | null;
 }
 
 /** Of this process, so that two runs do not meet. */
