@@ -35,20 +35,6 @@ export interface Contender {
 
 export type Open = (count: number) => Contender | Promise<Contender>;
 
-/** A contender from its way to let one caller in. */
-export function onceEach(
-  values: HeaderValues,
-  one: (headers: Headers, scope: string) => Promise<string>,
-  id = idOf,
-): Contender {
-  async function enter(list: readonly Headers[], scope: string): Promise<string> {
-    let last = '';
-    for (const headers of list) last = await one(headers, scope);
-    return last;
-  }
-  return { values, enter, id };
-}
-
 // ── By hand ──────────────────────────────────────────────────────────────────────────────────────
 
 function callerOf(index: number): Caller {
@@ -98,12 +84,17 @@ async function ours(
     ids.push(info.keyId);
     keys.push(key);
   }
-  async function one(headers: Headers, scope: string): Promise<string> {
-    const principal = await keyring.authenticate(headers);
-    requireScopes(principal, scope);
-    return principal.keyId;
+  const values = new HeaderValues(keys, count);
+  async function enter(list: readonly Headers[], scope: string): Promise<string> {
+    let keyId = '';
+    for (const headers of list) {
+      const principal = await keyring.authenticate(headers);
+      requireScopes(principal, scope);
+      keyId = principal.keyId;
+    }
+    return keyId;
   }
-  return seen(onceEach(new HeaderValues(keys, count), one, (index) => ids[index] ?? ''));
+  return seen({ values, enter, id: (index) => ids[index] ?? '' });
 }
 
 function oursCached(count: number): Promise<Contender> {

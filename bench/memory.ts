@@ -18,7 +18,7 @@ const HELD_KEYS = quick ? 10_000 : 100_000;
 const ROUNDS = quick ? 10 : 25;
 const CALLS = 20_000;
 const KEYS = 1_000;
-const ADMIT = 'keyscope, admit';
+const ADMIT = 'allocated, keyscope, admit';
 const { gc } = globalThis;
 
 function heapUsed(): number {
@@ -102,11 +102,13 @@ function rowOf(name: string, bytes: number, bound: number | null): Row {
 async function main(): Promise<void> {
   const inHeap: Row[] = [];
   for (const name of Object.keys(OWN)) {
-    inHeap.push(rowOf(name, await held(name), name === KEYSCOPE ? 1024 : null));
+    const bound = name === KEYSCOPE ? 1024 : null;
+    inHeap.push(rowOf(`heap, ${name}`, await held(name), bound));
   }
   const garbage: Row[] = [rowOf(ADMIT, await byAdmission(), 2_200)];
   for (const name of Object.keys(OWN)) {
-    garbage.push(rowOf(name, await byVerification(name), name === KEYSCOPE ? 1_500 : null));
+    const bound = name === KEYSCOPE ? 1_500 : null;
+    garbage.push(rowOf(`allocated, ${name}`, await byVerification(name), bound));
   }
   publish({
     name: 'memory',
@@ -116,8 +118,8 @@ async function main(): Promise<void> {
       `${KEYS.toLocaleString('en-US')} keys; and the heap that a key takes after it was verified ` +
       `once, of ${HELD_KEYS.toLocaleString('en-US')} in memory.`,
     tables: [
-      { head: ['allocated by one request', 'bytes'], rows: garbage },
-      { head: ['heap of a key', 'bytes'], rows: inHeap },
+      { head: ['by one request', 'bytes'], rows: garbage },
+      { head: ['of one key', 'bytes'], rows: inHeap },
     ],
   });
 }

@@ -97,7 +97,7 @@ export function withUnit(value: number, unit: string): string {
 export function atMost(value: number, bound: number, unit: string): Verdict {
   return {
     measured: withUnit(value, unit),
-    wanted: `≤ ${withUnit(bound, unit)}`,
+    wanted: `≤ ${bound.toLocaleString('en-US')} ${unit}`,
     met: value <= bound,
   };
 }
@@ -106,7 +106,7 @@ export function atMost(value: number, bound: number, unit: string): Verdict {
 export function atLeast(value: number, bound: number, unit: string): Verdict {
   return {
     measured: withUnit(value, unit),
-    wanted: `≥ ${withUnit(bound, unit)}`,
+    wanted: `≥ ${bound.toLocaleString('en-US')} ${unit}`,
     met: value >= bound,
   };
 }

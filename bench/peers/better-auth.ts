@@ -10,7 +10,7 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { HttpError } from '../by-hand.ts';
-import { type Contender, onceEach } from '../contenders.ts';
+import type { Contender } from '../contenders.ts';
 import { catalog, type Headers, HeaderValues, idOf, SCOPES } from '../keys.ts';
 import { load } from './load.ts';
 
@@ -103,13 +103,17 @@ export async function betterAuth(count: number): Promise<Contender> {
   const needed = new Map<string, Permissions>(
     catalog.all.map((scope) => [scope, permissionsOf([scope])]),
   );
-  async function one(headers: Headers, scope: string): Promise<string> {
-    const key = BEARER.exec(headers.authorization)?.[1];
-    if (key === undefined) throw new HttpError(401, 'Unauthorized');
-    const permissions = needed.get(scope) ?? {};
-    const { valid, key: row } = await api.verifyApiKey({ body: { key, permissions } });
-    if (!valid || row === null) throw new HttpError(401, 'Unauthorized');
-    return row.id;
+  async function enter(list: readonly Headers[], scope: string): Promise<string> {
+    let id = '';
+    for (const { authorization } of list) {
+      const key = BEARER.exec(authorization)?.[1];
+      if (key === undefined) throw new HttpError(401, 'Unauthorized');
+      const permissions = needed.get(scope) ?? {};
+      const { valid, key: row } = await api.verifyApiKey({ body: { key, permissions } });
+      if (!valid || row === null) throw new HttpError(401, 'Unauthorized');
+      id = row.id;
+    }
+    return id;
   }
-  return onceEach(new HeaderValues(keys, count), one);
+  return { values: new HeaderValues(keys, count), enter, id: idOf };
 }

@@ -5,7 +5,7 @@
  */
 import { generateKeyPair, generateSecret, jwtVerify, SignJWT } from 'jose';
 import { HttpError } from '../by-hand.ts';
-import { type Contender, onceEach } from '../contenders.ts';
+import type { Contender } from '../contenders.ts';
 import { ENTITY, type Headers, HeaderValues, idOf, SCOPES } from '../keys.ts';
 
 const BEARER = /^Bearer +([\w.~+/-]+=*)$/i;
@@ -32,12 +32,16 @@ export async function jose(count: number, alg: 'HS256' | 'RS256'): Promise<Conte
   const tokens: string[] = [];
   for (let i = 0; i < count; i++) tokens.push(await sign(i));
   const options = { issuer, audience, algorithms: [alg] };
-  async function one({ authorization }: Headers, scope: string): Promise<string> {
-    const token = BEARER.exec(authorization)?.[1];
-    if (token === undefined) throw new HttpError(401, 'Unauthorized');
-    const { payload } = await jwtVerify<{ scope: string }>(token, publicKey, options);
-    if (!payload.scope.split(' ').includes(scope)) throw new HttpError(403, 'Forbidden');
-    return payload.sub ?? '';
+  async function enter(list: readonly Headers[], scope: string): Promise<string> {
+    let id = '';
+    for (const { authorization } of list) {
+      const token = BEARER.exec(authorization)?.[1];
+      if (token === undefined) throw new HttpError(401, 'Unauthorized');
+      const { payload } = await jwtVerify<{ scope: string }>(token, publicKey, options);
+      if (!payload.scope.split(' ').includes(scope)) throw new HttpError(403, 'Forbidden');
+      id = payload.sub ?? '';
+    }
+    return id;
   }
-  return onceEach(new HeaderValues(tokens, count), one);
+  return { values: new HeaderValues(tokens, count), enter, id: idOf };
 }
