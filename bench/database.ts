@@ -20,7 +20,7 @@ const CALLERS = 64;
 const FAST = quick ? 10_000 : 40_000;
 const SLOW = quick ? 2_000 : 8_000;
 
-const BARE = "the driver's look-up alone";
+const BARE = "the driver's look-up";
 const MEMORY = 'admitted, in memory';
 const UNCACHED = 'admitted, without a cache';
 const UNBATCHED = 'admitted, without a cache, a statement each';
@@ -115,7 +115,7 @@ function rowOf(name: string, over: string | null, bound: number): Row {
     name,
     cells: cells.with(1, `${number(ratio)} × ${over}`),
     verdict: atMost(ratio, bound, '×'),
-    inReadme: `CPU of a request over PostgreSQL, ${name}: of ${over}`,
+    inReadme: `CPU of a request over PostgreSQL, ${over} is 1: ${name}`,
   };
 }
 

@@ -133,19 +133,22 @@ async function addLineages(store: KeyStore): Promise<void> {
 async function measureStore(name: string): Promise<ReadonlyMap<string, number>> {
   const opened = await (STORES[name] ?? openMemory)();
   const table: Table = { ...opened, keys: KEYS, draw: drawer(KEYS), next: null };
-  await addLineages(table.store);
   const turns = new Map<string, number>();
-  for (const call of [...callsOf(PAGE), ...MORE]) {
-    const all: number[] = [];
-    for (let round = 0; round < ROUNDS; round++) {
-      all.push(await longestTurn(() => call.run(table, round)));
+  try {
+    await addLineages(table.store);
+    for (const call of [...callsOf(PAGE), ...MORE]) {
+      const all: number[] = [];
+      for (let round = 0; round < ROUNDS; round++) {
+        all.push(await longestTurn(() => call.run(table, round)));
+      }
+      turns.set(call.name, quantile(all, 0.5));
     }
-    turns.set(call.name, quantile(all, 0.5));
+    // Once: there is nothing left for a second time. The memory store has no purge.
+    const purged = name === MEMORY ? Number.NaN : await longestTurn(() => PURGE.run(table, 0));
+    return turns.set(PURGE.name, purged);
+  } finally {
+    await opened.close();
   }
-  // Once: there is nothing left for a second time. The memory store has no purge.
-  const purged = name === MEMORY ? Number.NaN : await longestTurn(() => PURGE.run(table, 0));
-  await opened.close();
-  return turns.set(PURGE.name, purged);
 }
 
 const byStore = new Map<string, ReadonlyMap<string, number>>();
