@@ -7,7 +7,7 @@
  * What it does without, beside keyscope: a checksum, a prefix for scanners, a pepper, a seal,
  * reserved scopes, entities, rotation, usage, any other store, and repeated or oversized headers.
  */
-import { hash, randomBytes, randomUUID } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Headers } from './keys.ts';
 
 export interface Caller {
@@ -18,8 +18,6 @@ export interface Caller {
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
 }
-
-export type Keys = Map<string, Caller>;
 
 export class HttpError extends Error {
   readonly status: number;
@@ -36,7 +34,11 @@ export function digest(key: string): string {
   return hash('sha256', key, 'hex');
 }
 
-export function check(keys: Keys, headers: Partial<Headers>, scope: string): Caller {
+export function check(
+  keys: ReadonlyMap<string, Caller>,
+  headers: Partial<Headers>,
+  scope: string,
+): Caller {
   const key = BEARER.exec(headers.authorization ?? '')?.[1];
   if (key === undefined) throw new HttpError(401, 'Unauthorized');
   const caller = keys.get(digest(key));
@@ -46,39 +48,4 @@ export function check(keys: Keys, headers: Partial<Headers>, scope: string): Cal
   }
   if (!caller.scopes.has(scope)) throw new HttpError(403, 'Forbidden');
   return caller;
-}
-
-export interface Wish {
-  readonly name: string;
-  readonly entity: string;
-  readonly scopes: readonly string[];
-  readonly expiresAt: number | null;
-}
-
-export interface Issued {
-  readonly key: string;
-  readonly caller: Caller;
-}
-
-/** Makes a key of 192 bits, keeps its digest, and returns it: nobody can ask for it again. */
-export function issue(keys: Keys, known: ReadonlySet<string>, wish: Wish): Issued {
-  const { name, entity, expiresAt } = wish;
-  if (name === '' || name.length > 100) throw new HttpError(400, 'name: 1 to 100 characters');
-  if (expiresAt !== null && expiresAt <= Date.now()) {
-    throw new HttpError(400, 'expiresAt: in the past');
-  }
-  for (const scope of wish.scopes) {
-    if (!known.has(scope)) throw new HttpError(400, `unknown scope: ${scope}`);
-  }
-  const key = `key_${randomBytes(24).toString('base64url')}`;
-  const caller: Caller = {
-    id: randomUUID(),
-    name,
-    entity,
-    scopes: new Set(wish.scopes),
-    expiresAt,
-    revokedAt: null,
-  };
-  keys.set(digest(key), caller);
-  return { key, caller };
 }

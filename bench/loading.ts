@@ -1,6 +1,6 @@
 /**
- * What `import 'keyscope'` loads, how long that takes in a process of its own, and what a bundler
- * makes of it. Bytes are exact: `test/size.test.ts` holds them to a bound.
+ * What `import 'keyscope'` loads, what a bundler makes of it, and how long a process takes to
+ * start. Bytes are exact: `test/size.test.ts` holds them to a bound.
  */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -50,22 +50,25 @@ export function loadedByNode(from = root): number {
 
 // ── Time ─────────────────────────────────────────────────────────────────────────────────────────
 
-/**
- * Milliseconds of one import, in a process that has loaded nothing else; `from` is a folder that
- * finds it.
- */
-export function importTime(specifier: string, from = '.'): number {
-  const code = [
+/** What a process prints last: milliseconds since it started, and since its first line. */
+export interface Boot {
+  readonly sinceStart: number;
+  readonly sinceFirstLine: number;
+}
+
+/** Runs a module in a process of its own, in a folder that finds the package. */
+export function boot(code: string): Boot {
+  const timed = [
     'const start = performance.now();',
-    `await import(${JSON.stringify(specifier)});`,
-    'console.log(performance.now() - start);',
-  ].join(' ');
-  const cwd = fileURLToPath(new URL(from, new URL('..', import.meta.url)));
+    code,
+    'const end = performance.now();',
+    'console.log(JSON.stringify({ sinceStart: end, sinceFirstLine: end - start }));',
+  ].join('\n');
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
-    ['--input-type=module', '-e', code],
-    { cwd, encoding: 'utf8' },
+    ['--input-type=module', '-e', timed],
+    { cwd: root, encoding: 'utf8' },
   );
-  if (status !== 0) throw new Error(`import '${specifier}' failed: ${stderr}`);
-  return Number(stdout);
+  if (status !== 0) throw new Error(`a process failed: ${stderr}`);
+  return JSON.parse(stdout) as Boot;
 }

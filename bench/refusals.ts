@@ -1,19 +1,14 @@
 /**
- * What it costs to say no: `node bench/refusals.ts`. Each kind of refusal beside a key that is
- * admitted, and beside the plain check's refusal, which throws an `Error` with a status, as a route
- * does. Every refusal is caught and its status or code is read.
+ * What it costs to refuse what strangers send, beside a request that is admitted:
+ * `node bench/refusals.ts`. Every refusal is caught and its code is read, as a route does.
  */
 import assert from 'node:assert/strict';
-import type { KeyRecord, KeyStore, Principal } from 'keyscope';
-import { createKeyring, isAccessError, requireEntity, requireScopes } from 'keyscope';
+import type { KeyRecord } from 'keyscope';
+import { createKeyring, definePolicy, isAccessError } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
-import { measureApart, type Pairs } from './apart.ts';
-import { type Caller, check, digest, HttpError } from './by-hand.ts';
-import { callerOf } from './contenders.ts';
-import { type Case, drawer, type Figure, keep } from './harness.ts';
+import { type Case, drawer, measure } from './harness.ts';
 import {
   catalog,
-  ENTITY,
   type Headers,
   HeaderValues,
   LACKING,
@@ -22,99 +17,85 @@ import {
   PREFIX,
   recordOf,
 } from './keys.ts';
-import { aim, publish, quick, rowOf } from './report.ts';
+import { atMost, number, publish, quick, type Row } from './report.ts';
 
-const ROUNDS = quick ? 30 : 50;
-const KEYS = 1000;
-const CALLS = 160;
+const ROUNDS = quick ? 20 : 80;
+const KEYS = 1_000;
 const LIST = 16;
-const PAST = 1_700_000_000_000;
-const ADMITTED = 'admitted';
-const OURS = 'keyscope';
-const BY_HAND = 'by hand';
-const NOT_ITS_ENTITY = 'ffffffff-0000-4000-8000-00000000000f';
+const ADMITTED = 'an admitted key';
 
 type Request = Partial<Headers>;
+type Operation = 'listThreats' | 'listReports';
 
-/** A kind of refusal. What is not said is as in a request that is admitted. */
+/** A kind of request. What is not said is as in one that is admitted. */
 interface Kind {
-  readonly reason: string;
-  /** What the plain check answers; it knows no suspension and no entity. */
-  readonly status?: 401 | 403;
-  /** How often such a request asks the store. */
+  /** Why it is refused; null if it is admitted. */
+  readonly reason: string | null;
+  /** How often it asks the store. */
   readonly lookUps: 0 | 1;
-  /** Turns a good key into what is sent. */
-  readonly send?: (key: string) => string;
-  /** Sends nothing. */
-  readonly isMissing?: true;
-  /** The key was not stored. */
-  readonly isUnknown?: true;
+  /** Turns a good key into what is sent; null for nothing. */
+  readonly send?: (key: string) => string | null;
   readonly stored?: Partial<KeyRecord>;
-  readonly scope?: string;
-  readonly entityUuid?: string;
+  readonly isUnknown?: true;
+  readonly operation?: Operation;
 }
+
+const otherDigit = (digit: string): string => (digit === '0' ? '1' : '0');
 
 const KINDS: Readonly<Record<string, Kind>> = {
-  'no credential': { reason: 'no_header', status: 401, lookUps: 0, isMissing: true },
-  'garbage, as long as a key': {
-    reason: 'malformed_key',
-    status: 401,
-    lookUps: 0,
-    send: (key) => key.replace(/.(?=.{9}$)/, '-'),
-  },
-  'garbage, too short': {
-    reason: 'malformed_key',
-    status: 401,
-    lookUps: 0,
-    send: (key) => key.slice(0, 16),
-  },
+  [ADMITTED]: { reason: null, lookUps: 1 },
+  'scope missing': { reason: 'scope_missing', lookUps: 1, operation: 'listReports' },
+  'revoked key': { reason: 'revoked', lookUps: 1, stored: { revokedAt: 1_700_000_000_000 } },
+  'unknown key': { reason: 'unknown_key', lookUps: 1, isUnknown: true },
   'wrong checksum': {
     reason: 'wrong_checksum',
-    status: 401,
     lookUps: 0,
-    send: (key) => key.replace(/.$/, (digit) => (digit === '0' ? '1' : '0')),
+    send: (key) => key.replace(/.$/, otherDigit),
   },
-  'unknown key': { reason: 'unknown_key', status: 401, lookUps: 1, isUnknown: true },
-  'revoked key': { reason: 'revoked', status: 401, lookUps: 1, stored: { revokedAt: PAST } },
-  'suspended key': { reason: 'suspended', lookUps: 1, stored: { suspendedAt: PAST } },
-  'expired key': { reason: 'expired', status: 401, lookUps: 1, stored: { expiresAt: PAST } },
-  'scope not granted': { reason: 'scope_missing', status: 403, lookUps: 1, scope: LACKING },
-  'entity not addressed': {
-    reason: 'entity_not_accessible',
-    lookUps: 1,
-    entityUuid: NOT_ITS_ENTITY,
-  },
+  garbage: { reason: 'malformed_key', lookUps: 0, send: (key) => key.replace(/.(?=.{9}$)/, '-') },
+  'no credential': { reason: 'no_header', lookUps: 0, send: () => null },
 };
 
-// ── Both sides ───────────────────────────────────────────────────────────────────────────────────
+const policy = definePolicy(catalog, { listThreats: [NEEDED], listReports: [LACKING] });
 
-interface Asked {
-  readonly scope?: string | undefined;
-  readonly entityUuid?: string | undefined;
+let lookUps = 0;
+const store = memoryStore();
+const keyring = createKeyring({
+  prefix: PREFIX,
+  catalog,
+  peppers: 'none',
+  store: {
+    ...store,
+    findByDigest(digests) {
+      lookUps += 1;
+      return store.findByDigest(digests);
+    },
+  },
+});
+let stored = 0;
+
+/** Makes keys of a kind; returns what makes a request with one of them. */
+function requestsOf(kind: Kind): (index: number) => Request {
+  const { send = (key) => key, isUnknown = false } = kind;
+  const made = new HeaderValues(newKeys(KEYS), KEYS);
+  const sent: string[] = [];
+  for (let index = 0; index < KEYS; index++) {
+    const key = made.key(index);
+    const text = send(key);
+    if (text !== null) sent.push(text);
+    if (isUnknown) continue;
+    void store.insert({ ...recordOf(stored, key), ...kind.stored });
+    stored += 1;
+  }
+  const headers = new HeaderValues(sent, KEYS);
+  return (index) => (sent.length === 0 ? {} : headers.headers(index));
 }
 
-function requireBoth(principal: Principal, { scope = NEEDED, entityUuid = ENTITY }: Asked): void {
-  requireScopes(principal, scope);
-  requireEntity(principal, entityUuid);
-}
-
-function keyringOver(store: KeyStore) {
-  return createKeyring({ prefix: PREFIX, catalog, store, peppers: 'none' });
-}
-
-type Keyring = ReturnType<typeof keyringOver>;
-
-async function enterOurs(
-  keyring: Keyring,
-  list: readonly Request[],
-  asked: Asked,
-): Promise<unknown> {
+async function enter(list: readonly Request[], operation: Operation): Promise<unknown> {
   let last: unknown;
   for (const headers of list) {
     try {
-      const principal = await keyring.authenticate(headers);
-      requireBoth(principal, asked);
-      last = principal.keyId;
+      last = await keyring.admit({ headers }, { policy, operation });
     } catch (error) {
       last = isAccessError(error) && error.code;
     }
@@ -122,116 +103,51 @@ async function enterOurs(
   return last;
 }
 
-function enterByHand(
-  callers: Map<string, Caller>,
-  list: readonly Request[],
-  scope: string,
-): unknown {
-  let last: unknown;
-  for (const headers of list) {
-    try {
-      last = check(callers, headers, scope).id;
-    } catch (error) {
-      last = error instanceof HttpError && error.status;
-    }
-  }
-  return last;
-}
-
-// ── Cases ────────────────────────────────────────────────────────────────────────────────────────
-
-function casesOf(name: string, kind: Kind): readonly Case[] {
-  const { stored = {}, send = (key) => key, isMissing = false, isUnknown = false } = kind;
-  const good = new HeaderValues(newKeys(KEYS), KEYS);
-  const bad = new HeaderValues(newKeys(KEYS), KEYS);
-  const sent = new HeaderValues(
-    Array.from({ length: KEYS }, (_, index) => send(bad.key(index))),
-    KEYS,
-  );
-  const callers = new Map<string, Caller>();
-  const store = memoryStore();
-  for (let index = 0; index < KEYS; index++) {
-    callers.set(digest(good.key(index)), callerOf(index));
-    void store.insert(recordOf(index, good.key(index)));
-    if (isUnknown) continue;
-    const { revokedAt = null, expiresAt = null } = stored;
-    callers.set(digest(bad.key(index)), { ...callerOf(KEYS + index), revokedAt, expiresAt });
-    void store.insert({ ...recordOf(KEYS + index, bad.key(index)), ...stored });
-  }
-  const keyring = keyringOver(store);
+function caseOf(name: string, kind: Kind): Case<readonly Request[]> {
+  const requestOf = requestsOf(kind);
+  const { operation = 'listThreats', reason } = kind;
   const draw = drawer(2);
-  const goodList = () => Array.from({ length: LIST }, () => good.headers(draw(KEYS)));
-  const badRequest = (index: number): Request => (isMissing ? {} : sent.headers(index));
-  const badList = () => Array.from({ length: LIST }, () => badRequest(draw(KEYS)));
-
-  async function checkOurs(): Promise<void> {
-    let asked = 0;
-    const watched = keyringOver({
-      ...store,
-      findByDigest(digests) {
-        asked += 1;
-        return store.findByDigest(digests);
-      },
-    });
+  async function check(): Promise<void> {
+    const before = lookUps;
     for (const index of [7, KEYS - 1]) {
-      const enter = async () => requireBoth(await watched.authenticate(badRequest(index)), kind);
-      await assert.rejects(enter, { reason: kind.reason });
+      const admitted = keyring.admit({ headers: requestOf(index) }, { policy, operation });
+      if (reason === null) await admitted;
+      else await assert.rejects(admitted, { reason });
     }
-    assert.equal(asked, 2 * kind.lookUps, `${name}: look-ups`);
+    assert.equal(lookUps - before, 2 * kind.lookUps, `${name}: look-ups`);
   }
-
-  const common = { calls: CALLS, batch: LIST, over: ADMITTED };
-  const { status, scope = NEEDED } = kind;
-  const byHand: Case<readonly Request[]> = {
-    ...common,
-    name: BY_HAND,
-    check: () => assert.throws(() => check(callers, badRequest(7), scope), { status }),
-    prepare: badList,
-    run: (list) => keep(enterByHand(callers, list, scope)),
+  return {
+    name,
+    batch: LIST,
+    check,
+    prepare: () => Array.from({ length: LIST }, () => requestOf(draw(KEYS))),
+    run: (list) => enter(list, operation),
   };
-  const ours: Case<readonly Request[]>[] = [
-    {
-      ...common,
-      name: ADMITTED,
-      check: async () => requireBoth(await keyring.authenticate(good.headers(7)), {}),
-      prepare: goodList,
-      run: (list) => enterOurs(keyring, list, {}),
-    },
-    {
-      ...common,
-      name: OURS,
-      check: checkOurs,
-      prepare: badList,
-      run: (list) => enterOurs(keyring, list, kind),
-    },
-  ];
-  return (status === undefined ? ours : [...ours, byHand]) as readonly Case[];
 }
 
-const pairs: Pairs = Object.fromEntries(
-  Object.entries(KINDS).map(([name, kind]) => [name, () => casesOf(name, kind)]),
-);
-
-const figures = await measureApart(import.meta.url, pairs, ROUNDS);
-if (figures !== null) {
-  const timeOf = (name: string) =>
-    figures.get(name)?.find((figure: Figure) => figure.name === OURS)?.ratio ?? undefined;
-  publish({
-    name: 'refusals',
-    title: 'Refusals',
-    about:
-      'From a header to an error that has been caught, beside a key that is admitted. ' +
-      'By hand a key that is no key is refused by the regular expression; a checksum is nothing ' +
-      'that the plain check has, so there a wrong one costs a hash and a look-up.',
-    unit: 'ops/s',
-    base: 'an admitted key',
-    rows: Array.from(figures, ([group, all]) =>
-      all.map((figure) =>
-        rowOf(figure, 'ops/s', { name: figure.name, group, ours: figure.name !== BY_HAND }),
-      ),
-    ).flat(),
-    aims: Object.entries(KINDS).map(([name, { lookUps }]) =>
-      aim(`${name}, time of an admitted key`, timeOf(name), '≤', lookUps === 0 ? 0.8 : 1.5, '×'),
-    ),
-  });
-}
+const cases = Object.entries(KINDS).map(([name, kind]) => caseOf(name, kind));
+const figures = await measure(cases, ROUNDS);
+const admitted = figures.get(ADMITTED)?.ns ?? Number.NaN;
+const rows = Object.entries(KINDS).map(([name, kind]): Row & { readonly ratio: number } => {
+  const { ns, spread } = figures.get(name) ?? { ns: Number.NaN, spread: Number.NaN };
+  const ratio = ns / admitted;
+  const cells = [ns, `${number(ratio)} ×`, `${Math.round(100 * spread)} %`];
+  if (name === ADMITTED) return { name, cells, ratio };
+  const verdict = atMost(ratio, kind.lookUps === 0 ? 0.8 : 1.5, '×');
+  return { name, cells, ratio, verdict };
+});
+publish({
+  name: 'refusals',
+  title: 'What strangers send',
+  about:
+    '`admit` from a header to an error that was caught, with keys in memory, all kinds by turns. ' +
+    'What has no good checksum never reaches the store.',
+  tables: [
+    {
+      head: ['', 'ns', `of ${ADMITTED}`, 'spread'],
+      rows: rows
+        .toSorted((one, other) => other.ratio - one.ratio)
+        .map(({ ratio: _, ...row }) => row),
+    },
+  ],
+});

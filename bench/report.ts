@@ -1,54 +1,41 @@
 /**
- * What the parts of the benchmark hand over, and how it is written down: a table as Markdown on the
- * console and as JSON in `bench/results/`, with the machine it was measured on. `run.ts` makes
- * pages and charts of the JSON.
+ * What a part of the benchmark hands over, how it is judged and how it is written down: on the
+ * console, and as JSON in `bench/results`, of which `run.ts` makes the page.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem, type } from 'node:os';
-import { type Figure, table } from './harness.ts';
 
-export interface Row {
-  /** The case, as a reader would say it. */
-  readonly name: string;
-  /** Rows of a group are compared with one another. */
-  readonly group?: string;
-  /** The median, in the table's unit. */
-  readonly value: number;
-  /** From the 10th to the 90th percentile of the rounds, in parts of the median. */
-  readonly spread?: number;
-  /** To the group's base: the median of the ratios within a round. Above 1 is faster, or more. */
-  readonly ratio?: number;
-  /** Further figures of the same unit, by the table's `tails`. */
-  readonly tails?: readonly number[];
-  /** Drawn in the accent colour. */
-  readonly ours?: boolean;
-}
-
-export interface Aim {
-  readonly what: string;
-  readonly wanted: string;
+/** The figure of a row that counts, and what it should be. */
+export interface Verdict {
   readonly measured: string;
+  /** Null if there is no bound. */
+  readonly wanted: string | null;
   readonly met: boolean;
 }
 
-export type Unit = 'ops/s' | 'requests/s' | 'ns' | 'µs' | 'ms' | 'bytes';
-
-export interface Table {
-  /** `verify` → `bench/results/verify.json`. */
+export interface Row {
   readonly name: string;
-  readonly title: string;
-  /** What is measured and how, in one to three sentences. */
-  readonly about: string;
-  readonly unit: Unit;
-  /** What the ratios are to. */
-  readonly base?: string;
-  /** What the rows' further figures are; the first one is then the median. */
-  readonly tails?: readonly string[];
-  readonly rows: readonly Row[];
-  readonly aims: readonly Aim[];
+  /** In the order of the table's head. */
+  readonly cells: readonly (string | number)[];
+  readonly verdict?: Verdict;
+  /** What the README calls this row; only rows with a name are shown there. */
+  readonly inReadme?: string;
 }
 
-/** Where and when: tables of other days, of other machines, stand beside those of today. */
+export interface Table {
+  readonly head: readonly string[];
+  readonly rows: readonly Row[];
+}
+
+export interface Part {
+  /** The name of its file: `growth` → `bench/growth.ts`, `bench/results/growth.json`. */
+  readonly name: string;
+  readonly title: string;
+  /** What is measured and how, in one or two sentences. */
+  readonly about: string;
+  readonly tables: readonly Table[];
+}
+
 export interface Machine {
   readonly date: string;
   readonly cpu: string;
@@ -58,28 +45,29 @@ export interface Machine {
   readonly os: string;
 }
 
-/** In the order in which they run, and are shown. */
+/** A part as it was kept. */
+export interface Kept extends Part {
+  readonly machine: Machine;
+}
+
+/** In the order in which they run and are shown. */
 export const PARTS: readonly string[] = [
+  'growth',
+  'pauses',
+  'database',
   'verify',
-  'admit',
+  'limits',
   'refusals',
-  'issue',
-  'scopes',
-  'guards',
-  'http',
   'flood',
-  'jwt',
-  'size',
-  'cold',
+  'boot',
   'memory',
-  'stores',
-  'latency',
+  'size',
 ];
 
 export const RESULTS = new URL('./results/', import.meta.url);
 
-/** A short run shows whether everything works and how it stands, roughly. */
-export const quick = process.argv.includes('--quick');
+/** A quick run shows whether everything works, and roughly how fast. */
+export const quick: boolean = process.argv.includes('--quick');
 
 function readMachine(): Machine {
   return {
@@ -92,106 +80,93 @@ function readMachine(): Machine {
   };
 }
 
-/** A figure as a row. The base of a group has no ratio to itself. */
-export function rowOf(
-  figure: Figure,
-  unit: 'ops/s' | 'ns',
-  as: Pick<Row, 'name' | 'group' | 'ours'>,
-): Row {
-  const { name, ns, over, ratio, spread } = figure;
-  const compared = ratio === null || over === name ? {} : { ratio: 1 / ratio };
-  return { ...as, value: unit === 'ns' ? ns : 1e9 / ns, spread, ...compared };
-}
+// ── Judgements ───────────────────────────────────────────────────────────────────────────────────
 
-// ── Aims ─────────────────────────────────────────────────────────────────────────────────────────
-
-/** An aim in one figure. What was not measured is not met. */
-export function aim(
-  what: string,
-  value: number | undefined,
-  sign: '≥' | '≤',
-  bound: number,
-  unit: string,
-): Aim {
-  const measured = value ?? Number.NaN;
-  return {
-    what,
-    wanted: `${sign} ${bound.toLocaleString('en-US')} ${unit}`,
-    measured: Number.isNaN(measured) ? 'not measured' : `${number(measured)} ${unit}`,
-    met: sign === '≥' ? measured >= bound : measured <= bound,
-  };
-}
-
-// ── Words ────────────────────────────────────────────────────────────────────────────────────────
-
-/** Three significant digits, thousands apart: more than that no timing repeats. */
+/** Three significant digits: no timing repeats to more. */
 export function number(value: number): string {
+  if (Number.isNaN(value)) return 'not measured';
   return value.toLocaleString('en-US', { maximumSignificantDigits: 3 });
 }
 
-/** A figure of a table: bytes to the last one. */
-export function figure(value: number, unit: Unit): string {
-  return unit === 'bytes' ? Math.round(value).toLocaleString('en-US') : number(value);
+/** A figure with its unit. */
+export function withUnit(value: number, unit: string): string {
+  return Number.isNaN(value) ? number(value) : `${number(value)} ${unit}`;
 }
 
-export function percent(part: number | undefined): string {
-  return part === undefined ? '' : `${Math.round(100 * part)} %`;
+/** A bound from above. What was not measured does not meet it. */
+export function atMost(value: number, bound: number, unit: string): Verdict {
+  return {
+    measured: withUnit(value, unit),
+    wanted: `≤ ${bound.toLocaleString('en-US')} ${unit}`,
+    met: value <= bound,
+  };
 }
 
-/** More than this between rounds, or runs, and a figure says little. */
-const UNSTABLE = 0.5;
-
-function stability(spread: number | undefined): string {
-  return (spread ?? 0) > UNSTABLE ? `${percent(spread)}, not stable here` : percent(spread);
+/** A bound from below. */
+export function atLeast(value: number, bound: number, unit: string): Verdict {
+  return {
+    measured: withUnit(value, unit),
+    wanted: `≥ ${bound.toLocaleString('en-US')} ${unit}`,
+    met: value >= bound,
+  };
 }
 
-export function times(ratio: number | undefined): string {
-  return ratio === undefined ? '' : `${number(ratio)} ×`;
+/** A figure without a bound. */
+export function unbounded(value: number, unit: string): Verdict {
+  return { measured: withUnit(value, unit), wanted: null, met: true };
 }
 
-export function rowsOf({ rows, unit, base, tails = [] }: Table): string {
-  const noisy = rows.some(({ spread }) => spread !== undefined);
-  const head: string[] = ['case', tails.length > 0 ? `p50, ${unit}` : unit, ...tails];
-  if (base !== undefined) head.push(`of ${base}`);
-  if (noisy) head.push('spread');
+/** A word for it; none without a bound. */
+export function outcomeOf(verdict: Verdict | undefined): string {
+  if (verdict === undefined || verdict.wanted === null) return '';
+  return verdict.met ? 'met' : '**short**';
+}
 
-  function cellsOf({ name, value, ratio, spread, ours, tails: more }: Row): readonly string[] {
-    const cells = [ours ? `**${name}**` : name, figure(value, unit)];
-    cells.push(...tails.map((_, index) => figure(more?.[index] ?? Number.NaN, unit)));
-    if (base !== undefined) cells.push(times(ratio));
-    if (noisy) cells.push(stability(spread));
-    return cells;
-  }
+/** What falls short comes first, then what meets a bound, then the rest; else as they are. */
+export function worstFirst(rows: readonly Row[]): readonly Row[] {
+  const places = ['**short**', 'met', ''];
+  const placeOf = ({ verdict }: Row): number => places.indexOf(outcomeOf(verdict));
+  return rows.toSorted((one, other) => placeOf(one) - placeOf(other));
+}
 
-  const groups = [...new Set(rows.map(({ group }) => group))];
-  const tables = groups.map((group) => {
-    const cells = rows.filter((row) => row.group === group).map(cellsOf);
-    const title = group === undefined ? '' : `${group}\n\n`;
-    return `${title}${table(head, cells)}`;
+// ── Tables ───────────────────────────────────────────────────────────────────────────────────────
+
+/** A Markdown table whose columns line up, all but the first to the right. */
+export function markdown(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((title, column) =>
+    Math.max(title.length, 3, ...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  const lineOf = (cells: readonly string[]): string => {
+    const padded = cells.map((cell, column) =>
+      column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0),
+    );
+    return `| ${padded.join(' | ')} |`;
+  };
+  const dashes = widths.map((width, column) =>
+    column === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`,
+  );
+  return [lineOf(head), lineOf(dashes), ...rows.map(lineOf)].join('\n');
+}
+
+export function textOf({ head, rows }: Table): string {
+  const isBounded = rows.some(({ verdict }) => verdict !== undefined && verdict.wanted !== null);
+  const lines = worstFirst(rows).map(({ name, cells, verdict }) => {
+    const shown = cells.map((cell) => (typeof cell === 'number' ? number(cell) : cell));
+    return [name, ...shown, ...(isBounded ? [verdict?.wanted ?? '', outcomeOf(verdict)] : [])];
   });
-  return tables.join('\n\n');
+  return markdown([...head, ...(isBounded ? ['bound', ''] : [])], lines);
 }
 
-/** What an aim came to, in a word. */
-export function outcomeOf({ met }: Aim): string {
-  return met ? 'met' : 'short';
+export function sectionOf({ title, about, tables }: Part): string {
+  return `## ${title}\n\n${about}\n\n${tables.map(textOf).join('\n\n')}`;
 }
 
-export function aimsOf(aims: readonly Aim[]): string {
-  const cells = aims.map((each) => [each.what, each.wanted, each.measured, outcomeOf(each)]);
-  return table(['aim', 'wanted', 'measured', ''], cells);
-}
-
-// ── What is kept ─────────────────────────────────────────────────────────────────────────────────
-
-/** Prints a table, and keeps it unless the run is a short one. */
-export function publish(done: Table): void {
-  console.log(`\n## ${done.title}\n\n${done.about}\n\n${rowsOf(done)}`);
-  if (done.aims.length > 0) console.log(`\n${aimsOf(done.aims)}`);
+/** Prints a part, and keeps it unless the run is a quick one. */
+export function publish(part: Part): void {
+  console.log(`\n${sectionOf(part)}`);
   if (quick) return;
   mkdirSync(RESULTS, { recursive: true });
-  writeFileSync(
-    new URL(`${done.name}.json`, RESULTS),
-    `${JSON.stringify({ ...done, machine: readMachine() }, null, 2)}\n`,
-  );
+  const kept: Kept = { ...part, machine: readMachine() };
+  const file = new URL(`${part.name}.json`, RESULTS);
+  writeFileSync(file, `${JSON.stringify(kept, null, 2)}\n`);
 }

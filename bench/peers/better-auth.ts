@@ -5,16 +5,15 @@
  * time. Each key has a user of its own: in secondary storage every verification reads the list of
  * its user's keys. Hashing stays on, as anywhere. Nothing is logged.
  *
- * The plugin writes the row back on every verification; the memory adapter looks through all rows
- * for one.
+ * The plugin writes the row back on every verification. Keys are in secondary storage, which is the
+ * faster place: the memory adapter looks through all rows for one.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { HttpError } from '../by-hand.ts';
-import type { Contender } from '../contender.ts';
+import type { Contender } from '../contenders.ts';
 import { catalog, type Headers, HeaderValues, idOf, SCOPES } from '../keys.ts';
 import { load } from './load.ts';
 
-export type Storage = 'database' | 'secondary-storage';
 type Permissions = Readonly<Record<string, readonly string[]>>;
 type Row = { readonly id: string };
 
@@ -41,9 +40,7 @@ interface Plugin {
 
 interface Made {
   readonly api: Api;
-  /** The adapter puts other arrays here as it goes. */
-  readonly tables: { apikey: Row[] };
-  readonly secondary: Map<string, string>;
+  readonly storage: Map<string, string>;
 }
 
 function permissionsOf(scopes: readonly string[]): Permissions {
@@ -57,79 +54,65 @@ function permissionsOf(scopes: readonly string[]): Permissions {
 
 const BEARER = /^Bearer +(\w+)$/i;
 
-async function create(storage: Storage): Promise<Made> {
+async function create(): Promise<Made> {
   const auth = (await load('better-auth')) as Auth;
   const memory = (await load('better-auth/adapters/memory')) as Memory;
   const plugin = (await load('@better-auth/api-key')) as Plugin;
   const tables = { user: [], session: [], account: [], verification: [], apikey: [] };
-  const secondary = new Map<string, string>();
+  const storage = new Map<string, string>();
+  const options = { rateLimit: { enabled: false }, defaultPrefix: 'key_' };
   const { api } = auth.betterAuth({
     baseURL: 'http://localhost',
     secret: 'for the bench alone, and not random at all',
     database: memory.memoryAdapter(tables),
     secondaryStorage: {
-      get: (key: string) => secondary.get(key) ?? null,
-      set: (key: string, value: string) => void secondary.set(key, value),
-      delete: (key: string) => void secondary.delete(key),
+      get: (key: string) => storage.get(key) ?? null,
+      set: (key: string, value: string) => void storage.set(key, value),
+      delete: (key: string) => void storage.delete(key),
     },
     logger: { disabled: true },
     telemetry: { enabled: false },
-    plugins: [plugin.apiKey({ storage, rateLimit: { enabled: false }, defaultPrefix: 'key_' })],
+    plugins: [plugin.apiKey({ ...options, storage: 'secondary-storage' })],
   });
-  return { api, tables, secondary };
+  return { api, storage };
 }
 
-/**
- * Makes one key with the plugin, and of it the others: what it stores, with another id, user and
- * hash each.
- */
-function fillFrom(template: Row, { tables, secondary }: Made, count: number): readonly string[] {
+/** Copies the one key of the plugin: what it stores, with another id, user and hash each. */
+function fillFrom(template: Row, storage: Map<string, string>, count: number): readonly string[] {
   const keys = Array.from({ length: count }, () => `key_${randomBytes(32).toString('hex')}`);
-  const inTable = tables.apikey[0];
-  tables.apikey = [];
-  const serialized = JSON.parse(
-    secondary.get(`api-key:by-id:${template.id}`) ?? 'null',
-  ) as Row | null;
-  secondary.clear();
+  const stored = JSON.parse(storage.get(`api-key:by-id:${template.id}`) ?? '{}') as Row;
+  storage.clear();
   for (const [i, text] of keys.entries()) {
     const key = createHash('sha256').update(text).digest('base64url');
     const own = { id: idOf(i), key, referenceId: `user ${i}` };
-    if (inTable !== undefined) tables.apikey.push({ ...inTable, ...own });
-    if (serialized === null) continue;
-    const value = JSON.stringify({ ...serialized, ...own });
-    secondary.set(`api-key:${key}`, value);
-    secondary.set(`api-key:by-id:${own.id}`, value);
-    secondary.set(`api-key:by-ref:${own.referenceId}`, JSON.stringify([own.id]));
+    const value = JSON.stringify({ ...stored, ...own });
+    storage.set(`api-key:${key}`, value);
+    storage.set(`api-key:by-id:${own.id}`, value);
+    storage.set(`api-key:by-ref:${own.referenceId}`, JSON.stringify([own.id]));
   }
   return keys;
 }
 
-export async function betterAuth(count: number, storage: Storage): Promise<Contender> {
-  const made = await create(storage);
-  const { api } = made;
+export async function betterAuth(count: number): Promise<Contender> {
+  const { api, storage } = await create();
+  const permissions = permissionsOf(SCOPES);
   const template = await api.createApiKey({
-    body: {
-      userId: 'user',
-      name: 'integration',
-      permissions: permissionsOf(SCOPES),
-      expiresIn: 86_400 * 300,
-    },
+    body: { userId: 'user', name: 'integration', permissions, expiresIn: 86_400 * 300 },
   });
-  const keys = fillFrom(template, made, count);
+  const keys = fillFrom(template, storage, count);
   const needed = new Map<string, Permissions>(
     catalog.all.map((scope) => [scope, permissionsOf([scope])]),
   );
-  async function one(headers: Headers, scope: string): Promise<string> {
-    const key = BEARER.exec(headers.authorization)?.[1];
-    if (key === undefined) throw new HttpError(401, 'Unauthorized');
-    const permissions = needed.get(scope) ?? {};
-    const { valid, key: row } = await api.verifyApiKey({ body: { key, permissions } });
-    if (!valid || row === null) throw new HttpError(401, 'Unauthorized');
-    return row.id;
-  }
   async function enter(list: readonly Headers[], scope: string): Promise<string> {
     let id = '';
-    for (const headers of list) id = await one(headers, scope);
+    for (const { authorization } of list) {
+      const key = BEARER.exec(authorization)?.[1];
+      if (key === undefined) throw new HttpError(401, 'Unauthorized');
+      const permissions = needed.get(scope) ?? {};
+      const { valid, key: row } = await api.verifyApiKey({ body: { key, permissions } });
+      if (!valid || row === null) throw new HttpError(401, 'Unauthorized');
+      id = row.id;
+    }
     return id;
   }
   return { values: new HeaderValues(keys, count), enter, id: idOf };

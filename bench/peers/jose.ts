@@ -5,7 +5,7 @@
  */
 import { generateKeyPair, generateSecret, jwtVerify, SignJWT } from 'jose';
 import { HttpError } from '../by-hand.ts';
-import type { Contender } from '../contender.ts';
+import type { Contender } from '../contenders.ts';
 import { ENTITY, type Headers, HeaderValues, idOf, SCOPES } from '../keys.ts';
 
 const BEARER = /^Bearer +([\w.~+/-]+=*)$/i;

@@ -4,7 +4,7 @@
  * one. Beside that, what the plain check does.
  */
 import { HttpError } from '../by-hand.ts';
-import type { Contender } from '../contender.ts';
+import type { Contender } from '../contenders.ts';
 import { EXPIRES, type Headers, HeaderValues, idOf, SCOPES } from '../keys.ts';
 import { load } from './load.ts';
 

@@ -1,25 +1,55 @@
-import { mysqlStore } from 'keyscope/stores/mysql';
-import mysql, { type Connection } from 'mysql2/promise';
-import { recordOf } from './keys.ts';
-import { copySql, type Filled, LOOK_UP, type Numbered, OWN, type Target } from './target.ts';
+import { mysqlStore, purgeEnded } from 'keyscope/stores/mysql';
+import mysql, { type Connection, type Pool } from 'mysql2/promise';
+import { BEFORE_ALL_ENDS, KINDS } from './records.ts';
+import { type Dialect, type Filled, fillSql, insertAll, OWN, type Target } from './target.ts';
+import { newLog, watch } from './watch.ts';
 
 const { KEYSCOPE_TEST_MYSQL: SERVER = 'mysql://root@127.0.0.1:3306/test' } = process.env;
 
-const KEY_ID = "concat(lpad(lower(hex(seq)), 8, '0'), '-0000-4000-8000-000000000000')";
-
-/** The key `seq`, as `recordOf` has it. */
-const NUMBERED: Numbered = {
-  key_id: KEY_ID,
-  digest: "concat('s1$', sha2(concat('key ', seq), 256))",
-  created_at: 'created_at + seq',
-  root_key_id: KEY_ID,
+const DIALECT: Dialect = {
+  hex: (number) => `lpad(lower(hex(${number})), 8, '0')`,
+  concat: (...texts) => `concat(${texts.join(', ')})`,
+  asId: (text) => text,
+  digest: (number) => `concat('s1$', sha2(concat('key ', ${number}), 256))`,
+  replaced: (list, from, to) => `replace(${list}, ${from}, ${to})`,
+  numbers: (last) => `(SELECT seq AS ten FROM seq_1_to_${last}) AS numbers`,
 };
 
-type Row = Readonly<Record<string, unknown>>;
+/** With the time limit that the documentation recommends for PostgreSQL. */
+function openPool(uri: string, connectionLimit: number): Pool {
+  const pool = mysql.createPool({ uri, connectionLimit });
+  pool.on('connection', (connection) => {
+    void connection.query('SET SESSION max_statement_time = 4');
+  });
+  return pool;
+}
 
-async function readRows(connection: Connection, sql: string): Promise<readonly Row[]> {
-  const [rows] = await connection.query(sql);
-  return rows as readonly Row[];
+/** The rows and index entries that a purge reads which finds nothing, on the one connection. */
+async function readRows(uri: string): Promise<number> {
+  const pool = openPool(uri, 1);
+  async function count(): Promise<number> {
+    const [rows] = await pool.query("SHOW SESSION STATUS LIKE 'Handler_read%'");
+    let sum = 0;
+    for (const { Value: value } of rows as { readonly Value: string }[]) sum += Number(value);
+    return sum;
+  }
+  const endedBefore = new Date(BEFORE_ALL_ENDS);
+  // The first one also looks at the schema.
+  await purgeEnded(pool, { endedBefore });
+  await count();
+  const before = await count();
+  const nothing = (await count()) - before;
+  const start = await count();
+  await purgeEnded(pool, { endedBefore });
+  const read = (await count()) - start - nothing;
+  await pool.end();
+  return read;
+}
+
+async function fill(root: Connection, database: string, count: number): Promise<void> {
+  await root.query(`USE ${database}`);
+  for (const sql of fillSql(DIALECT, count)) await root.query(sql);
+  await root.query('ANALYZE TABLE keyscope_keys, keyscope_addressing');
 }
 
 async function open(count: number): Promise<Filled> {
@@ -28,39 +58,23 @@ async function open(count: number): Promise<Filled> {
   await root.query(`CREATE DATABASE ${database}`);
   const uri = new URL(SERVER);
   uri.pathname = `/${database}`;
-  const pool = mysql.createPool({ uri: uri.href, connectionLimit: 10 });
-  await mysqlStore(pool).insert(recordOf(0));
-  await pool.query(copySql(NUMBERED, `seq_1_to_${count - 1}`));
-  await pool.query('ANALYZE TABLE keyscope_keys');
+  const pool = openPool(uri.href, 10);
+  const store = mysqlStore(pool);
+  await insertAll(store, 0, KINDS);
+  await fill(root, database, count);
+  const log = newLog();
   return {
-    async bare(digest) {
-      const [rows] = await pool.execute(`${LOOK_UP}?`, [digest]);
-      return (rows as readonly unknown[])[0];
-    },
-    store: (batch) => mysqlStore(pool, { batch }),
-    async bytes() {
-      const [sizes] = await readRows(
-        root,
-        `SELECT data_length AS data, index_length AS indexes FROM information_schema.tables
-         WHERE table_schema = '${database}' AND table_name = 'keyscope_keys'`,
-      );
-      const { data, indexes } = sizes ?? {};
-      return { data: Number(data), indexes: Number(indexes) };
-    },
-    async writes() {
-      const counters = await readRows(
-        root,
-        "SHOW GLOBAL STATUS WHERE Variable_name REGEXP '^Innodb_rows_(inserted|updated|deleted)$'",
-      );
-      let written = 0;
-      for (const { Value: value } of counters) written += Number(value);
-      return written;
-    },
+    store,
+    purge: (endedBefore) => purgeEnded(pool, { endedBefore }),
+    watched: mysqlStore(watch(pool, log)),
+    log,
+    purgeReads: () => readRows(uri.href),
     async close() {
+      await pool.end();
       await root.query(`DROP DATABASE ${database}`);
-      await Promise.all([pool.end(), root.end()]);
+      await root.end();
     },
   };
 }
 
-export const MARIADB: Target = { name: 'MariaDB', open, url: SERVER, batches: true };
+export const MARIADB: Target = { name: 'MariaDB', open, reads: 'handler reads' };

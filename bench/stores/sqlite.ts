@@ -1,52 +1,53 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { KeyRecord } from 'keyscope';
-import { sqliteStore } from 'keyscope/stores/sqlite';
-import { recordOf } from './keys.ts';
-import { COLUMN_LIST, COLUMNS, type Filled, LOOK_UP, type Target } from './target.ts';
+import BetterSqlite from 'better-sqlite3';
+import { purgeEnded, sqliteStore } from 'keyscope/stores/sqlite';
+import { digestOf, KINDS } from './records.ts';
+import { type Dialect, type Filled, fillSql, insertAll, type Target } from './target.ts';
+import { newLog, watch } from './watch.ts';
 
-type FieldValue = KeyRecord[keyof KeyRecord];
+const DIALECT: Dialect = {
+  hex: (number) => `printf('%08x', ${number})`,
+  concat: (...texts) => texts.join(' || '),
+  asId: (text) => `(${text})`,
+  digest: (number) => `digest_of(${number})`,
+  replaced: (list, from, to) => `replace(${list}, ${from}, ${to})`,
+  numbers: (last) => `(WITH RECURSIVE numbers (ten) AS (
+    SELECT 1 UNION ALL SELECT ten + 1 FROM numbers WHERE ten < ${last}
+  ) SELECT ten FROM numbers)`,
+};
 
-function toColumn(value: FieldValue): string | number | null {
-  return typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
-}
+export type Driver = 'node:sqlite' | 'better-sqlite3';
 
-function insertAll(database: DatabaseSync, count: number): void {
-  const places = COLUMNS.map(() => '?').join(', ');
-  const insert = database.prepare(`INSERT INTO keyscope_keys (${COLUMN_LIST}) VALUES (${places})`);
-  database.exec('BEGIN');
-  for (let i = 0; i < count; i++) {
-    insert.run(...Object.values({ ...recordOf(i) }).map(toColumn));
-  }
-  database.exec('COMMIT');
+/** Its triggers write the addressing. */
+async function fill(file: string, count: number): Promise<void> {
+  const database = new DatabaseSync(file);
+  await insertAll(sqliteStore(database), 0, KINDS);
+  database.exec('PRAGMA synchronous = OFF; PRAGMA cache_size = -1000000');
+  database.function('digest_of', (number) => digestOf(Number(number)));
+  database.exec(fillSql(DIALECT, count)[0] ?? '');
   database.exec('ANALYZE; PRAGMA wal_checkpoint(TRUNCATE)');
+  database.close();
 }
 
-function open(count: number): Filled {
+export async function openSqlite(count: number, driver: Driver): Promise<Filled> {
   const folder = mkdtempSync(join(tmpdir(), 'keyscope-bench-'));
   const file = join(folder, 'keys.db');
-  const keys = new DatabaseSync(file);
-  const bare = new DatabaseSync(file);
-  const store = sqliteStore(keys);
-  insertAll(bare, count);
-  const look = bare.prepare(`${LOOK_UP}?`);
-  const changes = keys.prepare('SELECT total_changes() AS n');
+  await fill(file, count);
+  const database = driver === 'node:sqlite' ? new DatabaseSync(file) : new BetterSqlite(file);
+  const log = newLog();
   return {
-    bare: (digest) => look.all(digest)[0],
-    store: () => store,
-    bytes: async () => ({ data: statSync(file).size, indexes: null }),
-    async writes() {
-      const { n } = changes.get() ?? {};
-      return Number(n);
-    },
+    store: sqliteStore(database),
+    purge: (endedBefore) => purgeEnded(database, { endedBefore }),
+    watched: sqliteStore(watch(database, log)),
+    log,
     close() {
-      keys.close();
-      bare.close();
+      database.close();
       rmSync(folder, { recursive: true });
     },
   };
 }
 
-export const SQLITE: Target = { name: 'SQLite', open, url: null, batches: false };
+export const SQLITE: Target = { name: 'SQLite', open: (count) => openSqlite(count, 'node:sqlite') };
