@@ -43,7 +43,7 @@ function later(known: number | null | undefined, used: number | null): number | 
  * How many rows a part has. One statement for all rows of a large table takes seconds: a time limit
  * ends it, and on a synchronous driver the service stands still.
  */
-export const PART_SIZE = 5_000;
+export const PART_SIZE = 2_000;
 
 /** What the keys of one scheme in a part come to. */
 export interface PartSummary extends SchemeSummary {

@@ -244,7 +244,7 @@ describePostgres('the server', () => {
       await sql(manyKeys(1, 2_000));
       const few = await buffersOfEach();
       await sql(manyKeys(2_001, 40_000));
-      // In eight parts.
+      // In twenty parts.
       expect(await store.summarize(0)).toEqual([{ scheme: 's1', live: 40_000, lastUsedAt: null }]);
       for (const [text, buffers] of await buffersOfEach()) {
         // A summary reads everything, a part at a time.
