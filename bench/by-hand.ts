@@ -4,8 +4,8 @@
  * and a refusal is an `Error` with a status that a route or a framework's error handler turns into
  * an answer. Everything is synchronous and in a `Map`.
  *
- * What it does without, beside keyscope: a checksum, a prefix for scanners, a pepper, a seal,
- * reserved scopes, entities, rotation, usage, any other store, and repeated or oversized headers.
+ * Unlike keyscope it has no checksum, prefix for scanners, pepper, seal, reserved scopes, entities,
+ * rotation, usage or other store, and it does not look for repeated or oversized headers.
  */
 import { hash } from 'node:crypto';
 import type { Headers } from './keys.ts';

@@ -1,6 +1,6 @@
 /**
- * What is compared: the ways from a header to a caller who holds one scope. Each is filled with
- * `count` keys of its own, every one of which holds the same four scopes.
+ * The contenders: ways from a header to a caller who holds one scope. Each gets `count` keys, and
+ * every key holds the same four scopes.
  */
 import { createKeyring, type KeyStore, type Peppers, requireScopes } from 'keyscope';
 import { cacheStore } from 'keyscope/cache';

@@ -115,7 +115,7 @@ function rowOf(name: string, over: string | null, bound: number): Row {
     name,
     cells: cells.with(1, `${number(ratio)} × ${over}`),
     verdict: atMost(ratio, bound, '×'),
-    inReadme: `CPU of a request over PostgreSQL, ${over} is 1: ${name}`,
+    inReadme: `CPU over PostgreSQL: ${name}, compared with ${over}`,
   };
 }
 

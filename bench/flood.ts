@@ -179,7 +179,7 @@ async function main(): Promise<void> {
         `${number(ratio)} ×`,
       ],
       verdict: atMost(ratio, 1.5, '×'),
-      inReadme: `p99 of good keys in a flood of ${name}: of that among as many good keys`,
+      inReadme: `p99 in a flood of ${name}, compared with as many good requests`,
     });
   }
   for (const child of [server, good, stranger]) child.disconnect();

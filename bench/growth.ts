@@ -139,7 +139,7 @@ function isBounded(times: Times): boolean {
   return ratioOf(times) <= RATIO || times.many - times.few <= MORE_MS;
 }
 
-/** What counts of a call: the stores that exceed the bound, or the one that grows most. */
+/** The verdict on a call names the stores that exceed the bound, or the one that grows most. */
 function verdictOf(call: string): Verdict {
   const stores = TARGETS.map(({ name }) => ({ name, times: timesOf(name, call) }));
   const sorted = stores.toSorted((one, other) => ratioOf(other.times) - ratioOf(one.times));
@@ -170,7 +170,7 @@ function rowOf(call: string): Row {
 /** The README shows the first of those that are furthest from their bound. */
 function headlined(rows: readonly Row[]): readonly Row[] {
   const first = rows.find(({ verdict }) => verdict?.met === false) ?? rows[0];
-  const inReadme = `store call that grows most, ${few} → ${many}: ${first?.name}`;
+  const inReadme = `Store call that grows most, ${few} → ${many}: ${first?.name}`;
   return rows.map((row) => (row === first ? { ...row, inReadme } : row));
 }
 

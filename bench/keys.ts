@@ -15,16 +15,16 @@ export const catalog = defineScopes({
   },
   reports: { read: 'Export the report.' },
 });
-/** What every key holds. */
+/** Every key holds these. */
 export const SCOPES: readonly ScopeOf<typeof catalog>[] = [
   'threats:read',
   'threats:write',
   'interactions:read',
   'decoys:read',
 ];
-/** What a request needs. */
+/** A request needs this one. */
 export const NEEDED = 'threats:read';
-/** What no key holds. */
+/** No key holds this one. */
 export const LACKING = 'reports:read';
 export const ENTITY = '0a0a0a0a-0000-4000-8000-00000000000a';
 /** Every key expires, so that every check has to look at the clock. */
@@ -130,7 +130,7 @@ export function blankRecord(index: number, digest: string): KeyRecord {
   };
 }
 
-/** What `issue` would store for this key, without a pepper; faster, for many keys. */
+/** The record that `issue` would store for this key without a pepper, made faster. */
 export function recordOf(index: number, key: string): KeyRecord {
   const hint = key.slice(-4);
   return { ...blankRecord(index, digestKey(key)), hint, expiresAt: EXPIRES };

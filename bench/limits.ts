@@ -1,4 +1,4 @@
-/** What is as large as it may be: `node bench/limits.ts`. */
+/** The largest record, catalog and policy: `node bench/limits.ts`. */
 import assert from 'node:assert/strict';
 import { createKeyring, definePolicy, defineScopes, type KeyRecord, type Peppers } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';

@@ -1,6 +1,6 @@
 /**
- * What `import 'keyscope'` loads, what a bundler makes of it, and how long a process takes to
- * start. Bytes are exact: `test/size.test.ts` holds them to a bound.
+ * The size of `import 'keyscope'` on Node and in a bundle, and the time a process takes to start.
+ * Bytes are exact: `test/size.test.ts` holds them to a bound.
  */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -50,7 +50,7 @@ export function loadedByNode(from = root): number {
 
 // ── Time ─────────────────────────────────────────────────────────────────────────────────────────
 
-/** What a process prints last: milliseconds since it started, and since its first line. */
+/** The last line of a process: milliseconds since it started, and since its first line. */
 export interface Boot {
   readonly sinceStart: number;
   readonly sinceFirstLine: number;

@@ -1,5 +1,5 @@
 /**
- * What a key takes in the heap, and what a request leaves to be collected: `node bench/memory.ts`.
+ * The heap that a key takes, and the garbage that a request leaves: `node bench/memory.ts`.
  * It starts itself again with a collector that can be called, and with room for young objects that
  * no collection cuts short while allocations are counted.
  */
@@ -38,7 +38,7 @@ async function openOwn(name: string, count: number): Promise<Contender> {
 
 /** Bytes of heap for a key that was verified once; the headers' own bytes lie outside of it. */
 async function held(name: string): Promise<number> {
-  // What the first keys have compiled belongs to no key.
+  // Code that is compiled for the first keys does not count.
   await enterAll(await openOwn(name, 100));
   const before = heapUsed();
   const contender = await openOwn(name, HELD_KEYS);

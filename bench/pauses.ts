@@ -62,7 +62,7 @@ async function longestTurn(run: () => unknown): Promise<number> {
 
 // ── Calls ────────────────────────────────────────────────────────────────────────────────────────
 
-/** What takes longest of what a service and its jobs do. */
+/** The longest calls of a service and its jobs. */
 const MORE: readonly Call[] = [
   {
     name: 'summarize',
@@ -100,7 +100,7 @@ const PURGE: Call = {
   name: `purgeEnded, which deletes ${thousands(KEYS / 10)}`,
   repeat: 1,
   async run({ purge }) {
-    // What was revoked, and what the calls before revoked and retired. What was rotated stays.
+    // The revoked keys, and those that earlier calls revoked and retired. Rotated keys stay.
     const { length } = await purge(new Date(ENDED + KEYS));
     assert.equal(length, KEYS / 10 + 2 * ROUNDS);
   },
@@ -177,7 +177,7 @@ publish({
       head: ['ms', ...byStore.keys()],
       rows: rows.map(({ most: _, ...row }) =>
         row.name === longest?.name
-          ? { ...row, inReadme: `longest pause of the event loop, SQLite: ${row.name}` }
+          ? { ...row, inReadme: `Longest pause of the event loop on SQLite: ${row.name} keys` }
           : row,
       ),
     },

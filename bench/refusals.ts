@@ -1,6 +1,6 @@
 /**
- * What it costs to refuse what strangers send, beside a request that is admitted:
- * `node bench/refusals.ts`. Every refusal is caught and its code is read, as a route does.
+ * The cost of refusing a stranger's request, compared with admitting one: `node bench/refusals.ts`.
+ * Every refusal is caught and its code is read, as a route does.
  */
 import assert from 'node:assert/strict';
 import type { KeyRecord } from 'keyscope';
@@ -27,7 +27,7 @@ const ADMITTED = 'an admitted key';
 type Request = Partial<Headers>;
 type Operation = 'listThreats' | 'listReports';
 
-/** A kind of request. What is not said is as in one that is admitted. */
+/** A kind of request. Fields that are absent are those of an admitted one. */
 interface Kind {
   /** Why it is refused; null if it is admitted. */
   readonly reason: string | null;
@@ -138,10 +138,10 @@ const rows = Object.entries(KINDS).map(([name, kind]): Row & { readonly ratio: n
 });
 publish({
   name: 'refusals',
-  title: 'What strangers send',
+  title: 'Requests of strangers',
   about:
     '`admit` from a header to an error that was caught, with keys in memory, all kinds by turns. ' +
-    'What has no good checksum never reaches the store.',
+    'A key with a wrong checksum never reaches the store.',
   tables: [
     {
       head: ['', 'ns', `of ${ADMITTED}`, 'spread'],

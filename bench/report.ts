@@ -1,6 +1,6 @@
 /**
- * What a part of the benchmark hands over, how it is judged and how it is written down: on the
- * console, and as JSON in `bench/results`, of which `run.ts` makes the page.
+ * The result of a part of the benchmark: its shape, how it is judged, and how it is written to the
+ * console and as JSON to `bench/results`. `run.ts` makes the page of that JSON.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem, type } from 'node:os';
@@ -8,7 +8,7 @@ import { cpus, totalmem, type } from 'node:os';
 /** The figure of a row that counts, and what it should be. */
 export interface Verdict {
   readonly measured: string;
-  /** Null if there is no bound. */
+  /** Null without a bound. */
   readonly wanted: string | null;
   readonly met: boolean;
 }
@@ -18,7 +18,7 @@ export interface Row {
   /** In the order of the table's head. */
   readonly cells: readonly (string | number)[];
   readonly verdict?: Verdict;
-  /** What the README calls this row; only rows with a name are shown there. */
+  /** The name of this row in the README, which shows only rows with one. */
   readonly inReadme?: string;
 }
 
@@ -31,7 +31,7 @@ export interface Part {
   /** The name of its file: `growth` → `bench/growth.ts`, `bench/results/growth.json`. */
   readonly name: string;
   readonly title: string;
-  /** What is measured and how, in one or two sentences. */
+  /** One or two sentences: the measurement and its method. */
   readonly about: string;
   readonly tables: readonly Table[];
 }
@@ -93,7 +93,7 @@ export function withUnit(value: number, unit: string): string {
   return Number.isNaN(value) ? number(value) : `${number(value)} ${unit}`;
 }
 
-/** A bound from above. What was not measured does not meet it. */
+/** A bound from above. A missing measurement does not meet it. */
 export function atMost(value: number, bound: number, unit: string): Verdict {
   return {
     measured: withUnit(value, unit),
@@ -122,7 +122,7 @@ export function outcomeOf(verdict: Verdict | undefined): string {
   return verdict.met ? 'met' : '**short**';
 }
 
-/** What falls short comes first, then what meets a bound, then the rest; else as they are. */
+/** Sorts rows that miss a bound first, then rows that meet one, then the rest. */
 export function worstFirst(rows: readonly Row[]): readonly Row[] {
   const places = ['**short**', 'met', ''];
   const placeOf = ({ verdict }: Row): number => places.indexOf(outcomeOf(verdict));
@@ -131,7 +131,7 @@ export function worstFirst(rows: readonly Row[]): readonly Row[] {
 
 // ── Tables ───────────────────────────────────────────────────────────────────────────────────────
 
-/** A Markdown table whose columns line up, all but the first to the right. */
+/** A Markdown table whose columns line up; all except the first are right-aligned. */
 export function markdown(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, column) =>
     Math.max(title.length, 3, ...rows.map((row) => row[column]?.length ?? 0)),

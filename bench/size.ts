@@ -1,6 +1,6 @@
 /**
- * Bytes: `node bench/size.ts`. What a Worker uploads and what Node reads; exact, so one run is
- * enough.
+ * Bytes that a Worker uploads and that Node reads: `node bench/size.ts`. They are exact, so one run
+ * is enough.
  */
 import { bundle, loadedByNode } from './loading.ts';
 import { atMost, publish, type Row } from './report.ts';
@@ -10,7 +10,7 @@ export const CREATE = 'createKeyring with its dependencies';
 const GUARDED_ROUTE =
   "export { createKeyring, definePolicy, defineScopes, toResponse } from 'keyscope'";
 
-/** What is bundled for a Worker. */
+/** Entries to bundle for a Worker. */
 export const BUNDLES: Readonly<Record<string, string>> = {
   'isKey alone': "export { isKey } from 'keyscope'",
   [CREATE]: "export { createKeyring } from 'keyscope'",

@@ -1,6 +1,6 @@
 /**
- * From a header to a caller who holds one scope, beside a plain check by hand and the packages that
- * people use: `node bench/verify.ts`. Each is measured by turns with the plain check, the two alone
+ * From a header to a caller who holds one scope, compared with a hand-written check and with the
+ * packages that people use: `node bench/verify.ts`. Each is measured by turns with the plain check, the two alone
  * in a process, because a peer's objects make our calls slower, and its garbage is collected on our
  * time.
  */
@@ -18,7 +18,7 @@ import { atLeast, number, publish, quick, type Row, unbounded, type Verdict } fr
 
 const ROUNDS = quick ? 20 : 80;
 const KEYS = 1_000;
-/** What is in one call: so many that the call itself does not count. */
+/** Headers in one call: enough that the call itself does not count. */
 const LIST = 16;
 const FLAG = '--pair';
 const MARK = 'figures: ';
@@ -102,7 +102,7 @@ function main(): void {
     const ratio = plain.ns / own.ns;
     const spread = `${Math.round(100 * own.spread)} %`;
     const cells = [1e9 / own.ns, 1e9 / plain.ns, `${number(ratio)} ×`, spread];
-    const inReadme = `speed, a plain check by hand is 1: ${name}`;
+    const inReadme = `Speed of ${name}, compared with a hand-written check`;
     rows.push({ name, cells, ratio, verdict: verdictOf(name, ratio), inReadme });
   }
   const isOurs = ({ name }: Row): boolean => [KEYSCOPE, PEPPERED, CACHED].includes(name);

@@ -1,7 +1,7 @@
 /**
- * A peer by its name. Peers are installed in this folder, so only a file in it finds them; where
- * they are not, whoever asks is skipped. What is used of one is typed where it is used, because
- * types must hold without them too.
+ * Loads a peer by its name. Peers are installed in this folder, so only a file in it finds them;
+ * cases whose peer is missing are skipped. Callers type what they use, because types must hold
+ * without the peers too.
  */
 export const load = (name: string): Promise<unknown> => import(name);
 

@@ -15,7 +15,7 @@ const DIALECT: Dialect = {
   numbers: (last) => `generate_series(1, ${last}) AS ten`,
 };
 
-/** What of a plan is read here. */
+/** The parts of a plan that are read here. */
 interface Plan {
   readonly 'Shared Hit Blocks': number;
   readonly 'Shared Read Blocks': number;

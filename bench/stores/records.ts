@@ -1,6 +1,6 @@
 /**
  * The keys that fill a table, by their number: ten kinds, again and again. A fifth of them belongs
- * to one large organization, the rest to organizations of ten. What has ended did so lately.
+ * to one large organization, the rest to organizations of ten. Keys that ended did so recently.
  */
 import { createHash } from 'node:crypto';
 import type { KeyRecord } from 'keyscope';

@@ -1,4 +1,4 @@
-/** What is measured of a store, and what the SQL ones share. */
+/** A store with its keys, and the parts that the SQL stores share. */
 import type { Awaitable, KeyStore } from 'keyscope';
 import { CREATED } from '../keys.ts';
 import { ADDRESSED, ENTITY_TAIL, KINDS, LARGE, recordOf } from './records.ts';
@@ -12,7 +12,7 @@ export interface Filled {
   /** The same store, whose statements are logged. */
   readonly watched: Required<KeyStore>;
   readonly log: Log;
-  /** What a purge reads that finds nothing, in the server's own unit; none if it does not count. */
+  /** Reads of a purge that finds nothing, in the server's unit; absent if it has no counter. */
   readonly purgeReads?: () => Promise<number>;
   readonly close: () => Awaitable<unknown>;
 }
@@ -21,7 +21,7 @@ export interface Target {
   readonly name: string;
   /** Makes a table with so many keys: a multiple of {@link KINDS}. */
   readonly open: (count: number) => Promise<Filled>;
-  /** What `purgeReads` counts. */
+  /** The unit of `purgeReads`. */
   readonly reads?: string;
 }
 
