@@ -4,8 +4,9 @@
  * and a refusal is an `Error` with a status that a route or a framework's error handler turns into
  * an answer. Everything is synchronous and in a `Map`.
  *
- * Unlike keyscope it has no checksum, prefix for scanners, pepper, seal, reserved scopes, entities,
- * rotation, usage or other store, and it does not look for repeated or oversized headers.
+ * Unlike keyscope it has no checksum, prefix for scanners, pepper, seal, reserved scopes,
+ * entities, rotation, usage or other store, and it does not look for repeated or oversized
+ * headers.
  */
 import { hash } from 'node:crypto';
 import type { Headers } from './keys.ts';

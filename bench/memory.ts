@@ -1,7 +1,7 @@
 /**
- * The heap that a key takes, and the garbage that a request leaves: `node bench/memory.ts`.
- * It starts itself again with a collector that can be called, and with room for young objects that
- * no collection cuts short while allocations are counted.
+ * The heap that a key takes, and the garbage that a request leaves: `node bench/memory.ts`. It
+ * starts itself again with a collector that can be called, and with room for young objects that no
+ * collection cuts short while allocations are counted.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

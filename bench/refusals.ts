@@ -1,6 +1,6 @@
 /**
- * The cost of refusing a stranger's request, compared with admitting one: `node bench/refusals.ts`.
- * Every refusal is caught and its code is read, as a route does.
+ * The cost of refusing a stranger's request, compared with admitting one: `node
+ * bench/refusals.ts`. Every refusal is caught and its code is read, as a route does.
  */
 import assert from 'node:assert/strict';
 import type { KeyRecord } from 'keyscope';

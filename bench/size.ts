@@ -1,6 +1,6 @@
 /**
- * Bytes that a Worker uploads and that Node reads: `node bench/size.ts`. They are exact, so one run
- * is enough.
+ * Bytes that a Worker uploads and that Node reads: `node bench/size.ts`. They are exact, so one
+ * run is enough.
  */
 import { bundle, loadedByNode } from './loading.ts';
 import { atMost, publish, type Row } from './report.ts';

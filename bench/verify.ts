@@ -1,8 +1,8 @@
 /**
  * From a header to a caller who holds one scope, compared with a hand-written check and with the
- * packages that people use: `node bench/verify.ts`. Each is measured by turns with the plain check, the two alone
- * in a process, because a peer's objects make our calls slower, and its garbage is collected on our
- * time.
+ * packages that people use: `node bench/verify.ts`. Each is measured by turns with the plain
+ * check, the two alone in a process, because a peer's objects make our calls slower, and its
+ * garbage is collected on our time.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

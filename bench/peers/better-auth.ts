@@ -1,12 +1,12 @@
 /**
  * better-auth with its API-key plugin, set up for speed. Rate limits are off: they are on by
  * default and refuse the eleventh request of a day. `deferUpdates` is off: it answers before the
- * row is written back and does the same work afterwards, which in a benchmark is another
- * case's time. Each key has a user of its own: in secondary storage every verification reads the list of
+ * row is written back and does the same work afterwards, which in a benchmark is another case's
+ * time. Each key has a user of its own: in secondary storage every verification reads the list of
  * its user's keys. Hashing stays on, as anywhere. Nothing is logged.
  *
- * The plugin writes the row back on every verification. Keys are in secondary storage, which is the
- * faster place: the memory adapter looks through all rows for one.
+ * The plugin writes the row back on every verification. Keys are in secondary storage, which is
+ * the faster place: the memory adapter looks through all rows for one.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { HttpError } from '../by-hand.ts';

@@ -1,7 +1,7 @@
 /**
  * jose with a token a caller instead of a key: no look-up, and no revocation before the token
- * expires. The key is imported once. HS256 is the fastest it has, with one secret for signing
- * and verifying; RS256 is the fastest to verify of those where they differ.
+ * expires. The key is imported once. HS256 is the fastest it has, with one secret for signing and
+ * verifying; RS256 is the fastest to verify of those where they differ.
  */
 import { generateKeyPair, generateSecret, jwtVerify, SignJWT } from 'jose';
 import { HttpError } from '../by-hand.ts';
