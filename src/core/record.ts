@@ -67,7 +67,7 @@ export interface KeyRecord {
 
   /**
    * 64 hexadecimal digits over all of the above; after a revocation, over `revokedAt`, `endedBy`
-   * and `endReason` as well. Null if there was no pepper.
+   * and `endReason` as well. Null if no pepper was configured.
    */
   readonly seal: string | null;
   /** When the key was revoked; null if it was not. */

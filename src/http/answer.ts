@@ -1,4 +1,4 @@
-/** Answers of the endpoints that handlers mount. No cache may store any of them. */
+/** The answers of the endpoints that handlers mount. No cache may store them. */
 import { type ChallengeOptions, TITLES, toResponse } from './challenge.js';
 
 type Headers = Readonly<Record<string, string>>;
@@ -12,15 +12,15 @@ export function answerJson(status: number, body: object, headers: Headers = {}):
   return new Response(JSON.stringify(body), { status, headers: all });
 }
 
-/** Answers with headers alone. */
+/** Answers with headers only. */
 export function answerNothing(headers: Headers = {}, status: 200 | 204 = 204): Response {
   return new Response(null, { status, headers: { ...NO_STORE, ...headers } });
 }
 
 /**
- * Answers a denial, a malformed input, an outage or a bug.
+ * Answers a denial, malformed input, an outage or a bug.
  *
- * @param detail In place of the sentence that `toResponse` has.
+ * @param detail Replaces the sentence of `toResponse`.
  */
 export function answerError(
   error: unknown,
@@ -33,14 +33,14 @@ export function answerError(
   return new Response(JSON.stringify(problem), { status, headers });
 }
 
-/** By its tag: there may be several classes, of polyfills and of other realms. */
+/** Checks the tag, because polyfills and other realms have classes of their own. */
 export function isResponse<T>(value: T | Response): value is Response {
   return Object.prototype.toString.call(value) === '[object Response]';
 }
 
 // ── Refusals ────────────────────────────────────────────────────────────────────────────────────
 
-/** Why a request is refused, for its sender. */
+/** The answer to a refused request. */
 interface Problem {
   readonly status: keyof typeof TITLES;
   readonly detail: string;
@@ -48,7 +48,7 @@ interface Problem {
   readonly error?: string;
 }
 
-/** Why a request is refused: the rows of the table. */
+/** The reasons to refuse a request, which are the rows of the table. */
 export type RefusalReason =
   | 'unknown_path'
   | 'unknown_method'
@@ -68,7 +68,7 @@ export type RefusalReason =
   | 'read_before_gate'
   | 'read_before_leaks';
 
-/** What is refused for a reason other than its credential. */
+/** Refusals for any reason other than the credential. */
 const REFUSALS: Readonly<Record<RefusalReason, Problem>> = {
   unknown_path: { status: 404, detail: 'There is nothing at this path.' },
   unknown_method: { status: 405, detail: 'Send one of the methods in the Allow header.' },
@@ -84,7 +84,7 @@ const REFUSALS: Readonly<Record<RefusalReason, Problem>> = {
       'Pages of another origin may not do this. In the server, name the origin of a page of your ' +
       'own: createKeyAdmin({ origins }).',
   },
-  /** Only a live key has a successor. The caller's own credential is not in doubt: no 401. */
+  /** Only a live key can be rotated. Not 401, because the caller's own credential is valid. */
   not_live: {
     status: 409,
     detail: 'The key is not live, so it cannot be rotated; its state says why.',
@@ -117,7 +117,7 @@ const REFUSALS: Readonly<Record<RefusalReason, Problem>> = {
     detail: 'The server has no such tool, or did not name it to its gate.',
   },
   foreign_session: { status: 404, detail: 'There is no such session; start a new one.' },
-  // Mistakes of a service, which its developer has to see at the first request.
+  // Mistakes of the service, which its developer must see at the first request.
   read_before_admin: {
     status: 500,
     detail:
@@ -138,7 +138,7 @@ const REFUSALS: Readonly<Record<RefusalReason, Problem>> = {
   },
 };
 
-/** The sentence of a refusal, for answers of another form. */
+/** Returns the sentence of a refusal, for answers in another format. */
 export function detailOf(reason: RefusalReason): string {
   return REFUSALS[reason].detail;
 }
