@@ -74,11 +74,13 @@ export function readFields<Field extends string>(
   known: readonly Field[],
   what: string,
 ): { readonly [F in Field]?: unknown } {
-  if (!isObject(value)) throw new TypeError(`${what}: pass an object of ${known.join(', ')}`);
+  if (!isObject(value)) throw new TypeError(`${what}: pass an object with ${known.join(', ')}`);
   const names: string[] = Object.keys(value);
   const unknown = names.find((name) => !known.some((field) => field === name));
   if (unknown !== undefined) {
-    throw new TypeError(`${what}: unknown field ${quote(unknown)}; it takes ${known.join(', ')}`);
+    throw new TypeError(
+      `${what}: unknown field ${quote(unknown)}; known fields are ${known.join(', ')}`,
+    );
   }
   // Inherited fields are refused, not ignored: an authority without its `scopes` would be wider.
   const hidden = known.find((name) => !names.includes(name) && name in value);
@@ -137,7 +139,7 @@ export const ANY_TEXT: ElementRule = { holds: () => true, instead: 'pass a text'
 export function readStrings(value: unknown, what: string, rule: ElementRule = ANY_TEXT): string[] {
   assert(Array.isArray(value), `${what}: pass a list of strings`, value);
   const { most = value.length } = rule;
-  assert(value.length <= most, `${what}: at most ${most} of them`);
+  assert(value.length <= most, `${what}: pass at most ${most}`);
   const copy: unknown[] = [...(value as readonly unknown[])];
   const index = copy.findIndex((element) => typeof element !== 'string' || !rule.holds(element));
   assert(index === -1, `${what}: element ${index}: ${rule.instead}`, copy[index]);

@@ -42,7 +42,7 @@ export async function revokeLineage(
   await endNeighbours(walk, asked);
   await endRoots(walk);
   throw new StoreError(
-    `key ${keyId} is revoked, but its row is untrusted: list its entity's keys, revoke related ones`,
+    `key ${keyId} is revoked, but its row is untrusted: find and revoke the entity's related keys`,
   );
 }
 

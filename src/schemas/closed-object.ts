@@ -33,14 +33,14 @@ function close(schema: AnyObject, path: string[]) {
 
   return z.preprocess((value, context) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      const message = `pass an object of ${names}`;
+      const message = `pass an object with ${names}`;
       context.addIssue({ code: 'custom', message, path });
       return value;
     }
     const isForeign = (name: PropertyKey): boolean => !known.some((field) => field === name);
     const hasForeign = Reflect.ownKeys(value).some(isForeign);
     if (hasForeign) {
-      const message = `unknown field; these are known: ${names}`;
+      const message = `unknown field; known fields are ${names}`;
       context.addIssue({ code: 'custom', message, path });
       // Not copied, because it is refused and may have 100,000 unknown fields.
       return value;

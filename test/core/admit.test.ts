@@ -285,7 +285,7 @@ describe('admit with a function in place of a request', () => {
     for (const operation of ['whoami', 'list'] as const) {
       const authenticator = () => untyped<Principal>(answer(principal));
       const act = () => keyring.admit(authenticator, { policy, operation });
-      await typeError(act, /^principal: pass one that this copy of keyscope made/);
+      await typeError(act, /^principal: pass one made by this copy of keyscope/);
     }
     expect(events).toEqual([]);
     await keyring.flush();

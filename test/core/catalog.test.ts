@@ -48,7 +48,7 @@ describe('a catalog', () => {
     expect(defineScopes({ a: { b: 'Cafe\u0301.' } }).describe('a:b')).toBe('Caf\u00e9.');
     for (const odd of ['threats:delete', 'threats:*', '*:*', '', 'constructor', 'Threats:read']) {
       expect(complaint(() => catalog.describe(odd))).toMatch(
-        /^scopes: pass a scope that the catalog has, not /,
+        /^scopes: pass a scope of the catalog, not /,
       );
     }
   });
@@ -97,7 +97,7 @@ describe('a catalog', () => {
       new Map(),
     ])
       expect(complaint(() => defineScopes(odd as never))).toBe(
-        'defineScopes: pass { resource: { action: sentence } }, none of them empty',
+        'defineScopes: pass { resource: { action: sentence } }, with no empty object',
       );
   });
 
@@ -328,9 +328,9 @@ describe('defineScopes', () => {
     [
       'reserved that matches nothing',
       { reserved: ['a:b', 'users:*'] },
-      /scopes that the catalog has, not "/,
+      /scopes of the catalog, not "/,
     ],
-    ['a reserved typo', { reserved: ['a:c'] }, /scopes that the catalog has, not "/],
+    ['a reserved typo', { reserved: ['a:c'] }, /scopes of the catalog, not "/],
   ])('refuses options that are or have %s', (_, options, message) => {
     const call = () => defineScopes({ a: { b: 'A sentence.' } }, options as { reserved?: [] });
     expect(complaint(call)).toMatch(message);

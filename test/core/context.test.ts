@@ -54,7 +54,7 @@ describe('the options of a keyring', () => {
     [
       'an unknown option',
       { pepper: PEPPER },
-      /createKeyring: unknown field "pepper"; it takes prefix, catalog/,
+      /createKeyring: unknown field "pepper"; known fields are prefix, catalog/,
     ],
     ['a misspelled option', { storeTimeoutMS: 1 }, /unknown field "storeTimeoutMS"/],
 
@@ -107,9 +107,9 @@ describe('the options of a keyring', () => {
     [
       'two peppers of one id',
       { peppers: [PEPPER, { ...PEPPER_2, id: PEPPER.id }] },
-      /two of them have the same id/,
+      /two peppers have the same id/,
     ],
-    ['the same pepper twice', { peppers: [PEPPER, PEPPER] }, /two of them have the same id/],
+    ['the same pepper twice', { peppers: [PEPPER, PEPPER] }, /two peppers have the same id/],
     ['an upper-case pepper id', { peppers: [{ ...PEPPER, id: 'P1' }] }, /pepper: id/],
     ['an empty pepper id', { peppers: [{ ...PEPPER, id: '' }] }, /pepper: id/],
     ['a pepper id with $', { peppers: [{ ...PEPPER, id: 'a$b' }] }, /pepper: id/],

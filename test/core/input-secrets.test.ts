@@ -159,7 +159,7 @@ describe('a secret in the wrong place', () => {
     ]) {
       for (const [field, calls] of Object.entries(inputs)) {
         for (const act of Object.values(calls(text))) {
-          await inputError(act, field, /no API key; give its id or hint/);
+          await inputError(act, field, /write the id or hint of an API key/);
         }
       }
       await expect(saying('actor')(text).revoke()).rejects.toThrow(TypeError);

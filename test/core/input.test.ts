@@ -64,11 +64,11 @@ describe('readFields', () => {
   });
 
   it.each([
-    [undefined, /^make: pass an object of a, b$/],
-    [[], /^make: pass an object of a, b$/],
-    [new Map(), /^make: pass an object of a, b$/],
-    [{ a: 1, c: 2 }, /^make: unknown field "c"; it takes a, b$/],
-    [Object.create({ a: 1 }), /^make: write a as an own field; here it is inherited or not/],
+    [undefined, /^make: pass an object with a, b$/],
+    [[], /^make: pass an object with a, b$/],
+    [new Map(), /^make: pass an object with a, b$/],
+    [{ a: 1, c: 2 }, /^make: unknown field "c"; known fields are a, b$/],
+    [Object.create({ a: 1 }), /^make: write a as an own field; it is inherited or not/],
     [Object.defineProperty({}, 'b', { value: 1 }), /^make: write b as an own field/],
   ])('refuses case %#, and says what to write instead', (value: unknown, message) => {
     expect(complaint(() => readFields(value, ['a', 'b'], 'make'))).toMatch(message);
@@ -80,7 +80,7 @@ describe('readFields', () => {
     const ownKeys = vi.spyOn(Reflect, 'ownKeys');
     await typeError(
       () => keyring.issue(untyped('a'.repeat(1_000_000)), AUTHORITY),
-      /issue: pass an object of name/,
+      /issue: pass an object with name/,
     );
     const texts = ownKeys.mock.calls.filter(
       ([target]) => Object.prototype.toString.call(target) === '[object String]',

@@ -32,7 +32,7 @@ describe('a pepper', () => {
         for (const given of [secret, bytesOf(secret), Buffer.from(secret)]) {
           const said = complaintOf(given);
           expect(said).toMatch(
-            /^pepper p1: white space or a byte order mark at an end of the secret/,
+            /^pepper p1: the secret starts or ends with white space or a byte order mark/,
           );
           expect(said).not.toContain('thirty');
         }

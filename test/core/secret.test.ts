@@ -317,7 +317,7 @@ describe('the peppers of a keyring', () => {
         { id: 'p1', secret },
         { id: 'p1', secret: `${secret}2` },
       ],
-      /two of them have the same id/,
+      /two peppers have the same id/,
     ],
     [
       'a good one and a short one',

@@ -73,7 +73,7 @@ describe('the option usage', () => {
   });
 
   it.each([
-    [null, /usage: pass an object of intervalMs, granularityMs/],
+    [null, /usage: pass an object with intervalMs, granularityMs/],
     ['on', /usage: pass an object/],
     [true, /usage: pass an object/],
     [{ interval: 1 }, /usage: unknown field "interval"/],

@@ -71,7 +71,7 @@ describe('readAuthority', () => {
 describe('the scopes of an authority', () => {
   // Who left them out handed out the whole catalog.
   it.each(GRANTS)('cannot be left out of %s', async (_name, call) => {
-    const message = /^authority\.scopes: say which scopes may be granted, or 'all'$/;
+    const message = /^authority\.scopes: list the scopes that this call may grant, or 'all'$/;
     await refusedAsBug((keyring) => call(keyring, { entityUuid: OWN }), message);
   });
 
@@ -182,7 +182,9 @@ describe('an authority', () => {
           expect(made.excess?.length).toBeGreaterThan(0);
           expect(made.excess?.some(isAllowed)).toBe(false);
         } else if (made instanceof Error) {
-          expect(String(made)).toMatch(/^InputError: scopes: a wildcard grants no reserved scope/);
+          expect(String(made)).toMatch(
+            /^InputError: scopes: wildcards cannot grant reserved scopes/,
+          );
         } else {
           const { info } = made as Awaited<ReturnType<typeof keyring.issue>>;
           expect(coversScopes(ceiling, info.scopes)).toBe(true);
@@ -218,7 +220,7 @@ describe('an authority', () => {
     [
       'with an unknown field',
       authorityWith({ scope: [] }),
-      /^authority: unknown field "scope"; it takes entityUuid, entities, actor, reason, keyId, sc/,
+      /^authority: unknown field "scope"; known fields are entityUuid, entities, actor, reason, /,
     ],
     [
       'with a field of an input',

@@ -89,10 +89,13 @@ describe('identify', () => {
 
   it.each<[unknown, RegExp]>([
     [{ actor: '' }, /^identify: actor: 1 to 200 characters/],
-    [{ actor: generateKey({ prefix: 'acme' }) }, /^identify: actor: no API key/],
+    [
+      { actor: generateKey({ prefix: 'acme' }) },
+      /^identify: actor: write the id or hint of an API key/,
+    ],
     [{ reason: 7 }, /^identify: reason: pass a string/],
     [{ entityUuid: OWN }, /^identify: unknown field/],
-    [0, /^identify: pass an object of actor, reason/],
+    [0, /^identify: pass an object with actor, reason/],
   ])('refuses who asks if that is malformed: %#', async (options, message) => {
     const { keyring, events } = setUp();
     const { key } = await issue(keyring);

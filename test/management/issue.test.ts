@@ -153,7 +153,7 @@ describe('the scopes of a new key', () => {
     await refused(
       'justification',
       { scopes },
-      /^justification: say why threats:delete users:delete is needed$/,
+      /^justification: say why the key needs threats:delete users:delete$/,
     );
     const { keyring, store } = setUp();
     const { info } = await keyring.issue(
@@ -173,7 +173,7 @@ describe('the scopes of a new key', () => {
     ['a list with a number', ['threats:read', 7], /element 1/],
     ['a list with a hole', Object.assign([], { 1: 'threats:read' }), /element 0/],
     ['a nested list', [['threats:read']], /element 0/],
-    ['a typo', ['threats:raed'], /scopes that the catalog has, not "threats:raed"/],
+    ['a typo', ['threats:raed'], /scopes of the catalog, not "threats:raed"/],
     ['an unknown resource', ['reports:*'], /not "reports:\*"/],
     ['a prototype name', ['__proto__:read'], /write resource:action, .*not "__proto__:read"/],
     ['another prototype name', ['constructor:write'], /not "constructor:write"/],
@@ -252,7 +252,7 @@ describe('the first argument of issue', () => {
     ['accessibleEntities', [[OTHER]], /accessibleEntities: element 0/],
     ['accessibleEntities', many(1000), /accessibleEntities: at most 1000/],
     // Counted first: what is in a long list is not read.
-    ['accessibleEntities', Array(1001).fill('x'), /accessibleEntities: at most 1000 of them/],
+    ['accessibleEntities', Array(1001).fill('x'), /accessibleEntities: pass at most 1000/],
     ['justification', '', /justification: 1 to 500/],
     ['justification', null, /justification: pass a string/],
     ['justification', 'x'.repeat(501), /justification: 1 to 500/],
@@ -265,9 +265,9 @@ describe('the first argument of issue', () => {
     ['metadata', { a: { b: 'c' } }, /metadata: /],
     ['metadata', { a: 'nul\u0000' }, /metadata: /],
     ['metadata', { '\udfff': 'a' }, /metadata/],
-    ['metadata', { 'a"': 'b' }, /^metadata: .*no quote, backslash or control in names/],
-    ['metadata', { 'a\\': 'b' }, /^metadata: .*no quote, backslash or control in names/],
-    ['metadata', { 'a\n': 'b' }, /^metadata: .*no quote, backslash or control in names/],
+    ['metadata', { 'a"': 'b' }, /^metadata: .*no quotes, backslashes or control characters/],
+    ['metadata', { 'a\\': 'b' }, /^metadata: .*no quotes, backslashes or control characters/],
+    ['metadata', { 'a\n': 'b' }, /^metadata: .*no quotes, backslashes or control characters/],
     ['metadata', null, /^metadata: pass an object/],
     ['metadata', pairs(17), /metadata: /],
     ['metadata', { a: bytes(2048) }, /metadata: /],
@@ -277,7 +277,7 @@ describe('the first argument of issue', () => {
 
   it.each([undefined, null, 7, 'name', [PLAIN]])('is refused if it is %j', async (value) => {
     const act = (keyring: Ring) => keyring.issue(untyped(value), AUTHORITY);
-    await refusedAsInput(act, 'input', /^issue: pass an object of name, scopes, expiresAt, /);
+    await refusedAsInput(act, 'input', /^issue: pass an object with name, scopes, expiresAt, /);
   });
 
   it('is not taken from a prototype', async () => {

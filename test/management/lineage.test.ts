@@ -146,7 +146,7 @@ describe('revokeLineage', () => {
     if (!VOUCHED_FOR.includes(LIVES[name].state)) {
       // What leads to other keys is in its row, and nothing vouches for that: it may be incomplete.
       const { message } = await storeError(() => keyring.revokeLineage(keyId, EVE));
-      expect(message).toContain(`key ${keyId} is revoked, but its row is not to be trusted`);
+      expect(message).toContain(`key ${keyId} is revoked, but its row is untrusted`);
       expect(await leftIn(inner)).toEqual([]);
       events.length = 0;
       await storeError(() => keyring.revokeLineage(keyId, EVE));
@@ -309,7 +309,7 @@ describe('a broken store', () => {
     });
     const act = () => setUp({ store: behind }).keyring.revokeLineage(keyId, EVE);
     const { message } = await storeError(act);
-    expect(message).toBe('store.listLineage does not see what was revoked; see KeyStore');
+    expect(message).toBe('store.listLineage does not see revocations; see KeyStore');
     expect(calls).toBeLessThan(500);
   });
 

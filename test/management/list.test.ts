@@ -163,7 +163,7 @@ describe('list', () => {
 describe('the input of list', () => {
   const cursor = `${START.toString(36)}.${NOWHERE}`;
   it.each<readonly [string, ListInput | null | object, RegExp]>([
-    ['input', null, /^list: pass an object of after, limit, addressing$/],
+    ['input', null, /^list: pass an object with after, limit, addressing$/],
     ['input', [], /^list: pass an object/],
     ['input', { offset: 0 }, /^list: unknown field "offset"/],
     ['input', { entityUuid: OTHER }, /^list: unknown field "entityUuid"/],

@@ -128,7 +128,7 @@ describe('scopes that are asked for', () => {
     const repeated = (length: number) => Array.from({ length }, () => 'threats:read');
     for (const length of [257, 100_000]) {
       const act = () => rotate({ scopes: repeated(length) });
-      await inputError(act, 'scopes', /^scopes: at most 256 of them$/);
+      await inputError(act, 'scopes', /^scopes: pass at most 256$/);
     }
     expect(await dump(store)).toBe(before);
     expect((await rotate({ scopes: repeated(256) })).info.scopes).toEqual(['threats:read']);
@@ -200,7 +200,7 @@ describe('scopes that left the catalog', () => {
     const { store, keyId } = await prepared();
     const input = { overlapMs: 0, scopes: ['threats:read', 'threats:write'] };
     const act = () => withCatalog(store, smaller).rotate(keyId, untyped(input), BROAD);
-    await inputError(act, 'scopes', /scopes that the catalog has, not "threats:write"/);
+    await inputError(act, 'scopes', /scopes of the catalog, not "threats:write"/);
   });
 
   it('leave a key that can do nothing if all of them left', async () => {
@@ -256,7 +256,7 @@ describe('a reserved scope that is kept', () => {
   it('wants one if it became reserved since', async () => {
     const { store, rotate } = await unjustified();
     const before = await dump(store);
-    const message = /^justification: say why threats:write is needed$/;
+    const message = /^justification: say why the key needs threats:write$/;
     await inputError(() => rotate({}), 'justification', message);
     await inputError(() => rotate({ scopes: ['threats:write'] }), 'justification', message);
     expect(await dump(store)).toBe(before);

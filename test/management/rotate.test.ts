@@ -284,7 +284,7 @@ describe('the authority over a rotation', () => {
 
 describe('the input of rotate', () => {
   it.each<readonly [string, object | null | undefined, RegExp]>([
-    ['input', undefined, /^rotate: pass an object of overlapMs, expiresAt, name, scopes, /],
+    ['input', undefined, /^rotate: pass an object with overlapMs, expiresAt, name, scopes, /],
     ['input', null, /^rotate: pass an object/],
     ['input', [], /^rotate: pass an object/],
     [
@@ -321,7 +321,7 @@ describe('the input of rotate', () => {
     ['scopes', { overlapMs: 0, scopes: 'all' }, /^scopes: pass a list of strings/],
     ['scopes', { overlapMs: 0, scopes: [7] }, /^scopes: element 0: name concrete scopes/],
     ['scopes', { overlapMs: 0, scopes: new Array(1) }, /^scopes: element 0: name concrete/],
-    ['scopes', { overlapMs: 0, scopes: ['threats:raed'] }, /scopes that the catalog has/],
+    ['scopes', { overlapMs: 0, scopes: ['threats:raed'] }, /scopes of the catalog/],
     // A wildcard would mean less than it says, and more tomorrow.
     ['scopes', { overlapMs: 0, scopes: ['threats:*'] }, /element 0: name concrete scopes/],
     ['scopes', { overlapMs: 0, scopes: ['*:read'] }, /element 0: name concrete scopes/],

@@ -13,7 +13,7 @@ describe('a prefix of another vendor', () => {
     'is refused by createKeyring: %s',
     (prefix) => {
       const said = complaint(() => createKeyring({ ...OPTIONS, prefix }));
-      expect(said).toMatch(new RegExp(`^prefix: ${prefix} is another vendor's; choose your own`));
+      expect(said).toMatch(new RegExp(`^prefix: ${prefix} is another vendor's; choose another`));
       expect(() =>
         createKeyring({ ...OPTIONS, prefix, insecureAcceptForeignPrefix: true }),
       ).not.toThrow();

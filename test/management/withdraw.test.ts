@@ -183,11 +183,7 @@ describe('withdraw is refused', () => {
     const { keyring, inner, events, keyId } = await prepared();
     const before = await rowOf(inner, keyId);
     const act = () => keyring.withdraw(keyId, AUTHORITY);
-    await inputError(
-      act,
-      'keyId',
-      /^keyId: this key is your own; revoke it, or rotate it narrower$/,
-    );
+    await inputError(act, 'keyId', /^keyId: you own this key; revoke it, or rotate it narrower$/);
     expect(events).toEqual([]);
     expect(await rowOf(inner, keyId)).toEqual(before);
   });

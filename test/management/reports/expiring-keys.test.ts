@@ -305,7 +305,7 @@ describe('the time that expiringKeys may take', () => {
 describe('what expiringKeys takes', () => {
   it('is a store that offers listExpiring', async () => {
     const { listExpiring: _listExpiring, ...without } = memoryStore();
-    const message = /^expiringKeys: this store does not offer listExpiring, which is optional/;
+    const message = /^expiringKeys: this store lacks the optional method listExpiring/;
     for (const store of [without, {}, null]) {
       await typeError(() => expiringKeys(untyped(store), OPTIONS), message);
     }

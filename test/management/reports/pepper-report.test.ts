@@ -143,7 +143,7 @@ describe('pepperReport', () => {
 
   it('says so if the store does not offer summarize', async () => {
     const { summarize: _summarize, ...without } = memoryStore();
-    const message = /^pepperReport: this store does not offer summarize, which is optional/;
+    const message = /^pepperReport: this store lacks the optional method summarize/;
     for (const store of [without, { ...without, summarize: true }, {}, null, undefined]) {
       await typeError(() => pepperReport(untyped(store)), message);
     }

@@ -119,7 +119,7 @@ describe('unusedScopes', () => {
     ];
     for (const each of odd) {
       const act = () => unusedScopes(untyped(each), { unusedForMs });
-      expect(complaint(act)).toMatch(/^unusedScopes: pass a KeyInfo with its Dates/);
+      expect(complaint(act)).toMatch(/^unusedScopes: pass a KeyInfo with Dates/);
     }
   });
 });
