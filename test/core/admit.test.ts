@@ -161,7 +161,7 @@ describe('admit', () => {
     expect(events.at(-1)).toMatchObject({ entityUuid: OTHER });
   });
 
-  it('says what to pass when there is no input, or no policy', async () => {
+  it('says what to pass if the input or the policy is missing', async () => {
     const { keyring } = setUp();
     await typeError(() => keyring.admit('x', untyped<never>(undefined)), /^admit: /);
     await typeError(() => keyring.admit('x', untyped<never>({ operation: 'list' })), /policy/);

@@ -352,7 +352,7 @@ describe('defineScopes', () => {
     }
   });
 
-  it('makes a catalog that refuses anything but lists of patterns', () => {
+  it('makes a catalog that accepts only lists of patterns', () => {
     for (const odd of [undefined, null, 'threats:read', 1, {}, [1], [null]]) {
       expect(complaint(() => catalog.expand(odd as string[]))).toMatch(/^scopes: /);
       expect(complaint(() => catalog.difference(odd as string[], []))).toMatch(/^scopes: /);

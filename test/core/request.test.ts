@@ -284,7 +284,7 @@ describe('a request with two credentials, or a malformed one', () => {
     expect(calls).toEqual([]);
   });
 
-  /** What Node hands to a listener for streams. */
+  /** The arguments of a stream listener in Node. */
   type StreamEvent = [object, IncomingHttpHeaders, number, readonly string[]];
 
   /**

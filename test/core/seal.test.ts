@@ -251,7 +251,7 @@ describe('the seal', () => {
     await denied(() => given.keyring.verify(key), 'invalid_token', 'record_tampered');
   });
 
-  // Null means that there was no pepper to seal with. An empty text is a wrong seal.
+  // Null means that the record was made without a pepper. An empty text is a wrong seal.
   it('refuses an empty text as the seal of a row without a pepper', async () => {
     const inner = await readThrough((store) => store, { peppers: 'none' });
     const edited = tampering(inner.store, (row) => ({ ...row, seal: '' }));

@@ -41,9 +41,7 @@ import {
   wrap,
 } from '../support/keyring.ts';
 
-/**
- * A key and another that differs from it in a single character.
- */
+/** Changes a single character of a key. */
 const withCharacter = (key: string, at: number): string => {
   const other = key.charAt(at) === 'x' ? 'y' : 'x';
   return key.slice(0, at) + other + key.slice(at + 1);
