@@ -42,7 +42,7 @@ const showing = (peppers: 'none' | readonly (typeof PEPPER)[] = 'none'): Context
   createContext({ prefix: 'acme', catalog, store: memoryStore(), peppers });
 
 describe('findRow', () => {
-  it('returns the row of any key of the keyring, whoever owns it', async () => {
+  it('returns the row of any key of the keyring, of any entity', async () => {
     const { context, calls } = await prepared();
     expect(await findRow(context, RECORD.keyId)).toEqual(RECORD);
     expect(calls).toEqual(['findById']);

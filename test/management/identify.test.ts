@@ -113,7 +113,7 @@ describe('identify', () => {
   });
 });
 
-describe('identify of anything but a key', () => {
+describe('identify without a valid key', () => {
   const other = generateKey({ prefix: 'acme_eu' });
   const key = generateKey({ prefix: 'acme' });
   const flipped = key.at(-1) === '0' ? '1' : '0';

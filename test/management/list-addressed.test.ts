@@ -223,7 +223,7 @@ describe('a row with edited entities', () => {
   it.each([
     ['live', undefined],
     ['revoked', 'revoke'],
-  ] as const)('is shown as damaged beside its neighbours: %s', async (_state, call) => {
+  ] as const)('is shown as damaged next to the others: %s', async (_state, call) => {
     const inner = memoryStore();
     const { keyring, clock } = setUp({ store: inner });
     const before = await issueBroad(keyring);
