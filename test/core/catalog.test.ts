@@ -82,7 +82,7 @@ describe('a catalog', () => {
     [['users:read'], ['*:*'], []],
     [['threats:read'], [], ['threats:read']],
     [[], ['*:*'], []],
-  ])('subtracts the second from %j: %j', (a, b, rest) => {
+  ])('returns the scopes of %j that are not in %j', (a, b, rest) => {
     expect(catalog.difference(a, b)).toEqual(rest);
     expect(Object.isFrozen(catalog.difference(a, b))).toBe(true);
   });

@@ -286,7 +286,7 @@ describe('a seal', () => {
       ['acme', ''],
       ['acmf', ''],
     ],
-  ] as const)('holds for one prefix and one deployment: %j is not %j', (one, other) => {
+  ] as const)('is valid for one prefix and one deployment: %j is not %j', (one, other) => {
     const seals = [one, other].flatMap(([prefix, deployment]) => {
       const [{ seal, revocationSeal }] = readPeppers([PEPPER], { prefix, deployment });
       return [seal?.('text'), revocationSeal?.('text')];

@@ -25,7 +25,7 @@ describe('toResponse', () => {
   ];
 
   it.each(FIELDS)('answers a malformed field with 400 and its name: %s', (field) => {
-    const error = new InputError(field, `${field}: not "a value that somebody sent"`);
+    const error = new InputError(field, `${field}: not "a value from a request"`);
     const { status, headers, body } = toResponse(error, options);
     expect(status).toBe(400);
     // No challenge, because the credential is not wrong.

@@ -118,7 +118,7 @@ describe('requireBody', () => {
 });
 
 describe('readBasePath', () => {
-  it.each(['/keys', '/v1/api-keys', '/a.b/~c'])('takes %s', (path) => {
+  it.each(['/keys', '/v1/api-keys', '/a.b/~c'])('accepts %s', (path) => {
     expect(readBasePath(path, '/keys')).toBe(path);
   });
 

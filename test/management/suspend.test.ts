@@ -257,7 +257,7 @@ describe('a concurrent call that undoes it', () => {
   it.each([
     ['suspend', 'suspended', 'resume', 'suspended'],
     ['resume', 'live', 'suspend', 'live'],
-  ] as const)('%s, where somebody undoes it, is done', async (call, before, other, after) => {
+  ] as const)('lets %s succeed', async (call, before, other, after) => {
     const { keyring, inner, clock, keyId } = await bring(before);
     const moment = { when: 'after', method: 'mark' } as const;
     const store = meanwhile(inner, moment, () => keyring[other](keyId, CYD));
@@ -273,7 +273,7 @@ describe('several concurrent calls that do and undo it', () => {
   it.each([
     ['suspend', 'suspended', 'resume'],
     ['resume', 'live', 'suspend'],
-  ] as const)('%s is done in the end', async (call, before, other) => {
+  ] as const)('let %s succeed in the end', async (call, before, other) => {
     const { keyring, inner, clock, keyId } = await bring(before);
     let undone = 0;
     const store = wrap(inner, async (method, _args, act) => {

@@ -243,8 +243,8 @@ describe('management.denied', () => {
     'contains no part of a malformed key id in %s',
     async (action, call) => {
       const { keyring, events, key } = await prepared();
-      const canaries = [...keyCanaries('key', key), canary('text', 'what somebody sent')];
-      for (const keyId of [key, `${NOWHERE} what somebody sent`, NOWHERE.toUpperCase(), '']) {
+      const canaries = [...keyCanaries('key', key), canary('text', 'not a key id')];
+      for (const keyId of [key, `${NOWHERE} not a key id`, NOWHERE.toUpperCase(), '']) {
         events.length = 0;
         await call(keyring, ADA, keyId).catch(() => {});
         expect(events).toMatchObject([{ action, keyId: null, denialReason: 'no_such_key' }]);
