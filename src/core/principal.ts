@@ -76,7 +76,7 @@ class VerifiedPrincipal {
   static grantOf(value: unknown): Grant {
     if (typeof value === 'object' && value !== null && #grant in value) return value.#grant;
     throw new TypeError(
-      'principal: pass one made by this copy of keyscope; does the route have a guard?',
+      'principal: pass one that this copy of keyscope made; does the route have a guard?',
     );
   }
 }

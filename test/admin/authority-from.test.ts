@@ -65,7 +65,7 @@ describe('the authority of a key', () => {
     const principal = testPrincipal(FIELDS);
     for (const value of [{ ...principal }, {}, null, 'x', { ...principal, scopes: ['*:*'] }]) {
       const ask = rejecting(() => authorityFrom(value as Principal));
-      await typeError(ask, /principal: pass one made by this copy of keyscope/);
+      await typeError(ask, /principal: pass one that this copy of keyscope made/);
     }
     const typo = rejecting(() => authorityFrom(principal, { now: START } as never));
     await typeError(typo, /now: pass a function/);

@@ -284,7 +284,7 @@ describe('admit with a function instead of a request', () => {
       for (const operation of ['whoami', 'list'] as const) {
         const authenticator = () => untyped<Principal>(answer(principal));
         const act = () => keyring.admit(authenticator, { policy, operation });
-        await typeError(act, /^principal: pass one made by this copy of keyscope/);
+        await typeError(act, /^principal: pass one that this copy of keyscope made/);
       }
       expect(events).toEqual([]);
       await keyring.flush();

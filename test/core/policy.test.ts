@@ -293,7 +293,7 @@ describe('a policy', () => {
     'throws on %j as a principal, also for an operation without scopes',
     (given) => {
       const said =
-        'principal: pass one made by this copy of keyscope; does the route have a guard?';
+        'principal: pass one that this copy of keyscope made; does the route have a guard?';
       const principal = untyped<Principal>(given);
       for (const options of [undefined, { entityUuid: OWN }, { entityUuid: [] }])
         expect(() => policy.authorize(principal, 'whoami', options)).toThrow(new TypeError(said));

@@ -208,7 +208,7 @@ describe('a principal', () => {
         () => policy.allowed(fake),
       ]) {
         expect(guard).toThrow(TypeError);
-        expect(guard).toThrow(/^principal: pass one made by/);
+        expect(guard).toThrow(/^principal: pass one that/);
       }
     }
   });

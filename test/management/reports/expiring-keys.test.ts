@@ -257,7 +257,7 @@ describe('a store that answers expiringKeys with', () => {
     for (const list of [answer, async (after: string | null) => answer(after)]) {
       const store = listing(({ after }) => list(after));
       const error = await storeError(() => expiringKeys(store, OPTIONS));
-      expect(error.message).toBe(`store.listExpiring answers ${said}`);
+      expect(error.message).toBe(`store.listExpiring returned ${said}`);
     }
   });
 
