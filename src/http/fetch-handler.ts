@@ -32,7 +32,7 @@ export function createFetchHandler<Input, Answer>(
 ): FetchHandler<Input, Answer | Response> {
   const instead =
     `${name}: pass a fetch Request (Hono: c.req.raw); on node:http, Express or Fastify, wrap the ` +
-    'handler in getRequestListener from @hono/node-server';
+    'handler in getRequestListener of @hono/node-server';
 
   function recover(error: unknown, request: Request): Response {
     if (!(error instanceof Refusal)) return answerThrown(error, request);
