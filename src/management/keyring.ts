@@ -38,14 +38,13 @@ export interface Keyring<C extends Catalog = Catalog> {
   /**
    * Makes a key. `result.key` is the plaintext, which nobody can recover later.
    *
-   * After a `StoreError`, the record may or may not exist, but nobody has its plaintext: issue
-   * another key.
+   * After a `StoreError`, a record may exist, but its plaintext was not returned: issue another
+   * key.
    *
    * Not checked: whether the entities exist, or whether another key has the same name.
    *
-   * @throws AccessError `ceiling_exceeded` with `excess`; with `authority.keyId`, `invalid_token`
-   *   or `not_found` if it is not a live key of the entity, and `conflict` if it ends during the
-   *   call.
+   * @throws AccessError `ceiling_exceeded` with `excess`; for `authority.keyId`, `invalid_token` or
+   *   `not_found` if it is not a live key of the entity, `conflict` if it ends during the call.
    * @throws InputError, StoreError.
    * @throws TypeError on an authority without `scopes`.
    * @example
@@ -59,8 +58,8 @@ export interface Keyring<C extends Catalog = Catalog> {
    * catalog no longer has or entities that withdrew.
    *
    * The predecessor works for another `overlapMs`, but not beyond its own expiry. After a
-   * `StoreError`, the predecessor may be retired although nobody has the successor's plaintext.
-   * `list` shows both: revoke the successor and issue a new key.
+   * `StoreError`, the predecessor may be retired although the successor's plaintext was not
+   * returned. `list` shows both: revoke the successor and issue a new key.
    *
    * @throws AccessError `not_found`; `invalid_token` with the reason if the predecessor would not
    *   authenticate; `ceiling_exceeded` with `excess`, also for rights that the predecessor does not
@@ -135,8 +134,7 @@ export interface Keyring<C extends Catalog = Catalog> {
   /**
    * Returns one page of an entity's keys, including ended ones, newest first. With
    * `addressing: true`, returns the keys of others that address this entity, with only the fields
-   * that it needs. If the type of `addressing` is just `boolean`, as in parsed requests, the keys
-   * may be of either type.
+   * it needs. If the type of `addressing` is just `boolean`, the keys may be of either type.
    *
    * @throws InputError on a cursor that is not `next` of a previous page, or a `limit` outside 1 to
    *   1,000.
@@ -189,8 +187,7 @@ export interface Keyring<C extends Catalog = Catalog> {
    * Not checked: scopes and entities; whether a fetch `Request` made on Node has kept a second
    * `Authorization` line.
    *
-   * @param options `fresh`: bypasses the cache. Use it for anything that outlives the request, such
-   *   as a token.
+   * @param options `fresh`: bypasses the cache, for results that outlive the request, as tokens do.
    *
    * @throws AccessError `missing_credentials`, `invalid_request`, `invalid_token`.
    * @throws TypeError on an object that is neither a request nor headers.

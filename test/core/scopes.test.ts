@@ -187,7 +187,7 @@ describe('the vectors of scopes', () => {
     expect(failed).toEqual([]);
   });
 
-  it('hold for lists and texts, which are read to the minimal set or refused as a whole', async () => {
+  it('hold for lists and texts: read as the minimal set, or refused as a whole', async () => {
     const failed = await failures(lists, (vector) => {
       const input = listOf(vector);
       if (vector.result === 'malformed') {

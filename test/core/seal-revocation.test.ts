@@ -38,7 +38,7 @@ describe('the seal of a revoked key', () => {
 
   const shown = (keyring: Ring, keyId: string) => keyring.get(keyId, AUTHORITY);
 
-  it('differs from that of the live key, has its own secret, and vouches for who, when and why', async () => {
+  it('has a separate secret, and vouches for who revoked the key, when and why', async () => {
     const { key, info, live, store, keyring } = await revoked(() => ({}));
     const row = await rowOf(store, info.keyId);
     expect(row.seal).toMatch(/^[0-9a-f]{64}$/);

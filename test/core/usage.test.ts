@@ -349,7 +349,7 @@ describe('the batches of usage', () => {
 
   // An idle transaction held a lock on one row. Every 5 s, another write waited for it and took
   // another connection from the look-ups. Within a minute, no key was admitted.
-  it('are written one at a time, by the store’s own answer, and a hanging one is reported', async () => {
+  it('are written one at a time, by the store’s own answer, and report a hang', async () => {
     vi.useFakeTimers();
     let finish = () => {};
     const touched: (readonly string[])[] = [];

@@ -86,7 +86,7 @@ describe('a token', () => {
     };
   }
 
-  it('is not denied if its verifier has a bug: the error is rethrown, without an event', async () => {
+  it('is not denied if its verifier has a bug, which is rethrown without an event', async () => {
     const tokens = { verify: () => Promise.reject(new RangeError('a bug in the verifier')) };
     const { keyring, events } = setUp({ tokens });
     const error = await thrown(() => keyring.admit('Bearer a.b', { policy, operation: 'list' }));
@@ -221,7 +221,7 @@ describe('a token', () => {
   });
 
   // It belongs to the keyring with that prefix. Here, its id alone would admit it.
-  it('is refused if the key behind it has another prefix, even if everything else is valid', async () => {
+  it('is refused if the key behind it has another prefix and is otherwise valid', async () => {
     for (const peppers of ['none', [PEPPER]] as const) {
       const store = memoryStore();
       const other = setUp({ store, peppers, prefix: 'acmf' });
@@ -280,7 +280,7 @@ describe('a token', () => {
     await trusting.keyring.authenticate(trusting.token);
   });
 
-  it('is refused with the error of its verifier, and as an outage if the store is broken', async () => {
+  it('is refused with its verifier’s error, and is an outage if the store is broken', async () => {
     const refusal = new AccessError('invalid_token', 'token_refused');
     for (const verify of [
       () => Promise.reject(refusal),
@@ -311,7 +311,7 @@ describe('a token', () => {
     via: 'jwt',
   };
 
-  it('has the claims of its verifier without a check of the parent, with copied lists', async () => {
+  it('has its verifier’s claims without a check of the parent, with copied lists', async () => {
     const scopes = ['threats:read'];
     const tokens = { verify: async () => untyped<Principal>({ ...claims, scopes }) };
     const { keyring } = setUp({ tokens, checkParent: false });

@@ -131,7 +131,7 @@ describe('the steps of verify', () => {
     expect(calls).toEqual(['findByDigest', 'findByDigest']);
   });
 
-  it('reveal nothing about the state of a wrong row: the key is unknown and not named', async () => {
+  it('reveal nothing about the state of a wrong row, not even its key id', async () => {
     const edit = { digest: digestKey(generateKey({ prefix: 'acme' }), PEPPER), revokedAt: START };
     const { key, keyring } = await readThrough((store) =>
       tampering(store, (row) => ({ ...row, ...edit })),

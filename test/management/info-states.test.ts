@@ -167,7 +167,7 @@ describe('the state of a key', () => {
     }
   });
 
-  it('never becomes damaged by an edit without a pepper, because nothing vouches for the key', async () => {
+  it('never becomes damaged by an edit without a pepper, as nothing vouches for it', async () => {
     const inner = memoryStore();
     const { keyring } = setUp({ store: inner, peppers: 'none' });
     const { key, info } = await keyring.issue(PLAIN, AUTHORITY);

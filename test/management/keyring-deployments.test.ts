@@ -92,7 +92,7 @@ describe('a row that was copied from another deployment', () => {
     await after.verify((await issue(after)).key);
   });
 
-  it('is not detected without a pepper, because nothing vouches for rows, as documented', async () => {
+  it('is not detected without a pepper, as documented', async () => {
     const store = memoryStore();
     const without = (deployment: string) =>
       createKeyring({ prefix: 'acme', catalog, store, peppers: 'none', deployment });

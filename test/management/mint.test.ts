@@ -117,7 +117,7 @@ describe('a source of randomness', () => {
     expect((await keyring.list({}, AUTHORITY)).keys).toEqual([]);
   });
 
-  it('cannot replace a key by repeating bytes, because the store refuses the second one', async () => {
+  it('cannot replace a key by repeating bytes: the store refuses the second key', async () => {
     const { keyring, store } = setUp({ random: (length) => new Uint8Array(length).fill(9) });
     const { key, info } = await issue(keyring);
     expect(String(await thrown(() => issue(keyring)))).toBe(

@@ -232,7 +232,7 @@ async function checkAll(world: World): Promise<void> {
 }
 
 describe('no sequence of calls makes a key wider', () => {
-  it('with any rotations, withdrawals, suspensions, resumptions, revocations and waits', async () => {
+  it('with any rotations, withdrawals, suspensions, revocations and waits', async () => {
     let rotations = 0;
     const issuing = fc.record({
       scopes: fc.subarray([...SCOPES], { minLength: 1 }),

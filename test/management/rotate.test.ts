@@ -201,7 +201,7 @@ describe('rotate of a key that would not authenticate', () => {
     expect(await dump(inner)).toBe(before);
   });
 
-  it('is refused once the key has expired, to the millisecond, whatever the new expiry', async () => {
+  it('is refused after expiry, to the millisecond, whatever the new expiry', async () => {
     const { keyring, clock, store } = setUp();
     const { info } = await issueWide(keyring);
     clock.set(START + 9 * HOUR);

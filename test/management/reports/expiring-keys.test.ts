@@ -175,7 +175,7 @@ describe('expiringKeys', () => {
     expect(keys[2]).toEqual({ keyId: later.keyId, entityUuid, state: 'unknown_format' });
   });
 
-  it('lists unreadable keys, unless their readable deadlines show that they have ended', async () => {
+  it('lists unreadable keys, unless their deadlines show that they have ended', async () => {
     const broken = { name: untyped<string>(5) };
     const rows = [
       expiringIn(1, 1, { expiresAt: untyped<number>('soon') }),

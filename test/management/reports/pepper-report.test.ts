@@ -50,7 +50,7 @@ describe('pepperReport', () => {
     expect(await pepperReport(store, { now })).toEqual([p1, p2, none]);
   });
 
-  it('distinguishes keys without a pepper from those under a pepper called s1 or none', async () => {
+  it('separates keys without a pepper from those under a pepper called s1 or none', async () => {
     const store = memoryStore();
     const schemes = ['none', [{ ...PEPPER, id: 'none' }], [{ ...PEPPER, id: 's1' }]] as const;
     for (const peppers of schemes) await issue(setUp({ store, peppers }).keyring);

@@ -35,7 +35,7 @@ async function threeScopes() {
 }
 
 describe('unusedScopes', () => {
-  it('returns the granted scopes that were unused for the given time, to the millisecond', async () => {
+  it('returns the scopes that were unused for the given time, to the millisecond', async () => {
     const { clock, use, unused } = await threeScopes();
     clock.advance(9);
     await use('triage');
