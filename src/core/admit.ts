@@ -1,4 +1,4 @@
-/** Guards a whole request: authenticates, authorizes one operation, and records event and usage. */
+/** Guards an operation: authenticates, authorizes, emits the event and records the usage. */
 import { authenticate } from './authenticate.js';
 import type { Context } from './context.js';
 import { isAccessError, isStoreError } from './errors.js';

@@ -32,8 +32,8 @@ export interface KeyringOptions<C extends Catalog = Catalog> {
   readonly peppers: Peppers;
   /**
    * The name of the installation, such as `acme production`, of at most 200 characters. A seal is
-   * valid in one deployment only, so a row copied from staging does not authenticate in production.
-   * Set it once: changing it ends every key. Default: empty.
+   * valid in one deployment only, so a row copied from staging authenticates nowhere else. Set it
+   * once: changing it ends every key. Default: empty.
    */
   readonly deployment?: string | undefined;
   /** The longest lifetime that `issue` and `rotate` allow, in milliseconds. Default: no limit. */
@@ -56,7 +56,7 @@ export interface KeyringOptions<C extends Catalog = Catalog> {
   readonly storeTimeoutMs?: number | undefined;
   /**
    * How often `lastUsedAt` and `scopesUsed` are written. `'off'` writes neither. Default: every 5
-   * seconds, and at most once a minute for each key.
+   * seconds, and once a minute for each key.
    */
   readonly usage?: UsageOptions | 'off' | undefined;
   /**

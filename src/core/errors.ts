@@ -259,9 +259,9 @@ export function isStoreError(value: unknown): value is StoreError {
 }
 
 /**
- * Returns the driver's error behind a {@link StoreError}, for a log that may contain rows and
- * digests, or `undefined`. It is a function and not a property, because loggers print anything
- * called `cause`.
+ * Returns the driver's error behind a {@link StoreError}, or `undefined`. Pass it only to a log
+ * that may contain rows and digests. It is not a property, because loggers print anything called
+ * `cause`.
  *
  * @example
  * if (isStoreError(error)) vault.error(error.message, causeOf(error));

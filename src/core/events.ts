@@ -9,9 +9,9 @@ import { createKeyMask, replaceInvisible } from './masking.js';
 interface Managed {
   /** Milliseconds since the epoch. */
   readonly time: number;
-  /** Who made the call, according to the call. */
+  /** Who acted, as the call states. */
   readonly actor?: string | undefined;
-  /** Why, according to the call. */
+  /** Why, as the call states. */
   readonly reason?: string | undefined;
 }
 

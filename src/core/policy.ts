@@ -15,7 +15,7 @@ interface AuthorizeOptions {
 
 /**
  * The operations of a service and the scopes that each needs, as {@link definePolicy} returns them.
- * Frozen. Every method throws a `TypeError` on an operation that is not in the table.
+ * Frozen. An operation that is not in the table is always a `TypeError`.
  */
 export interface Policy<Operation extends string = string> {
   /** Every operation, in the order of the table. */

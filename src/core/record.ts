@@ -60,7 +60,7 @@ export interface KeyRecord {
   /** The `rootKeyId` of the key that issued this one; null if no key did. */
   readonly issuedUnder: string | null;
   /**
-   * The identity that may act as the key without its text: canonical JSON (RFC 8785) of at most 4
+   * The identities that may act as the key without its text: canonical JSON (RFC 8785) of at most 4
    * KiB. Such a key has an empty `hint`. Null for keys whose text was handed out.
    */
   readonly trust: string | null;

@@ -136,7 +136,7 @@ function valuesInFields(fields: object): unknown {
   return names.flatMap((name) => read(name) ?? []);
 }
 
-/** Throws on an object without the header that may carry the credential elsewhere. */
+/** Throws if an object without the header may carry the credential elsewhere. */
 function assertHeaders(fields: object): void {
   const instead = 'request: pass the request itself or its headers; this object is neither';
   assert(looksLikeHeaders(fields), instead);

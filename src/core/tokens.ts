@@ -15,7 +15,8 @@ export interface LiveKey {
   /** When the key ends by expiry or retirement: milliseconds since the epoch; null for never. */
   readonly expiresAt: number | null;
   /**
-   * The identity that may act as the key without its text; null for keys whose text was handed out.
+   * The identities that may act as the key without its text; null for keys whose text was handed
+   * out.
    */
   readonly trust: Trust | null;
   /** When the newest mark was written: milliseconds, or null. Not under the seal. */

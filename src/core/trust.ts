@@ -1,7 +1,7 @@
-/** The `trust` of a record: the identity that may act as a key whose text nobody holds. */
+/** The `trust` of a record: the identities that may act as a key whose text nobody holds. */
 import { isObject } from './input.js';
 
-/** The identity that a record trusts: JSON data, deep-frozen. */
+/** The identities that a record trusts: JSON data, deep-frozen. */
 export type Trust = Readonly<Record<string, unknown>>;
 
 /**

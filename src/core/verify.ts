@@ -141,7 +141,8 @@ function check(context: Context, record: KeyRecord): Checked {
 }
 
 /**
- * Uses one code for every reason: the status, headers and body of the response are identical bytes.
+ * Refuses a credential with one code for every reason: the status, headers and body of the response
+ * are the same bytes.
  */
 export function refused(reason: DenialReason, keyId?: string): PromiseLike<never> {
   return rejecting(new AccessError('invalid_token', reason, { keyId }));

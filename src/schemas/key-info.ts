@@ -76,7 +76,8 @@ export interface KeyInfoJson {
   /** The `rootKeyId` of the key that issued this one; null if no key did. */
   readonly issuedUnder: string | null;
   /**
-   * The identity that may act as the key without its text; null for keys whose text was handed out.
+   * The identities that may act as the key without its text; null for keys whose text was handed
+   * out.
    */
   readonly trust: Readonly<Record<string, unknown>> | null;
   /** When the key was last used; null for never. */
