@@ -24,9 +24,7 @@ export function closedInput<Output, Input>(schema: AnyObject): z.ZodType<Output,
   return close(schema, ['input']) as unknown as z.ZodType<Output, Input>;
 }
 
-/**
- * @param path The path of issues of the whole object.
- */
+/** @param path The path of issues of the whole object. */
 function close(schema: AnyObject, path: string[]) {
   const known = Object.keys(schema.shape);
   const names = known.join(', ');

@@ -31,7 +31,7 @@ export const scopes: z.ZodArray<z.ZodString> = scopeList(scope);
 
 export const entities: z.ZodArray<z.ZodString> = listOf(uuid, MAX_ENTITIES, 'entities');
 
-/** Makes a list of `element`, with at most as many as a key can have scopes. */
+/** Makes the schema of a list with at most as many elements as a key can have scopes. */
 export function scopeList<Element extends z.ZodType<string, string>>(
   element: Element,
 ): z.ZodArray<Element> {

@@ -53,9 +53,7 @@ function isStorable(text: unknown): boolean {
   return typeof text === 'string' && text.isWellFormed() && !text.includes('\0');
 }
 
-/**
- * @param pattern The schema of the elements of `scopes`.
- */
+/** @param pattern The schema of the elements of `scopes`. */
 function issueInputOf<Pattern extends z.ZodType<string, string>>(pattern: Pattern) {
   return z.strictObject({
     name: textOf(100, 'name'),

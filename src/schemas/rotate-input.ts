@@ -23,9 +23,7 @@ const overlapRule = `overlapMs: a whole number of milliseconds from 0 to ${MAX_O
 const overlapMs = z.int(overlapRule).min(0, overlapRule).max(MAX_OVERLAP_MS, overlapRule);
 const concreteRule = 'a scope of this service, not a wildcard';
 
-/**
- * @param concrete The schema of the elements of `scopes`.
- */
+/** @param concrete The schema of the elements of `scopes`. */
 function rotateInputOf<Scope extends z.ZodType<string, string>>(concrete: Scope) {
   return z.strictObject({
     overlapMs,
