@@ -81,8 +81,8 @@ const REFUSALS: Readonly<Record<RefusalReason, Problem>> = {
   cross_site: {
     status: 403,
     detail:
-      'Pages of another origin may not do this. In the server, name the origin of a page of your ' +
-      'own: createKeyAdmin({ origins }).',
+      'Pages of another origin may not do this. To allow a page of your own, add its origin in ' +
+      'the server: createKeyAdmin({ origins }).',
   },
   /** Only a live key can be rotated. Not 401, because the caller's own credential is valid. */
   not_live: {
@@ -92,22 +92,19 @@ const REFUSALS: Readonly<Record<RefusalReason, Problem>> = {
   },
   not_signed: {
     status: 403,
-    detail: 'The signature is missing, not of these bytes, or of no key that is in use.',
+    detail: 'The signature is missing, does not match these bytes, or is by a key not in use.',
   },
   wrong_secret: {
     status: 401,
-    detail: 'The Authorization header does not have the secret that was agreed on.',
+    detail: 'The Authorization header does not contain the agreed secret.',
   },
   /** With the code of RFC 6749 §5.2, which RFC 7009 §2.2.1 refers to. */
   malformed_report: {
     status: 400,
-    detail: 'The body is not what this protocol sends.',
+    detail: 'The body does not follow this protocol.',
     error: 'invalid_request',
   },
-  unknown_type: {
-    status: 400,
-    detail: 'A type of token is not among those that can be revoked here.',
-  },
+  unknown_type: { status: 400, detail: 'The report has a token type that cannot be revoked here.' },
   malformed_message: {
     status: 400,
     detail: 'Send one JSON-RPC message, or a batch of at most 100.',
@@ -121,20 +118,20 @@ const REFUSALS: Readonly<Record<RefusalReason, Problem>> = {
   read_before_admin: {
     status: 500,
     detail:
-      'A body parser in front of the key endpoints has read the body. In the server, hand it ' +
-      'over, admin(request, { parsedBody: req.body }), or mount the endpoints before the parser.',
+      'A body parser in front of the key endpoints has read the body. In the server, pass it on ' +
+      'with admin(request, { parsedBody: req.body }), or mount the endpoints before the parser.',
   },
   read_before_gate: {
     status: 500,
     detail:
-      'A body parser in front of the MCP gate has read the body. In the server, hand it over, ' +
+      'A body parser in front of the MCP gate has read the body. In the server, pass it on with ' +
       'gate(request, { parsedBody: req.body }), or mount the gate before the parser.',
   },
   read_before_leaks: {
     status: 500,
     detail:
-      'A body parser in front of the leak handler has read the body, whose very bytes are ' +
-      'signed. In the server, mount the handler before the parser.',
+      'A body parser in front of the leak handler has read the body, but the signature is over ' +
+      'its exact bytes. In the server, mount the handler before the parser.',
   },
 };
 

@@ -233,7 +233,7 @@ describe('revokeLineage, downward', () => {
     expect(new Set(await statesOf(keyring, names.map(idOf)))).toEqual(new Set(['live']));
   });
 
-  it('is not what suspend does, which stays with one key', async () => {
+  it('is the only call that descends: suspend affects one key', async () => {
     const { keyring, idOf } = await family();
     await keyring.suspend(idOf('manager'), AUTHORITY);
     expect(await statesOf(keyring, [idOf('child'), idOf('grandchild')])).toEqual(['live', 'live']);
