@@ -1,4 +1,4 @@
-/** The front door: from a request to an operation on an entity, with its event and its usage. */
+/** Guards an operation: authenticates, authorizes, emits the event and records the usage. */
 import { authenticate } from './authenticate.js';
 import type { Context } from './context.js';
 import { isAccessError, isStoreError } from './errors.js';
@@ -11,40 +11,41 @@ import type { Awaitable } from './store.js';
 import { isThenable, rejecting } from './thenable.js';
 import { isUuid } from './uuid.js';
 
-/** What a request is about to do. */
+/** The operation that a request asks for. */
 export interface AdmitInput<Operation extends string = string> {
   readonly policy: Policy<Operation>;
   readonly operation: NoInfer<Operation>;
   /**
-   * As the request gave it, or the list of values of its parameter; if there is none, the key's own
-   * is meant.
+   * The entity as the request gave it: a UUID, or the list of values of its parameter. Default: the
+   * key's own entity.
    */
   readonly entityUuid?: unknown;
   /**
-   * What events say about the request, such as its id and the client's address: at most 8 texts,
-   * each cut to 200 characters and without what looks like a key. It never refuses a request.
+   * Details of the request for its event, such as its id and the client's address. At most 8 texts
+   * are kept; each is cut to 200 characters, and anything that looks like a key is masked. A bad
+   * value never causes a denial.
    */
   readonly context?: EventContext | undefined;
 }
 
-/** The caller, and the entity that it may act on. */
+/** The verified caller, and the entity that it may act on. */
 export interface Admission {
   readonly principal: Principal;
-  /** The entity that was checked. Handlers must use no other. */
+  /** The entity that was checked. Use only this one in your handler. */
   readonly entityUuid: string;
 }
 
 /**
- * For callers that have already read the credential: returns the principal, or throws the denial.
- * It is called once, instead of `authenticate`.
+ * Authenticates in place of `authenticate`, for callers that have already read the credential.
+ * `admit` calls it once. It returns the principal or throws the denial.
  */
 export type Authenticator = () => Awaitable<Principal>;
 
-/** The part of a keyring that guards call; a wrapper can take its place. */
+/** The part of a keyring that guards call. You can pass a wrapper instead. */
 export interface Admitting {
   /**
-   * Guards one operation, with its event and its usage. Given a function instead of a request, it
-   * calls that once to authenticate.
+   * Guards one operation, emits its event and records its usage. If you pass a function instead of
+   * a request, `admit` calls it once to authenticate.
    */
   admit<Operation extends string>(
     request: RequestLike | Authenticator,
@@ -59,9 +60,9 @@ export async function admit(
 ): Promise<Admission> {
   readFields(input, ['policy', 'operation', 'entityUuid', 'context'], 'admit');
   const { policy, operation, entityUuid: asked } = input;
-  const instead = 'admit: pass { policy, operation }, the policy from definePolicy';
+  const instead = 'admit: pass { policy, operation }, with the policy from definePolicy';
   assert(typeof policy?.requires === 'function', instead);
-  // A typo in an operation's name is a TypeError, before anybody is admitted or denied.
+  // First, so that a typo in an operation's name is a TypeError and never a denial.
   const scopes = policy.requires(operation);
 
   let time: number | null = null;
@@ -70,7 +71,7 @@ export async function admit(
   try {
     time = context.clock();
     const found = typeof request === 'function' ? request() : authenticate(context, request);
-    // A synchronous store costs no turn of the event loop.
+    // With a synchronous store, this does not yield to the event loop.
     principal = isThenable(found) ? await found : found;
     entityUuid = policy.authorize(principal, operation, { entityUuid: asked });
   } catch (error) {
@@ -90,21 +91,21 @@ export async function admit(
   return { principal, entityUuid };
 }
 
-/** How far a request came before it was denied. */
+/** How far a request got before it was denied. */
 interface Attempt {
   /** Null if the clock is broken. */
   readonly time: number | null;
-  /** Null if nobody authenticated. */
+  /** Null if authentication failed. */
   readonly principal: Principal | null;
   readonly operation: string;
   readonly asked: unknown;
-  /** What the service says about the request. */
+  /** The event context that the service passed. */
   readonly said: unknown;
 }
 
 const OUTAGE = { code: 'store_error', reason: 'store_error', keyId: null } as const;
 
-/** Emits the event of a denial or an outage. A bug of the caller has no event. */
+/** Emits the event of a denial or an outage. A caller's bug emits none. */
 function reportDenial(context: Context, error: unknown, attempt: Attempt): void {
   const { emit } = context;
   if (emit === undefined) return;

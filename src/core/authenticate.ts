@@ -1,4 +1,4 @@
-/** From a request to the verified caller. */
+/** Reads the credential of a request and verifies it. */
 import { bearerText, parseAuthorization, QUOTED } from './authorization.js';
 import type { Context } from './context.js';
 import { AccessError } from './errors.js';
@@ -9,15 +9,15 @@ import { rejecting } from './thenable.js';
 import { refused, verify, verifyChecked } from './verify.js';
 import { verifyToken } from './verify-token.js';
 
-/** How to authenticate. */
+/** The options of `authenticate`. */
 export interface AuthenticateOptions {
-  /** Not from a cache. Default: false. */
+  /** True bypasses the cache. Default: false. */
   readonly fresh?: boolean | undefined;
 }
 
 /**
- * Verifies the one bearer credential of a request. Returns at once if the store does. A refusal is
- * not thrown, but rejects.
+ * Verifies the one bearer credential of a request. Returns synchronously if the store does. A
+ * refusal is not thrown: the result rejects.
  */
 export function authenticate(
   context: Context,
@@ -27,7 +27,7 @@ export function authenticate(
   const lines = readAuthorization(request);
   const text = bearerText(lines);
   if (text !== null) {
-    // A text of the shape of a key matches the grammar too, so there is no need to parse it.
+    // Every text with the shape of a key also matches the grammar, so parsing is unnecessary.
     const fault = context.format.faultIn(text);
     if (fault === null) return verifyChecked(context, text, options);
     if (fault !== 'malformed_key') return refused(fault);
@@ -45,9 +45,7 @@ const REFUSALS = {
   malformed: ['invalid_request', 'malformed_header'],
 } as const;
 
-/**
- * Keys and tokens are told apart by shape alone: a key never contains a dot and a JWT always does.
- */
+/** Distinguishes keys from tokens by the dot: a key never contains one, a JWT always does. */
 function verifyBearer(
   context: Context,
   token: string,

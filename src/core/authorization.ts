@@ -1,21 +1,21 @@
 /**
- * From the `Authorization` values of a request to one credential, or to the reason why there is
- * none.
+ * Parses the `Authorization` values of a request into one credential, or the reason why the request
+ * has no usable one.
  *
  *   credentials = auth-scheme [ 1*SP ( token68 / auth-param *( OWS "," OWS auth-param ) ) ]
  *   auth-scheme = token
  *   token68     = 1*( ALPHA / DIGIT / "-" / "." / "_" / "~" / "+" / "/" ) *"="
  *   auth-param  = token BWS "=" BWS ( token / quoted-string )        ; RFC 9110 §11.4
  *
- * All deviations are stricter: no empty list elements, no obs-text, no white space around the value
- * (HTTP parsers have removed it), at most 16 KiB. Two credentials that a gateway or fetch's
- * `Headers` joined with a comma match nothing here, so they are malformed, whichever scheme comes
- * first.
+ * Every deviation is stricter than the RFC: no empty list elements, no obs-text, no white space
+ * around the value (HTTP parsers have removed it), at most 16 KiB. Two credentials that a gateway
+ * or fetch's `Headers` joined with a comma match nothing here, so they are malformed, whichever
+ * scheme comes first.
  */
 
 /** A request that carries no bearer credential. */
 interface NoCredential {
-  /** `other-scheme` never contains the scheme, because people send the raw key in its place. */
+  /** With `other-scheme`, the scheme is left out, because people send the raw key in its place. */
   readonly kind: 'missing' | 'other-scheme' | 'malformed';
 }
 
@@ -26,18 +26,18 @@ interface BearerCredential {
   readonly token: string;
 }
 
-/** What an `Authorization` value is. */
+/** A parsed `Authorization` value. */
 export type Authorization = NoCredential | BearerCredential;
 
 const MISSING: Authorization = Object.freeze({ kind: 'missing' });
 const MALFORMED: Authorization = Object.freeze({ kind: 'malformed' });
-/** As malformed, and told apart only by identity: its sender gets another sentence. */
+/** Malformed too, and distinguished only by identity: its sender gets a different sentence. */
 export const QUOTED: Authorization = Object.freeze({ kind: 'malformed' });
 const OTHER_SCHEME: Authorization = Object.freeze({ kind: 'other-scheme' });
 
 const MAX_LENGTH = 16_384;
 
-// No two neighbours in these can match the same character, so they run in linear time.
+// No two neighbours in these patterns can match the same character, so they run in linear time.
 const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
 const TOKEN68 = '[0-9A-Za-z._~+/-]+=*';
 const PARAM = `${TOKEN}[ \\t]*=[ \\t]*(?:${TOKEN}|"(?:[\\t !#-[\\]-~]|\\\\[\\t -~])*")`;
@@ -50,13 +50,14 @@ const OTHER = new RegExp(`^(?!Bearer(?: |$))${TOKEN}(?: +(?:${TOKEN68}|${PARAMS}
 /**
  * Reads one `Authorization` value, or the list of values that a request carried.
  *
- * Accepts whatever a framework passes, and never throws. Not checked: what the token is.
+ * Accepts any value that a framework passes, and never throws. Not checked: whether the token is a
+ * key, a JWT or neither.
  *
- * @param value The field value. A list counts as one header line per element, `undefined` and
- *   `null` as none.
+ * @param value The field value. A list counts as one header line per element; `undefined` and
+ *   `null` mean that the request has no such header.
  * @returns `kind`, and `token` for a well-formed `Bearer` credential (RFC 6750 §2.1, auth-scheme in
- *   any case). `malformed` is anything that is not a text, two values, a bare `Bearer`, and more
- *   than 16 KiB.
+ *   any case). `malformed` covers anything that is not a text, two values, a bare `Bearer`, and
+ *   more than 16 KiB.
  * @example
  * parseAuthorization('Bearer abc.def'); // { kind: 'bearer', token: 'abc.def' }
  */
@@ -71,8 +72,8 @@ export function parseAuthorization(value: unknown): Authorization {
 const LITERAL = 'Bearer ';
 
 /**
- * The text after a literal `Bearer ` in the only line, or null: a short way for keys. Not checked:
- * the grammar of that text.
+ * Returns the text after a literal `Bearer ` in the only line, or null. A fast path for keys. Not
+ * checked: the grammar of that text.
  */
 export function bearerText(value: unknown): string | null {
   const line: unknown = Array.isArray(value) && value.length === 1 ? value[0] : value;
@@ -85,7 +86,8 @@ function parseLine(line: unknown): Authorization {
   const isBearer = BEARER.test(line);
   const isOther = !isBearer && OTHER.test(line);
   const malformed = QUOTES.test(line) ? QUOTED : MALFORMED;
-  // `RegExp.input` and its kin keep the text of the last match, for everyone in this process.
+  // `RegExp.input` and similar statics expose the text of the last match to all code in this
+  // process: overwrite it.
   NOTHING.test('');
   if (isBearer) return { kind: 'bearer', token: line.slice(line.lastIndexOf(' ') + 1) };
   return isOther ? OTHER_SCHEME : malformed;

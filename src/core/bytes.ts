@@ -1,15 +1,12 @@
-/** Text as bytes, and the one comparison used for secrets. */
+/** Encodes text as bytes, and compares secrets. */
 
-/**
- * Writes UTF-8. Callers make sure that the text is well-formed: a lone surrogate would become
- * U+FFFD.
- */
+/** Encodes UTF-8. The caller must pass well-formed text: a lone surrogate would become U+FFFD. */
 export const encoder: InstanceType<typeof TextEncoder> = new TextEncoder();
 
 /**
- * Whether two ASCII texts are equal, without a data-dependent branch: every character is compared,
- * whatever the others were. Only a different length returns early, so compare texts of fixed
- * length, such as digests.
+ * Checks whether two ASCII texts are equal, without a data-dependent branch: it compares every
+ * character, even after a difference. Only a different length returns early, so compare texts of
+ * fixed length, such as digests.
  */
 export function equalText(first: string, second: string): boolean {
   if (first.length !== second.length) return false;

@@ -1,6 +1,6 @@
 /**
- * The closed list of scopes that a service has, with one sentence per scope; and the types derived
- * from it.
+ * The catalog: the closed list of a service's scopes, with one sentence per scope, and the types
+ * derived from it.
  */
 import { assert, isObject, readFields, readText } from './input.js';
 import { isCovered, isScope, readPatterns } from './scope.js';
@@ -10,8 +10,8 @@ export type ScopeDefinition = Readonly<Record<string, Readonly<Record<string, st
 
 // ── The types ───────────────────────────────────────────────────────────────────────────────────
 
-// By `keyof` of a mapped type, because the compiler then shows the union itself, and not the name
-// of the type with the whole definition as its argument.
+// `keyof` of a mapped type makes the compiler show the union itself. Otherwise it shows the name of
+// the type with the whole definition as its argument.
 
 /** The literal union of the scopes in a definition. */
 type ScopesIn<D> = keyof { [R in keyof D & string as `${R}:${keyof D[R] & string}`]: true };
@@ -24,7 +24,7 @@ type Matching<S extends string, P> = keyof {
 type Shape<P> = P extends `${infer R}:${infer A}` ? `${Segment<R>}:${Segment<A>}` : never;
 type Segment<T extends string> = T extends '*' ? string : T;
 
-/** Scopes, and the wildcards that match one of them. */
+/** Scopes, and the wildcards that match at least one of them. */
 type Pattern<S extends string> =
   | S
   | '*:*'
@@ -37,23 +37,23 @@ type Harmless<S extends string, Reserved, P> = P extends string
     : never
   : never;
 
-/** A service's scopes. Made by {@link defineScopes}; frozen. */
+/** A service's scopes, as {@link defineScopes} returns them. Frozen. */
 export interface Catalog<S extends string = string, Reserved extends string = string> {
-  /** Every scope, in the order written. */
+  /** Every scope, in the order of the definition. */
   readonly all: readonly S[];
   /**
    * Returns the sentence of a scope.
    *
-   * @throws TypeError on a scope that the catalog does not have.
+   * @throws TypeError on a scope that is not in the catalog.
    * @example
    * catalog.describe('threats:read'); // 'List and read threats.'
    */
   describe(scope: string): string;
   /**
-   * Returns the concrete scopes that patterns match, in catalog order, reserved ones included.
+   * Returns the concrete scopes that the patterns match, in catalog order, including reserved ones.
    *
-   * @throws TypeError on a malformed pattern, a scope that the catalog does not have, or a pattern
-   *   that matches none.
+   * @throws TypeError on a malformed pattern, a scope that is not in the catalog, or a pattern that
+   *   matches no scope.
    * @example
    * catalog.expand(['threats:*']); // ['threats:read']
    */
@@ -67,8 +67,8 @@ export interface Catalog<S extends string = string, Reserved extends string = st
    */
   difference(a: readonly string[], b: readonly string[]): readonly S[];
   /**
-   * Whether a scope must be named individually and justified; `false` for anything that is not a
-   * scope of the catalog.
+   * Checks whether a scope must be named individually and justified. Returns `false` for anything
+   * that is not a scope of the catalog.
    *
    * @example
    * catalog.isReserved('users:delete'); // true
@@ -79,13 +79,13 @@ export interface Catalog<S extends string = string, Reserved extends string = st
 /** The literal union of a catalog's scopes. */
 export type ScopeOf<C> = C extends Catalog<infer S, string> ? S : never;
 
-/** {@link ScopeOf}, plus the wildcards that match something but no reserved scope. */
+/** {@link ScopeOf}, plus the wildcards that match at least one scope and no reserved one. */
 export type PatternOf<C> =
   C extends Catalog<infer S, infer Reserved> ? S | Harmless<S, Reserved, Pattern<S>> : never;
 
 // ── The catalog ─────────────────────────────────────────────────────────────────────────────────
 
-/** How {@link defineScopes} treats some scopes. */
+/** The options of {@link defineScopes}. */
 interface ScopeOptions<Reserved> {
   /** Scopes or patterns that no wildcard grants and that require a justification. */
   readonly reserved?: readonly Reserved[] | undefined;
@@ -94,8 +94,8 @@ interface ScopeOptions<Reserved> {
 /**
  * Defines a service's scopes.
  *
- * Not checked: whether any operation needs a scope; the size of the catalog, although a key has at
- * most 256 scopes.
+ * Not checked: whether any operation needs a scope; the size of the catalog, although a key can
+ * have at most 256 scopes.
  *
  * @param definition Resource → action → one sentence of 1 to 200 characters. Names are lower case:
  *   `[a-z][a-z0-9_-]{0,63}`.
@@ -118,13 +118,13 @@ export function defineScopes<
   return catalog as unknown as Catalog<ScopesIn<D>, Matching<ScopesIn<D>, R>>;
 }
 
-/** Reads a definition into scope → sentence, in the order written. */
+/** Reads a definition into a table of scope → sentence, in the order written. */
 function readDefinition(definition: unknown): ReadonlyMap<string, string> {
   const sentences = new Map<string, string>();
   for (const [resource, actions] of readEntries(definition)) {
     for (const [action, sentence] of readEntries(actions)) {
       const scope = `${resource}:${action}`;
-      assert(isScope(scope), 'defineScopes: a scope is two names of [a-z][a-z0-9_-]{0,63}', scope);
+      assert(isScope(scope), 'defineScopes: names must match [a-z][a-z0-9_-]{0,63}', scope);
       sentences.set(scope, readText(sentence, 200, `defineScopes: the sentence of ${scope}`));
     }
   }
@@ -132,12 +132,12 @@ function readDefinition(definition: unknown): ReadonlyMap<string, string> {
 }
 
 /**
- * Only own properties, which go into a Map: a resource called `constructor` is a name like any
- * other.
+ * Reads own properties only, and the caller puts them into a Map: a resource may be called
+ * `constructor`.
  */
 function readEntries(table: unknown): readonly (readonly [string, unknown])[] {
   const entries: [string, unknown][] = isObject(table) ? Object.entries(table) : [];
-  const instead = 'defineScopes: pass { resource: { action: sentence } }, none of them empty';
+  const instead = 'defineScopes: pass { resource: { action: sentence } }, with no empty object';
   assert(entries.length > 0, instead);
   return entries;
 }
@@ -147,7 +147,7 @@ function createCatalog(sentences: ReadonlyMap<string, string>, reserved: unknown
 
   function describe(scope: string): string {
     const sentence = sentences.get(scope);
-    assert(sentence !== undefined, 'scopes: pass a scope that the catalog has', scope);
+    assert(sentence !== undefined, 'scopes: pass a scope of the catalog', scope);
     return sentence;
   }
 
@@ -164,7 +164,7 @@ function createCatalog(sentences: ReadonlyMap<string, string>, reserved: unknown
     const wanted = new Set<string>();
     for (const pattern of readPatterns(patterns)) {
       const matches = matchesOf(pattern);
-      assert(matches.length > 0, 'scopes: pass scopes that the catalog has', pattern);
+      assert(matches.length > 0, 'scopes: pass scopes of the catalog', pattern);
       for (const scope of matches) wanted.add(scope);
     }
     return Object.freeze([...wanted].sort((first, second) => placeOf(first) - placeOf(second)));

@@ -1,4 +1,4 @@
-/** The configuration of a keyring, checked and completed, which all operations share. */
+/** The checked configuration of a keyring, with defaults filled in. All operations share it. */
 import type { Catalog } from './catalog.js';
 import type { ContextReader, Emit, ErrorListener, EventListener } from './events.js';
 import { createContextReader, createEmit, createReport } from './events.js';
@@ -19,49 +19,50 @@ import type { KeyStore } from './store.js';
 import { type ChooseVerifier, readVerifiers, type TokenVerifier } from './tokens.js';
 import { createUsage, readUsageOptions, type UsageOptions, type UsageRecorder } from './usage.js';
 
-/** How a service keeps its keys. */
+/** The options of `createKeyring`. */
 export interface KeyringOptions<C extends Catalog = Catalog> {
   /** 1 to 20 lower-case letters, digits and inner `_`. Makes a leaked key recognisable. */
   readonly prefix: string;
   readonly catalog: C;
   readonly store: KeyStore;
   /**
-   * The first digests new keys; all are tried on verify. `'none'`: anyone who can write to the
-   * database makes keys.
+   * The secrets behind every digest and seal. The first one digests new keys; `verify` tries all of
+   * them. With `'none'`, anyone who can write to the database can make keys.
    */
   readonly peppers: Peppers;
   /**
-   * Names the installation, such as `acme production`: at most 200 characters, default none. Seals
-   * hold for one deployment, so that a row copied from staging authenticates nowhere else. Choose
-   * it once: another name ends every key.
+   * The name of the installation, such as `acme production`, of at most 200 characters. A seal is
+   * valid in one deployment only, so a row copied from staging authenticates nowhere else. Set it
+   * once: changing it ends every key. Default: empty.
    */
   readonly deployment?: string | undefined;
-  /** The longest life of a key that `issue` and `rotate` allow, in milliseconds. Default: none. */
+  /** The longest lifetime that `issue` and `rotate` allow, in milliseconds. Default: no limit. */
   readonly maxLifetimeMs?: number | undefined;
   /**
-   * Verifies short-lived tokens, which are then accepted alongside keys. In a list, the first that
-   * recognizes a token decides; a token that none of them recognizes is refused.
+   * Verifiers of short-lived tokens, which the keyring then accepts alongside keys. In a list, the
+   * first verifier that recognizes a token decides. The keyring refuses a token that none of them
+   * recognizes.
    */
   readonly tokens?: TokenVerifier | readonly TokenVerifier[] | undefined;
   /**
-   * Looks up the key behind a token on each use, so that the token ends with its key. Default:
-   * true.
+   * Whether to look up the key behind a token on each use, so that the token ends with its key.
+   * Default: true.
    */
   readonly checkParent?: boolean | undefined;
   /**
-   * How long an asynchronous store may take, and so may `tokens`, in milliseconds: 1 to 600,000.
+   * How long to wait for an asynchronous store, and for `tokens`, in milliseconds: 1 to 600,000.
    * Default: 2,000.
    */
   readonly storeTimeoutMs?: number | undefined;
   /**
-   * When `lastUsedAt` and `scopesUsed` are written; `'off'` writes neither. Default: every 5
+   * How often `lastUsedAt` and `scopesUsed` are written. `'off'` writes neither. Default: every 5
    * seconds, and once a minute for each key.
    */
   readonly usage?: UsageOptions | 'off' | undefined;
   /**
-   * True accepts a prefix under which scanners look for the keys of another vendor, such as
-   * `sk_live`. They would report your keys to that vendor, which cannot end them, and you would not
-   * hear of it. Default: false.
+   * True accepts a prefix that secret scanners attribute to another vendor, such as `sk_live`.
+   * Scanners would report your leaked keys to that vendor, which cannot end them, and not to you.
+   * Default: false.
    */
   readonly insecureAcceptForeignPrefix?: boolean | undefined;
   /** Milliseconds since the epoch; for tests. Default: `Date.now`. */
@@ -69,14 +70,15 @@ export interface KeyringOptions<C extends Catalog = Catalog> {
   /** Bytes for keys, not for their ids; for tests. Default: the platform's secure source. */
   readonly random?: RandomBytes | undefined;
   /**
-   * Told of everything that happens to keys, of every refusal in their management, and of every
-   * `admit` that admits or denies. What throws a `TypeError` (unknown operation, odd request) emits
-   * nothing. A listener that throws changes no decision; `onError` hears of it.
+   * Called with an event for everything that happens to keys, for every refused management call,
+   * and for every `admit` that admits or denies. A call that throws a `TypeError` (unknown
+   * operation, odd request) emits nothing. If the listener throws, no decision changes, and
+   * `onError` gets the error.
    */
   readonly onEvent?: EventListener | undefined;
   /**
-   * Told of what is swallowed for the request's sake: usage that could not be written, a listener
-   * that threw. Log it; without it, nobody hears of them.
+   * Called with errors that must not fail a request: usage that could not be written, a listener
+   * that threw. Log them. Without `onError`, they are lost.
    */
   readonly onError?: ErrorListener | undefined;
 }
@@ -100,32 +102,32 @@ const OPTIONS = [
 ] as const satisfies readonly (keyof KeyringOptions)[];
 
 /**
- * {@link KeyringOptions}, checked and completed: every operation is a function of this and its
- * input.
+ * {@link KeyringOptions}, checked and with defaults filled in. Every operation is a function of
+ * this and its input.
  */
 export interface Context {
   readonly format: KeyFormat;
   readonly catalog: Catalog;
-  /** The scopes that exist. */
+  /** Every scope of the catalog. */
   readonly knownScopes: ReadonlySet<string>;
   /** The schemes of accepted keys; the first makes new ones. */
   readonly schemes: Schemes;
-  /** Returns a well-formed answer in time, or throws a `StoreError`. */
+  /** The store behind its guard: answers well-formed and in time, or fails with a `StoreError`. */
   readonly store: KeyStore;
-  /** How long a verifier of tokens may take, in milliseconds, as a store may. */
+  /** How long to wait for the store or a token verifier, in milliseconds. */
   readonly timeoutMs: number;
   /** Returns a time, or throws a `StoreError`. */
   readonly clock: Clock;
-  /** In milliseconds; null if there is no limit. */
+  /** In milliseconds; null for unlimited. */
   readonly maxLifetimeMs: number | null;
   readonly random: RandomBytes;
-  /** Null if no tokens are accepted. */
+  /** Null if the keyring accepts no tokens. */
   readonly chooseVerifier: ChooseVerifier | null;
   readonly checkParent: boolean;
   readonly usage: UsageRecorder;
-  /** Undefined if there is no listener. */
+  /** Undefined without a listener. */
   readonly emit: Emit | undefined;
-  /** What an event says about a request. */
+  /** Cleans the context of a request for its event. */
   readonly readEventContext: ContextReader;
 }
 

@@ -1,12 +1,12 @@
-/** How what is sealed becomes text. */
+/** The canonical text over which seals are computed. */
 
 /** The format of the records that this release writes and reads. */
 export const RECORD_FORMAT = 1;
 
 /**
- * Prefix-free, so that no two contents share an encoding: each value begins with its type, texts
- * and lists with their length. A table is encoded as its sorted pairs, because databases may
- * reorder it.
+ * Encodes a value so that no two contents share an encoding. The code is prefix-free: each value
+ * begins with its type, and texts and lists with their length. A table becomes its sorted pairs,
+ * because databases may reorder it.
  */
 export function encode(value: unknown): string {
   if (typeof value === 'string') return `s${value.length}:${value}`;

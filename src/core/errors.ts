@@ -1,21 +1,19 @@
 /**
- * The ways in which keyscope says no, which never mix: a denial is an `AccessError`, an outage a
- * `StoreError`, what a request got wrong an `InputError`, and any other bug of the caller a plain
- * `TypeError`. A broken store is never reported as a bad key, nor a typo as a denial.
+ * The errors of keyscope. A denial is an `AccessError`, an outage a `StoreError`, malformed input
+ * of a request an `InputError`, and any other bug of the caller a plain `TypeError`. The four never
+ * mix: keyscope never reports a broken store as a bad key, nor a typo as a denial.
  */
 import { isUuid } from './uuid.js';
 
 // ── Denied ──────────────────────────────────────────────────────────────────────────────────────
 
-/**
- * Why a caller was denied. Codes are API and closed; the sentences may change.
- */
+/** The code of a denial. The set is closed and part of the API; the sentences may change. */
 export type AccessErrorCode =
   /** No `Authorization` header, or one with another auth-scheme. */
   | 'missing_credentials'
   /** A malformed or repeated credential, or an entity that is repeated or not a UUID. */
   | 'invalid_request'
-  /** A credential that does not authenticate. Only the server's log says why. */
+  /** The credential does not authenticate. Only the server's log says why. */
   | 'invalid_token'
   /** Authenticated, but a required scope was not granted. */
   | 'insufficient_scope'
@@ -23,12 +21,12 @@ export type AccessErrorCode =
   | 'entity_forbidden'
   /** Management: more scopes or entities than the authority may grant. */
   | 'ceiling_exceeded'
-  /** Management: no such key under this entity. In the events of an MCP gate: no such tool. */
+  /** Management: this entity has no such key. In the events of an MCP gate: no such tool. */
   | 'not_found'
-  /** Management: the key was rotated or revoked first. */
+  /** Management: the key has been rotated or revoked already. */
   | 'conflict';
 
-/** The sentence that the caller gets. */
+/** The sentence that the caller gets for each code. */
 export const DETAILS: Readonly<Record<AccessErrorCode, string>> = {
   missing_credentials: 'Send the key as "Authorization: Bearer <API_KEY>".',
   invalid_request: 'Send one bearer credential and at most one lower-case entity UUID.',
@@ -41,8 +39,8 @@ export const DETAILS: Readonly<Record<AccessErrorCode, string>> = {
 };
 
 /**
- * The reason, for the server's log only: a response that told them apart would be an oracle. Only
- * what is wrong with the form of a request has a sentence of its own.
+ * The reason of a denial, for the server's log only. A response that distinguished between reasons
+ * would be an oracle, so only faults in the form of a request get different sentences.
  */
 export type DenialReason =
   | 'no_header'
@@ -64,14 +62,14 @@ export type DenialReason =
   | 'orphaned'
   /** The record is malformed, or its seal does not match. */
   | 'record_tampered'
-  /** Nobody holds the text of the key; somebody presented one that has its digest. */
+  /** Nobody holds the text of this key, but the caller presented one with its digest. */
   | 'keyless'
   | 'revoked'
   | 'suspended'
   | 'retired'
   | 'expired'
   | 'token_refused'
-  /** MCP: a tool that the gate was not told of. */
+  /** MCP: the gate does not know the tool. */
   | 'unknown_tool'
   | 'scopes_beyond_authority'
   | 'entities_beyond_authority'
@@ -82,7 +80,7 @@ export type DenialReason =
   /** The key exists, but belongs to another entity or to a keyring with another prefix. */
   | 'foreign_key'
   | 'already_ended'
-  /** The key on whose authority another was being made has ended meanwhile. */
+  /** The key that was issuing another one ended in the meantime. */
   | 'issuer_ended';
 
 const MALFORMED: ReadonlyMap<string, string> = new Map<DenialReason, string>([
@@ -92,13 +90,13 @@ const MALFORMED: ReadonlyMap<string, string> = new Map<DenialReason, string>([
   ['repeated_entity', 'Name one entity, once.'],
 ]);
 
-/** The sentence that the caller gets. It depends on the reason only for a malformed request. */
+/** Returns the sentence for the caller. It depends on the reason only for a malformed request. */
 export function detailFor(code: AccessErrorCode, reason: DenialReason): string {
   const specific = code === 'invalid_request' ? MALFORMED.get(reason) : undefined;
   return specific ?? DETAILS[code];
 }
 
-/** What an {@link AccessError} contains besides its code and reason. */
+/** The optional members of an {@link AccessError}. */
 interface DenialDetails {
   readonly keyId?: string | undefined;
   readonly requiredScopes?: readonly string[];
@@ -113,8 +111,8 @@ const INPUT = Symbol.for('keyscope.InputError');
 const CAUSE = Symbol.for('keyscope.causeOf');
 
 /**
- * A caller was denied. No property and no cause contains a key, header, digest, seal or pepper. It
- * has no stack trace.
+ * The caller was denied. No property and no cause contains a key, header, digest, seal or pepper.
+ * The error has no stack trace.
  *
  * @example
  * const error = await keyring.verify(key).catch((reason: unknown) => reason);
@@ -125,8 +123,8 @@ export class AccessError extends Error {
   /** `insufficient_scope`: every scope that the operation needs, as in RFC 6750 §3 `scope`. */
   declare readonly requiredScopes?: readonly string[];
   /**
-   * `ceiling_exceeded`: the scopes, then the entities that are too many; `expiresAt` if the life is
-   * too long.
+   * `ceiling_exceeded`: the scopes, then the entities that the authority does not cover;
+   * `expiresAt` if the lifetime is too long.
    */
   declare readonly excess?: readonly string[];
   readonly #reason: DenialReason;
@@ -149,13 +147,13 @@ export class AccessError extends Error {
     this.#keyId = isUuid(keyId) ? keyId : undefined;
   }
 
-  // No listing, copy or log shows what is not a property of its own.
+  // Getters on the prototype, because listings, copies and logs show only own properties.
 
   override get name(): string {
     return 'AccessError';
   }
 
-  /** Why, for the server's log; no response contains the word. */
+  /** The reason, for the server's log. No response contains it. */
   get reason(): DenialReason {
     return this.#reason;
   }
@@ -167,9 +165,9 @@ export class AccessError extends Error {
 }
 
 /**
- * Sets how many frames a stack trace has, and returns how many it had. A denial is no bug: the
- * trace was most of what refusing garbage took. Not where this is fixed, as in a hardened realm, or
- * no setting of the engine's.
+ * Sets the maximum number of stack frames and returns the previous maximum. A denial is not a bug,
+ * and its trace was most of the cost of refusing garbage. Does nothing where the limit is
+ * read-only, as in a hardened realm, or where the engine has no such setting.
  */
 function limitTraces(limit: unknown): unknown {
   const before: unknown = Reflect.get(Error, 'stackTraceLimit');
@@ -178,8 +176,8 @@ function limitTraces(limit: unknown): unknown {
 }
 
 /**
- * Whether `value` is an {@link AccessError}, including one from another copy of keyscope. Reads the
- * brand and the code.
+ * Checks whether `value` is an {@link AccessError}, including one from another copy of keyscope. It
+ * looks at the brand and the code.
  *
  * @example
  * if (isAccessError(error) && error.code === 'insufficient_scope') suggest(error.requiredScopes);
@@ -193,12 +191,12 @@ export function isAccessError(value: unknown): value is AccessError {
 // ── Malformed ───────────────────────────────────────────────────────────────────────────────────
 
 /**
- * What may come from a request is malformed: a field of an input, a key id, or the authority's
- * `reason` (400). The message says what to write instead; `toResponse` answers with the field
- * alone.
+ * Input that may come from a request is malformed (400): a field, a key id, or the authority's
+ * `reason`. The message says what to write instead. `toResponse` answers with the name of the field
+ * only.
  */
 export class InputError extends TypeError {
-  /** The field of the input. `input` if it is the whole, or has a field that is not known. */
+  /** The malformed field; `input` if the input as a whole is wrong or has an unknown field. */
   declare readonly field: string;
 
   static {
@@ -216,7 +214,7 @@ export class InputError extends TypeError {
 }
 
 /**
- * Whether `value` is an {@link InputError}, including one from another copy of keyscope.
+ * Checks whether `value` is an {@link InputError}, including one from another copy of keyscope.
  *
  * @example
  * if (isInputError(error)) showNextTo(error.field, error.message);
@@ -228,9 +226,9 @@ export function isInputError(value: unknown): value is InputError {
 // ── Broken ──────────────────────────────────────────────────────────────────────────────────────
 
 /**
- * The store or the clock is broken; nothing is known about the credential, so nothing is allowed
- * (503). The driver's own error is not in the message and in no property, because its text may
- * quote rows: {@link causeOf} returns it.
+ * The store or the clock is broken (503). Nothing is known about the credential, so nothing is
+ * allowed. Neither the message nor any property contains the driver's error, because its text may
+ * quote rows; {@link causeOf} returns it.
  */
 export class StoreError extends Error {
   readonly #cause: unknown;
@@ -251,7 +249,7 @@ export class StoreError extends Error {
 }
 
 /**
- * Whether `value` is a {@link StoreError}, including one from another copy of keyscope.
+ * Checks whether `value` is a {@link StoreError}, including one from another copy of keyscope.
  *
  * @example
  * if (isStoreError(error)) alert(error.message);
@@ -261,8 +259,9 @@ export function isStoreError(value: unknown): value is StoreError {
 }
 
 /**
- * The driver's own error, for a log that may hold rows and digests; `undefined` if there is none.
- * No property, because loggers follow whatever is called `cause`.
+ * Returns the driver's error behind a {@link StoreError}, or `undefined`. Pass it only to a log
+ * that may contain rows and digests. It is not a property, because loggers print anything called
+ * `cause`.
  *
  * @example
  * if (isStoreError(error)) vault.error(error.message, causeOf(error));
@@ -272,12 +271,12 @@ export function causeOf(error: unknown): unknown {
   return read?.(error);
 }
 
-/** Defines what every error of a class has, and no listing, copy or log shows. */
+/** Defines a non-enumerable property for every error of a class; listings and logs omit it. */
 function define(prototype: object, name: symbol, value: unknown): void {
   Object.defineProperty(prototype, name, { value });
 }
 
-/** Does not check `code`: an error from another copy may be of another version. */
+/** Does not check `code`: an error from another copy may have another version's codes. */
 function hasBrand(value: unknown, brand: symbol): value is { readonly code?: unknown } {
   return (value as Readonly<Record<symbol, unknown>> | null | undefined)?.[brand] === true;
 }

@@ -1,27 +1,27 @@
-/** What a keyring tells its owner, for logs and audit trails. */
+/** The events of a keyring, for logs and audit trails, and how listeners get them. */
 import type { AccessErrorCode, DenialReason } from './errors.js';
 import { isObject } from './input.js';
 import { createKeyMask, replaceInvisible } from './masking.js';
 
 // ── What happened to keys ───────────────────────────────────────────────────────────────────────
 
-/** What every event of a management call has. */
+/** The fields of every event of a management call. */
 interface Managed {
   /** Milliseconds since the epoch. */
   readonly time: number;
-  /** Who, as the call says. */
+  /** Who acted, as the call states. */
   readonly actor?: string | undefined;
-  /** Why, as the call says. */
+  /** Why, as the call states. */
   readonly reason?: string | undefined;
 }
 
-/** What a new key can do. */
+/** The rights of a new key. */
 interface Granted {
   /** Concrete, in catalog order. */
   readonly scopes: readonly string[];
   /** The entities that it can address. */
   readonly accessibleEntities: readonly string[];
-  /** When it ends by itself, in milliseconds since the epoch; null for never. */
+  /** When it expires, in milliseconds since the epoch; null for never. */
   readonly expiresAt: number | null;
 }
 
@@ -71,7 +71,7 @@ interface KeyWithdrawn extends Managed {
   readonly withdrawnEntity: string;
 }
 
-/** Somebody asked whose key a string is. */
+/** An operator asked whose key a string is. */
 interface KeyIdentified extends Managed {
   /** `identify` found a key. */
   readonly type: 'key.identified';
@@ -93,27 +93,27 @@ export type ManagementAction =
   | 'list'
   | 'get';
 
-/** A management call was refused: a ceiling, a foreign key, an ended one. */
+/** A management call was refused: for example a ceiling, a foreign key, or an ended one. */
 interface ManagementDenied extends Managed {
   /** A management call was refused. */
   readonly type: 'management.denied';
   /** Which call. */
   readonly action: ManagementAction;
-  /** The key that was asked for; null if none was, or if it is no key id. */
+  /** The key that the call named; null if it named none or the text is not a key id. */
   readonly keyId: string | null;
   /** The authority's entity. */
   readonly entityUuid: string;
-  /** What the caller was told. */
+  /** The code that the caller got. */
   readonly code: AccessErrorCode;
-  /** Why, for the server's log alone. */
+  /** Why, for the server's log only. */
   readonly denialReason: DenialReason;
-  /** `ceiling_exceeded`: what was too much. */
+  /** `ceiling_exceeded`: the rights that the authority does not cover. */
   readonly excess?: readonly string[] | undefined;
 }
 
 // ── Who came in ─────────────────────────────────────────────────────────────────────────────────
 
-/** What a service says about a request, such as its id and the client's address. */
+/** Details of a request that a service adds to events, such as its id and the client's address. */
 export type EventContext = Readonly<Record<string, string>>;
 
 /** `admit` let a caller in. */
@@ -124,39 +124,39 @@ interface AccessGranted {
   readonly time: number;
   /** The key that this is about. */
   readonly keyId: string;
-  /** The entity that was addressed and checked. */
+  /** The requested entity, checked. */
   readonly entityUuid: string;
-  /** The operation of the policy that was asked for. */
+  /** The requested operation of the policy. */
   readonly operation: string;
-  /** What `admit` was told about the request. */
+  /** The context that was passed to `admit`, cleaned. */
   readonly context?: EventContext | undefined;
 }
 
-/** `admit` denied a caller, or could not tell who it is. */
+/** `admit` denied a caller, or could not find out who it is. */
 interface AccessDenied {
-  /** `admit` denied a caller, or could not tell who it is. */
+  /** `admit` denied a caller, or could not find out who it is. */
   readonly type: 'access.denied';
   /** Milliseconds since the epoch. */
   readonly time: number;
   /** Null if no key was recognised. */
   readonly keyId: string | null;
   /**
-   * Null if what was addressed is not one UUID, or if nothing was addressed and nobody
-   * authenticated.
+   * The requested entity. Null if the request did not name exactly one UUID, or named none and did
+   * not authenticate.
    */
   readonly entityUuid: string | null;
-  /** The operation of the policy that was asked for. */
+  /** The requested operation of the policy. */
   readonly operation: string;
   /** `store_error`: the store or the clock is broken, and the answer was 503. */
   readonly code: AccessErrorCode | 'store_error';
-  /** Why, for the server's log alone: no response says it. */
+  /** Why, for the server's log only: no response contains it. */
   readonly reason: DenialReason | 'store_error';
-  /** What `admit` was told about the request. */
+  /** The context that was passed to `admit`, cleaned. */
   readonly context?: EventContext | undefined;
 }
 
 /**
- * What happened, for logs and audit trails; `type` determines the fields. Nothing in it derives
+ * An event of a keyring, for logs and audit trails. `type` determines the fields. No field derives
  * from a key, a header or a digest.
  */
 export type KeyringEvent =
@@ -169,12 +169,14 @@ export type KeyringEvent =
   | AccessGranted
   | AccessDenied;
 
-// ── Telling ─────────────────────────────────────────────────────────────────────────────────────
+// ── Listeners ───────────────────────────────────────────────────────────────────────────────────
 
-/** Told of each event as it happens; `onError` hears of what it throws or rejects with. */
+/** Called with each event as it happens. If it throws or rejects, `onError` gets the error. */
 export type EventListener = (event: KeyringEvent) => unknown;
 
-/** Told of an error that changed no decision; whatever it throws or rejects with is dropped. */
+/**
+ * Called with an error that changed no decision. If it throws or rejects, that error is dropped.
+ */
 export type ErrorListener = (error: unknown, what: 'usage' | 'event') => unknown;
 
 /** Hands an event to the listener. Never throws. */
@@ -183,7 +185,7 @@ export type Emit = (event: KeyringEvent) => void;
 /** Hands an error to the listener. Never throws. */
 export type Report = ErrorListener;
 
-/** Tells a listener, if there is one. Never throws, whatever becomes of that. */
+/** Makes a function that calls the listener, if there is one, and never throws. */
 export function createReport<Given extends readonly unknown[]>(
   listener: ((...given: Given) => unknown) | undefined,
 ): (...given: Given) => void {
@@ -193,8 +195,9 @@ export function createReport<Given extends readonly unknown[]>(
 }
 
 /**
- * Undefined if there is no listener, so that no event is made. An error of the listener is
- * reported: a broken audit log must neither admit nor deny anyone.
+ * Makes the function that hands events to a listener. Returns undefined without one, so that
+ * callers skip building events. It reports an error of the listener: a broken audit log must
+ * neither admit nor deny anyone.
  */
 export function createEmit(listener: EventListener | undefined, report: Report): Emit | undefined {
   if (listener === undefined) return undefined;
@@ -207,18 +210,19 @@ export function createEmit(listener: EventListener | undefined, report: Report):
 const MAX_CONTEXT_TEXTS = 8;
 const MAX_CONTEXT_LENGTH = 200;
 
-/** Reads the context of a request, as a service hands it to `admit`. Never throws. */
+/** Cleans the context of a request, as a service passes it to `admit`. Never throws. */
 export type ContextReader = (value: unknown) => EventContext | undefined;
 
 /**
- * The context as events show it: at most 8 texts, each cut to 200 characters, without keys in any
- * spelling, control or invisible characters. What is no text is left out; nothing is refused.
+ * Makes the reader of request contexts. It keeps at most 8 texts, cuts each to 200 characters,
+ * masks keys in any spelling and replaces control and invisible characters. It leaves out values
+ * that are not texts, and refuses nothing.
  */
 export function createContextReader(prefix: string): ContextReader {
   const maskKeys = createKeyMask(prefix);
 
   function clean(text: string): string {
-    // Masked before it is cut: of a key, a part would be left.
+    // Masked before it is cut: a cut could leave part of a key.
     return replaceInvisible(maskKeys(text).slice(0, MAX_CONTEXT_LENGTH));
   }
 
@@ -235,8 +239,8 @@ export function createContextReader(prefix: string): ContextReader {
 }
 
 /**
- * What `read` says about a request. If it throws, as the address of a lost connection does, nothing
- * is said: a context admits and refuses nobody.
+ * Returns the result of `read`, or undefined if it throws, as reading the address of a lost
+ * connection does. A context must neither admit nor refuse anyone.
  */
 export function quietly<T>(read: () => T | undefined): T | undefined {
   try {

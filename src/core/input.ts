@@ -1,20 +1,20 @@
 /**
- * Readers of what callers pass. Each throws a `TypeError` that says what to write instead, and
- * quotes nothing that could be a secret.
+ * Readers of the values that callers pass. Each throws a `TypeError` that says what to write
+ * instead and quotes nothing that could be a secret.
  */
 import { InputError } from './errors.js';
 import { hasInvisible, looksLikeKey, maskSpellings } from './masking.js';
 import { isUuid } from './uuid.js';
 
-/** At most this many accessible entities on a key. */
+/** The most accessible entities of a key. */
 export const MAX_ENTITIES = 1000;
 
-/** What a `Date` can hold, in milliseconds before or after the epoch (ECMA-262 §21.4.1.1). */
+/** The range of a `Date`, in milliseconds before or after the epoch (ECMA-262 §21.4.1.1). */
 export const MAX_TIME = 8.64e15;
 
 /**
- * The check behind the core's `TypeError`s: throws unless `holds`. Only then is what was `given`
- * quoted, because that takes time.
+ * Throws a `TypeError` unless `holds`. The message quotes what was `given`; quoting takes time, so
+ * it happens only on failure.
  */
 export function assert(holds: boolean, instead: string, ...given: unknown[]): asserts holds {
   if (holds) return;
@@ -27,7 +27,7 @@ export function assertFunction(value: unknown, name: string): void {
   assert(typeof value === 'function', `${name}: pass a function or leave it out`);
 }
 
-/** How a rejected value appears in a message. */
+/** Describes a rejected value for a message. */
 export function quote(value: unknown): string {
   if (typeof value === 'string') return quoteText(value);
   if (Array.isArray(value)) return 'a list';
@@ -37,9 +37,9 @@ export function quote(value: unknown): string {
 }
 
 /**
- * Control and non-ASCII characters are escaped, and of a long text only the length is given. Every
- * run of 20 or more letters, digits and `+`, `/`, `=`, `_` or `-` is masked, in any spelling: it
- * could be part of a key or of another secret.
+ * Escapes control and non-ASCII characters, and gives only the length of a long text. Masks every
+ * run of 20 or more letters, digits and `+`, `/`, `=`, `_` or `-`, in any spelling: it could be
+ * part of a key or another secret.
  */
 function quoteText(text: string): string {
   if (text.length > 129) return `a text of ${text.length} characters`;
@@ -50,14 +50,14 @@ function quoteText(text: string): string {
   return masked.replace(/[^ -~]/g, escaped);
 }
 
-/** Checks the tag, which excludes lists, and Map and Set, whose content would be silently lost. */
+/** Checks the tag. That excludes lists, and Map and Set, whose content would be silently lost. */
 export function isObject(value: unknown): value is object {
   return Object.prototype.toString.call(value) === '[object Object]';
 }
 
 /**
- * Whether `value` has all of these methods, its own or inherited: drivers, caches and SDKs are
- * recognised by what they can do, because they have no brand.
+ * Checks whether `value` has all of these methods, own or inherited. Drivers, caches and SDKs have
+ * no brand, so keyscope recognises them by their methods.
  */
 export function hasMethods(value: unknown, ...names: readonly string[]): boolean {
   const object = value as Readonly<Record<string, unknown>> | null | undefined;
@@ -65,32 +65,33 @@ export function hasMethods(value: unknown, ...names: readonly string[]): boolean
 }
 
 /**
- * Refuses anything that is not an object or has an enumerable field other than the `known` ones,
- * and names the field. Returns the object itself, for the caller to read each field once: a copy
- * on every request takes time.
+ * Checks that `value` is an object whose enumerable fields are all `known`; the error names the
+ * unknown field. Returns the object itself, because a copy on every request takes time: read each
+ * field once.
  */
 export function readFields<Field extends string>(
   value: unknown,
   known: readonly Field[],
   what: string,
 ): { readonly [F in Field]?: unknown } {
-  if (!isObject(value)) throw new TypeError(`${what}: pass an object of ${known.join(', ')}`);
+  if (!isObject(value)) throw new TypeError(`${what}: pass an object with ${known.join(', ')}`);
   const names: string[] = Object.keys(value);
   const unknown = names.find((name) => !known.some((field) => field === name));
   if (unknown !== undefined) {
-    throw new TypeError(`${what}: unknown field ${quote(unknown)}; it takes ${known.join(', ')}`);
+    throw new TypeError(
+      `${what}: unknown field ${quote(unknown)}; known fields are ${known.join(', ')}`,
+    );
   }
-  // Fields of a class or a prototype are refused, not ignored: an authority without its `scopes`
-  // would be wider.
+  // Inherited fields are refused, not ignored: an authority without its `scopes` would be wider.
   const hidden = known.find((name) => !names.includes(name) && name in value);
   if (hidden !== undefined) {
-    const where = 'here it is inherited or not enumerable';
+    const where = 'it is inherited or not enumerable';
     throw new TypeError(`${what}: write ${hidden} as an own field; ${where}`);
   }
   return value;
 }
 
-/** The same for what a request may choose: throws an `InputError`. */
+/** Does the same for input that may come from a request: throws an `InputError`. */
 export function readInputFields<Field extends string>(
   value: unknown,
   known: readonly Field[],
@@ -100,8 +101,8 @@ export function readInputFields<Field extends string>(
 }
 
 /**
- * Reads one field of what a request may choose. What `read` refuses becomes an `InputError` of that
- * field.
+ * Reads one field of input that may come from a request. If `read` refuses the value, throws an
+ * `InputError` for that field.
  */
 export function readInput<Field extends string, T>(
   given: { readonly [F in Field]?: unknown },
@@ -120,25 +121,25 @@ function asInput<T>(field: string, read: () => T): T {
   }
 }
 
-/** What an element of a list must be, and what to write if it is not. */
+/** The rule for the elements of a list, and what to write if one breaks it. */
 interface ElementRule {
   readonly holds: (element: string) => boolean;
   readonly instead: string;
-  /** The most elements of a list. Default: any number. */
+  /** The most elements in the list. Default: unlimited. */
   readonly most?: number | undefined;
 }
 
-/** Takes any text. */
+/** Accepts any text. */
 export const ANY_TEXT: ElementRule = { holds: () => true, instead: 'pass a text' };
 
 /**
- * Copies an array of strings. Refuses holes, other elements and texts that break the rule, and
- * names the first one.
+ * Copies an array of strings. Refuses holes, elements that are not strings, and texts that break
+ * the rule; the error gives the index of the first one.
  */
 export function readStrings(value: unknown, what: string, rule: ElementRule = ANY_TEXT): string[] {
   assert(Array.isArray(value), `${what}: pass a list of strings`, value);
   const { most = value.length } = rule;
-  assert(value.length <= most, `${what}: at most ${most} of them`);
+  assert(value.length <= most, `${what}: pass at most ${most}`);
   const copy: unknown[] = [...(value as readonly unknown[])];
   const index = copy.findIndex((element) => typeof element !== 'string' || !rule.holds(element));
   assert(index === -1, `${what}: element ${index}: ${rule.instead}`, copy[index]);
@@ -147,12 +148,12 @@ export function readStrings(value: unknown, what: string, rule: ElementRule = AN
 
 /**
  * Reads well-formed Unicode of 1 to `max` characters (code points), without control, invisible and
- * separator characters, and returns it in NFC. Refuses what looks like an API key: such texts are
- * stored, shown and logged.
+ * separator characters, and returns it in NFC. Refuses anything that looks like an API key, because
+ * these texts are stored, shown and logged.
  */
 export function readText(value: unknown, max: number, what: string): string {
   assert(typeof value === 'string', `${what}: pass a string`, value);
-  // Checked before normalizing: NFC shortens a text to a quarter at most.
+  // Checked before normalizing, which shortens a text to a quarter at most.
   assert(value.length <= 8 * max, `${what}: at most ${max} characters`);
   const normal = value.normalize('NFC');
   const { length } = [...normal];
@@ -161,11 +162,11 @@ export function readText(value: unknown, max: number, what: string): string {
     !hasInvisible(normal),
     `${what}: no control, invisible or separator characters, no unpaired surrogates`,
   );
-  assert(!looksLikeKey(normal), `${what}: no API key; give its id or hint`);
+  assert(!looksLikeKey(normal), `${what}: write the id or hint of an API key, not the key`);
   return normal;
 }
 
-/** Reads a decision between two. */
+/** Reads a boolean. */
 export function readFlag(value: unknown, what: string): boolean {
   assert(typeof value === 'boolean', `${what}: pass true or false`, value);
   return value;
@@ -178,18 +179,18 @@ export function readInteger(value: unknown, min: number, max: number, what: stri
   return Number(value);
 }
 
-/** Reads the longest life of a key, in milliseconds; null if there is none. */
+/** Reads the longest lifetime of a key, in milliseconds; null for unlimited. */
 export function readMaxLifetime(value: unknown, what: string): number | null {
   return value === undefined ? null : readInteger(value, 1, Number.MAX_SAFE_INTEGER, what);
 }
 
-/** Reads an expiry: a valid `Date` after `now` becomes milliseconds, and `'never'` null. */
+/** Reads an expiry. A valid `Date` after `now` becomes milliseconds; `'never'` becomes null. */
 export function readExpiry(value: unknown, now: number): number | null {
   const instead = "expiresAt: pass a valid Date in the future, or 'never'";
   if (value === 'never') return null;
   assert(value instanceof Date, instead);
   const time = new Date(value).getTime();
-  // NaN if the date is invalid, and then the comparison is false.
+  // NaN if the date is invalid, which makes the comparison false.
   assert(time > now, instead);
   return time;
 }
@@ -197,8 +198,8 @@ export function readExpiry(value: unknown, now: number): number | null {
 const ENTITY: ElementRule = { holds: isUuid, instead: 'pass a UUID in lower case' };
 
 /**
- * Reads a list of entities, which always contains `own`: first `own`, then the others in the order
- * given, without repeats.
+ * Reads a list of entities. The result is `own`, then the others in the order given, without
+ * repeats.
  */
 export function readEntities(
   own: string,
@@ -206,7 +207,7 @@ export function readEntities(
   what: string,
   max: number = Number.POSITIVE_INFINITY,
 ): readonly string[] {
-  // Counted before they are read: a request may name a million.
+  // The count is checked before the elements: a request may name a million.
   const rule = { ...ENTITY, most: max };
   const given = others === undefined ? [] : readStrings(others, what, rule);
   const all = Object.freeze([...new Set([own, ...given])]);

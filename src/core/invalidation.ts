@@ -1,24 +1,24 @@
-/** What a cache requires of a channel for changed keys: an interface without code. */
+/** The channel over which caches learn of changed keys: an interface without code. */
 import type { Awaitable } from './store.js';
 
 /**
- * How a process tells the others that a key has ended: Redis pub/sub, LISTEN and NOTIFY, or
- * anything similar. Carries only key ids, and beats, which have the form of one and are none; may
- * lose, repeat, delay and reorder them. Whoever can publish can only make a process ask its
+ * A channel that announces ended keys to all processes: Redis pub/sub, LISTEN and NOTIFY, or
+ * anything similar. It carries key ids, and beats, which look like key ids but name no key. It may
+ * lose, repeat, delay and reorder them. Anyone who can publish can only make a process query its
  * database more often.
  */
 export interface Invalidation {
   /**
-   * Tells every process. It is not awaited: what it throws or rejects with fails no call, and is
-   * told to the `onError` of `cacheStore` alone, as is that of `subscribe`.
+   * Sends a message to every process. Nothing awaits it. If it throws or rejects, no call fails;
+   * only the `onError` of `cacheStore` gets the error. The same holds for `subscribe`.
    */
   publish(keyId: string): Awaitable<void>;
   /**
-   * From now on, calls `listener` with each message that any process publishes, its own included:
-   * by its own beat, a cache finds out whether the channel works. If it throws or rejects, it is
-   * called again alongside a later look-up, at most once a second. Once it has succeeded, it has to
-   * keep the subscription up itself; what was missed while it was down is bounded by
-   * `maxStalenessMs`.
+   * Starts calling `listener` with each message that any process publishes, including this one: a
+   * cache uses its own beat to find out whether the channel works. If `subscribe` throws or
+   * rejects, the cache calls it again alongside a later look-up, at most once a second. After it
+   * has succeeded, the implementation must keep the subscription alive. `maxStalenessMs` bounds the
+   * effect of messages missed while it was down.
    */
   subscribe(listener: (keyId: string) => void): Awaitable<unknown>;
 }

@@ -1,5 +1,5 @@
 /**
- * The key as text: its shape and checksum. Pure; making a key needs randomness and is in
+ * The text of a key: its shape and checksum. This file is pure; the randomness for new keys is in
  * `secret.ts`.
  *
  *   key      = prefix "_" secret
@@ -10,9 +10,9 @@
  *   checksum = 6 base62 characters: CRC-32 (IEEE) of the ASCII bytes of prefix "_" entropy,
  *              left-padded with "0"
  *
- * The checksum lets a scanner be certain and lets `verify` refuse garbage without asking the store.
- * It is not secret and proves nothing. Keys are read from the right: the secret's length is fixed,
- * so a prefix may contain "_".
+ * The checksum lets a scanner confirm a match, and lets `verify` refuse garbage without asking the
+ * store. It is not secret and proves nothing. Keys are read from the right: the secret's length is
+ * fixed, so a prefix may contain "_".
  */
 import type { DenialReason } from './errors.js';
 import { assert } from './input.js';
@@ -29,14 +29,14 @@ const NO_DIGIT = 255;
 const DIGIT_VALUES = digitValues();
 const CRC_TABLE = crcTable();
 
-/** By character code: the value of a base62 digit. */
+/** Maps character codes to the values of base62 digits. */
 function digitValues(): Uint8Array {
   const values = new Uint8Array(128).fill(NO_DIGIT);
   for (let value = 0; value < ALPHABET.length; value++) values[ALPHABET.charCodeAt(value)] = value;
   return values;
 }
 
-/** CRC-32 (IEEE 802.3, reflected) of every byte. */
+/** Computes the CRC-32 (IEEE 802.3, reflected) of every byte. */
 function crcTable(): Int32Array {
   const table = new Int32Array(256);
   for (let byte = 0; byte < 256; byte++) {
@@ -53,12 +53,12 @@ function crcTable(): Int32Array {
 
 const CRC_START = -1;
 
-/** The state of a CRC after one more ASCII character. */
+/** Returns the state of a CRC after one more ASCII character. */
 function crcStep(crc: number, code: number): number {
   return (crc >>> 8) ^ (CRC_TABLE[(crc ^ code) & 255] as number);
 }
 
-/** The state of a CRC after more ASCII text. */
+/** Returns the state of a CRC after more ASCII text. */
 function crcOver(crc: number, text: string): number {
   let state = crc;
   for (let index = 0; index < text.length; index++) {
@@ -83,16 +83,16 @@ function writeChecksum(crc: number): string {
 
 // ── The format ──────────────────────────────────────────────────────────────────────────────────
 
-/** How keys with one prefix are read and written. */
+/** Reads and writes keys with one prefix. */
 export interface KeyFormat {
   readonly prefix: string;
-  /** Why `text` is not a key: its shape (length, prefix, alphabet) or checksum; null if it is. */
+  /** Returns why `text` is not a key: its shape (length, prefix, alphabet) or checksum; or null. */
   readonly faultIn: (text: unknown) => DenialReason | null;
-  /** Makes the whole key from its entropy. */
+  /** Makes a whole key from its entropy. */
   readonly complete: (entropy: string) => string;
 }
 
-/** What depends only on the prefix is computed once. */
+/** Makes the format of a prefix, and computes everything that depends only on it once. */
 export function createKeyFormat(prefix: unknown): KeyFormat {
   const isPrefix = typeof prefix === 'string' && /^[a-z](?:[a-z0-9_]{0,18}[a-z0-9])?$/.test(prefix);
   const instead = 'prefix: 1 to 20 lower-case letters, digits and inner _, starting with a letter';
@@ -111,12 +111,12 @@ export function createKeyFormat(prefix: unknown): KeyFormat {
     for (let index = head.length; index < length; index++) {
       const code = text.charCodeAt(index);
       const digit = DIGIT_VALUES[code];
-      // Undefined beyond ASCII.
+      // Undefined for characters beyond ASCII.
       if (digit === undefined || digit === NO_DIGIT) return 'malformed_key';
       if (index < entropyEnd) crc = crcStep(crc, code);
       else checksum = checksum * 62 + digit;
     }
-    // Compared as a number. One beyond 32 bits cannot equal a CRC.
+    // Compared as numbers. A checksum beyond 32 bits cannot equal a CRC.
     return checksum === crcResult(crc) ? null : 'wrong_checksum';
   }
 

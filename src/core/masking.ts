@@ -1,6 +1,6 @@
 /**
  * Keeps invisible characters and keys out of records, events, logs and terminals. Each rule is
- * defined once. Mask a text before you shorten it: nobody recognizes half a key.
+ * defined once. Mask a text before you shorten it: no rule recognizes half a key.
  */
 
 /**
@@ -9,12 +9,12 @@
  */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
-/** Whether a text has a character that nobody sees or that breaks a line. */
+/** Checks whether a text has an invisible character or one that breaks a line. */
 export function hasInvisible(text: string): boolean {
   return text.search(INVISIBLE) !== -1;
 }
 
-/** Replaces such characters, by U+FFFD unless `write` says how. */
+/** Replaces such characters with the result of `write`. Default: U+FFFD. */
 export function replaceInvisible(
   text: string,
   write: (character: string) => string = () => '\ufffd',
@@ -24,30 +24,30 @@ export function replaceInvisible(
 
 // ── Spellings ───────────────────────────────────────────────────────────────────────────────────
 
-/** Octets of UTF-8: `%61`, also percent-encoded again and again (`%252561`), and `\x61`. */
+/** Octets of UTF-8: `%61`, also percent-encoded repeatedly (`%252561`), and `\x61`. */
 const OCTETS = /(?:(?:%(?:25)*|(?<!\\)\\+x)[\da-f]{2})+/gi;
 
-/** A code: `\u0061`, `\u{61}`, `%u0061`, `&#x61;`, `&#97;`. */
+/** Numeric escapes: `\u0061`, `\u{61}`, `%u0061`, `&#x61;`, `&#97;`. */
 const CODE =
   /(?:&#0*(\d{1,6})|(?:&#|%|(?<!\\)\\+)[ux]\{?((?<=u)[\da-f]{4}|(?<=[x{])0*[\da-f]{1,5}))[;}]?/gi;
 
-/** `&ascr;` and `&fflig;`, which are letters of a style; what else has a name; `\n` and `\_`. */
+/** Named escapes: styled letters (`&ascr;`, `&fflig;`), other HTML names, and `\n` and `\_`. */
 const NAME = /&(?:amp;)*(?:([a-z]|f[fijl]+|ij)(?:fr|lig|opf|scr);|([a-z]\w*);|shy)|\\+[bfnrt]?/gi;
 
-/** Of the characters that HTML has names for, those that keys and escapes are made of. */
+/** The HTML names of characters that occur in keys and escapes. */
 const NAMES = ['amp', 'bsol', 'lowbar', 'num', 'percnt', 'semi', 'UnderBar'];
 const NAMED = '&\\_#%;_';
 
-/** Characters of which nobody sees anything, and marks on others. */
+/** Invisible characters, and combining marks. */
 const UNSEEN = /(?! )\p{Z}|[\p{C}\p{M}\p{DI}\u2800]/gu;
 
-/** A text that has none of these: printable ASCII without `%`, `&` and `\`, as most texts are. */
+/** Text without any of these: printable ASCII without `%`, `&` and `\`. Most texts match. */
 const PLAIN = /^[ -$'-[\]-~]*$/;
 
 const UTF8 = new TextDecoder();
 
 function decodeOctets(written: string): string {
-  // Of `%252561`, the last two digits count.
+  // In `%252561`, only the last two digits count.
   const octets = written.match(/[\da-f]{2}(?=[%\\]|$)/gi) ?? [];
   return UTF8.decode(Uint8Array.from(octets, (octet) => Number(`0x${octet}`)));
 }
@@ -60,10 +60,10 @@ function decodeName(_: string, letters?: string, name = ''): string {
   return letters ?? NAMED[NAMES.indexOf(name)] ?? '';
 }
 
-/** Escapes of escapes are decoded this often. More of them are nobody's mistake. */
+/** The most layers of escapes to decode. Nobody writes more by mistake. */
 const MOST_LAYERS = 8;
 
-/** What a text says once all escapes are decoded. */
+/** Returns a text with all escapes decoded. */
 function spellOut(text: string, layers: number = MOST_LAYERS): string {
   if (PLAIN.test(text)) return text;
   const seen = text.replace(UNSEEN, '').normalize('NFKD').replace(OCTETS, decodeOctets);
@@ -72,10 +72,10 @@ function spellOut(text: string, layers: number = MOST_LAYERS): string {
 }
 
 /**
- * Masks a text, whatever the spelling of what `mask` looks for: percent-encoded, escaped as in JSON
- * or HTML, in letters of another width or style, with invisible characters between, or all of these
- * on top of each other. The text stays as it was written unless it hides something; then the
- * decoded text is returned, masked.
+ * Masks what `mask` looks for in any spelling: percent-encoded, escaped as in JSON or HTML, in
+ * letters of another width or style, with invisible characters in between, or all of these on top
+ * of each other. If decoding reveals nothing to mask, the text keeps its spelling. Otherwise the
+ * result is the decoded text, masked.
  *
  * Not decoded: base64 and other encodings of whole texts.
  */
@@ -83,13 +83,16 @@ export function maskSpellings(text: string, mask: (text: string) => string): str
   const read = spellOut(text);
   const masked = mask(read);
   const plain = mask(text);
-  // Also if all that it hides is plain, and nothing but marks is left of it.
+  // The second case: everything that was masked was in plain spelling, so the original stays.
   return masked === read || spellOut(plain) === masked ? plain : masked;
 }
 
 // ── Keys ────────────────────────────────────────────────────────────────────────────────────────
 
-/** An underscore and 32 letters and digits, as keys end. Hexadecimal ones are ids and hashes. */
+/**
+ * The end of a key: an underscore and 32 letters and digits. All-hexadecimal ones are ids or
+ * hashes.
+ */
 const LIKE_A_KEY = /_(?![0-9a-f]{32}|[0-9A-F]{32})[0-9A-Za-z]{32}(?![0-9A-Za-z])/g;
 
 function maskLikeKeys(text: string): string {
@@ -97,16 +100,17 @@ function maskLikeKeys(text: string): string {
 }
 
 /**
- * Whether a text has what looks like a key of any prefix, in any spelling. Not checked: a checksum.
+ * Checks whether a text contains something that looks like a key of any prefix, in any spelling.
+ * Not checked: the checksum.
  */
 export function looksLikeKey(text: string): boolean {
   return maskSpellings(text, maskLikeKeys) !== text;
 }
 
 /**
- * Returns a function that masks what looks like a key, in any spelling. Of keys with this prefix it
- * also masks the beginning, from 8 characters on, because the rest may have been cut off; and keys
- * that touch.
+ * Returns a function that masks anything that looks like a key, in any spelling. For keys with this
+ * prefix, it also masks a beginning of 8 characters or more, because the rest may have been cut
+ * off, and keys that touch.
  */
 export function createKeyMask(prefix: string): (text: string) => string {
   const own = new RegExp(`${prefix}_(?:(?!${prefix}_)[0-9A-Za-z]){8,}`, 'g');

@@ -1,6 +1,6 @@
 /**
- * Guards against a broken store or clock. If it throws or rejects, does not answer, or answers in
- * the wrong shape, that becomes a `StoreError`: 503 and fail closed, never "bad key".
+ * Guards against a broken store or clock. If one throws, rejects, does not answer, or answers in
+ * the wrong shape, the caller gets a `StoreError`: 503 and fail closed, never "bad key".
  */
 import { StoreError } from './errors.js';
 import { assert, MAX_TIME } from './input.js';
@@ -12,7 +12,7 @@ import { isThenable, within } from './thenable.js';
 /** Milliseconds since the epoch. */
 export type Clock = () => number;
 
-/** Returns the time; throws if it is not a valid time. */
+/** Returns the time; throws a `StoreError` if the clock fails or returns an invalid time. */
 export function readClock(now: Clock): number {
   try {
     const time = now();
@@ -29,7 +29,7 @@ type Method = 'insert' | 'findByDigest' | 'findById' | 'list' | 'listLineage' | 
 type Call = (argument: unknown, second: unknown, third: unknown) => unknown;
 type HasShape = (answer: unknown, argument: unknown) => boolean;
 
-/** Whether a method's answer has the right shape. `readRecord` checks the content of records. */
+/** Checks the shape of each method's answer. `readRecord` checks the content of records. */
 const ANSWERS: Readonly<Record<Method, HasShape>> = {
   insert: (answer) => answer !== false,
   findByDigest: areRows,
@@ -44,7 +44,7 @@ function isRow(value: unknown): value is { readonly keyId?: unknown } {
   return typeof value === 'object' && value !== null;
 }
 
-/** Holes count: `every` would skip them. */
+/** Rejects holes too, which `every` would skip. */
 function areRows(rows: unknown): boolean {
   if (!Array.isArray(rows)) return false;
   for (const row of rows) if (!isRow(row)) return false;
@@ -52,12 +52,11 @@ function areRows(rows: unknown): boolean {
 }
 
 /**
- * The user's store as the operations see it: errors are wrapped, answers are awaited for at most
- * `timeoutMs`, after which the signal of the call is aborted, and their shape is checked; those of
- * `touch` without an end. A synchronous answer stays synchronous; any other becomes a native
- * `Promise`.
+ * Wraps the user's store for the operations. It wraps errors, checks the shape of answers and waits
+ * for them at most `timeoutMs`; then it aborts the signal of the call. It waits for `touch` without
+ * a limit. A synchronous answer stays synchronous; any other becomes a native `Promise`.
  *
- * If a write timed out, it is unknown whether it took effect.
+ * If a write timed out, nobody knows whether it took effect.
  */
 export function guardStore(store: unknown, timeoutMs: number): KeyStore {
   const methods = Object.keys(ANSWERS) as Method[];
@@ -70,7 +69,7 @@ export function guardStore(store: unknown, timeoutMs: number): KeyStore {
 
 function guardMethod(store: unknown, name: Method, timeoutMs: number): Call {
   const method: unknown = (store as Partial<KeyStore> | null | undefined)?.[name];
-  const instead = `store: pass an object with the method ${name}; await a promise of one`;
+  const instead = `store: pass an object with the method ${name}, not a promise of one`;
   assert(typeof method === 'function', instead);
   // Only `mark` has two arguments before its options.
   const isMark = name === 'mark';
@@ -97,13 +96,13 @@ function guardMethod(store: unknown, name: Method, timeoutMs: number): Call {
     );
     const inTime = answerInTime(`store.${name}`, settled, timeoutMs, () => call.abort());
     if (name !== 'touch') return inTime;
-    // Whoever writes usage waits for the end, however late, before the next write.
+    // The usage writer waits for the real end, however late, before its next write.
     inTime.catch(() => {});
     return settled;
   };
 }
 
-/** What a store learns of one call. Its signal is made only if the store asks for it. */
+/** The options of one call to the store. Makes the signal only if the store reads it. */
 class StoreCall implements CallOptions {
   readonly fresh: boolean | undefined;
   #controller: AbortController | undefined;
@@ -117,7 +116,7 @@ class StoreCall implements CallOptions {
   }
 
   abort(): void {
-    // A store that asks later learns of it, too.
+    // Also makes the signal, so that a store that reads it later finds it aborted.
     this.#made().abort();
   }
 

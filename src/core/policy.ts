@@ -1,44 +1,44 @@
 /**
- * One table for every entry point: operation → the scopes it needs, for REST routes and MCP tools
- * alike.
+ * The policy: one table of operation → the scopes it needs, for every entry point, whether a REST
+ * route or an MCP tool.
  */
 import type { Catalog, ScopeOf } from './catalog.js';
 import { assert, quote, readFields, readStrings } from './input.js';
 import type { Principal } from './principal.js';
 import { hasScopes, requireEntity, requirePrincipal, requireScopes } from './principal.js';
 
-/** What an operation is to be authorized for. */
+/** The options of `authorize`. */
 interface AuthorizeOptions {
-  /** As the request gave it: a UUID, or the list of values of a parameter. */
+  /** The entity as the request gave it: a UUID, or the list of values of a parameter. */
   readonly entityUuid?: unknown;
 }
 
 /**
- * Made by {@link definePolicy}; frozen. An operation that is not in the table is a `TypeError`
- * everywhere.
+ * The operations of a service and the scopes that each needs, as {@link definePolicy} returns them.
+ * Frozen. An operation that is not in the table is always a `TypeError`.
  */
 export interface Policy<Operation extends string = string> {
-  /** Every operation, in the order written. */
+  /** Every operation, in the order of the table. */
   readonly operations: readonly Operation[];
   /**
-   * Guards an operation: scopes first, then the entity.
+   * Guards an operation: checks the scopes first, then the entity.
    *
-   * `entityUuid` is what the request asked for: a UUID, or the list of values of a parameter. If
-   * there is none, the key's own entity is meant. Not checked: whether the key has ended since it
-   * was verified.
+   * Pass `entityUuid` as the request gave it: a UUID, or the list of values of a parameter. Without
+   * one, the key's own entity is checked. Not checked: whether the key has ended since it was
+   * verified.
    *
-   * @returns The entity that was checked; handlers must use no other.
+   * @returns The entity that was checked. Use only this one in your handler.
    * @throws AccessError `insufficient_scope`, `invalid_request` (repeated, or not a lower-case
    *   UUID) or `entity_forbidden`.
-   * @throws TypeError on an operation that is not in the table, an unknown option, or anything but
-   *   a principal.
+   * @throws TypeError on an operation that is not in the table, an unknown option, or an object
+   *   that is not a principal.
    * @example
    * const asked = { entityUuid: query.entity_uuid };
    * const entityUuid = policy.authorize(principal, 'listThreats', asked);
    */
   authorize(principal: Principal, operation: Operation, options?: AuthorizeOptions): string;
   /**
-   * Returns the operations that a principal may use, in the order written: for menus and MCP
+   * Returns the operations that a principal may use, in the order of the table, for menus and MCP
    * `tools/list`.
    *
    * Not checked: the entity.
@@ -49,8 +49,8 @@ export interface Policy<Operation extends string = string> {
    */
   allowed(principal: Principal): readonly Operation[];
   /**
-   * Returns the scopes that an operation needs, in catalog order. Guards call it when a route is
-   * declared.
+   * Returns the scopes that an operation needs, in catalog order. Guards call it when you declare a
+   * route.
    *
    * @throws TypeError on an operation that is not in the table.
    * @example
@@ -58,7 +58,7 @@ export interface Policy<Operation extends string = string> {
    */
   requires(operation: Operation): readonly string[];
   /**
-   * Returns the fewest scopes with which an integration can use `operations`, in catalog order.
+   * Returns the fewest scopes that let an integration use `operations`, in catalog order.
    *
    * @throws TypeError on an operation that is not in the table.
    * @example
@@ -66,8 +66,8 @@ export interface Policy<Operation extends string = string> {
    */
   leastScopes(operations: readonly Operation[]): readonly string[];
   /**
-   * Returns those of `names` (routes, tools) that are not in the table; a test asserts that there
-   * are none.
+   * Returns the `names` (of routes or tools) that are not in the table. Assert in a test that the
+   * list is empty.
    *
    * @throws TypeError if `names` is not a list of strings.
    * @example
@@ -80,14 +80,14 @@ export interface Policy<Operation extends string = string> {
 type PolicyTable<C, Operation extends string> = Readonly<Record<Operation, readonly ScopeOf<C>[]>>;
 
 /**
- * Defines which scopes each operation needs. Here, an explicit empty list is allowed: any valid key
- * will do.
+ * Defines which scopes each operation needs. An explicit empty list is allowed and admits any valid
+ * key.
  *
  * Not checked: whether each operation has a route or tool; see `unmapped`.
  *
  * @param catalog What `defineScopes` returned.
- * @param table Operation → concrete scopes of the catalog, all of which are needed.
- * @throws TypeError on a pattern, a scope that the catalog does not have, or an empty table.
+ * @param table Operation → concrete scopes of the catalog; a caller needs all of them.
+ * @throws TypeError on a pattern, a scope that is not in the catalog, or an empty table.
  * @example
  * const policy = definePolicy(catalog, { whoami: [], listThreats: ['threats:read'] });
  * const entityUuid = policy.authorize(principal, 'listThreats', { entityUuid: query.entity_uuid });
@@ -162,8 +162,8 @@ function createPolicy(catalog: Catalog, needs: Needs): Policy {
 }
 
 /**
- * The entity that a request asks for, by default the key's own. If it asks for several, none of
- * them is chosen: the result is the list. Unchecked: it may be anything.
+ * Returns the entity that a request asks for; by default, the key's own. If the request names
+ * several, it returns the list and chooses none of them. Not checked: the result may be any value.
  */
 export function requestedEntity(asked: unknown, own: string | undefined): unknown {
   const isOneOrNone = Array.isArray(asked) && asked.length < 2;

@@ -4,20 +4,20 @@ import { assert } from './input.js';
 import { isScope } from './scope.js';
 import { isUuid } from './uuid.js';
 
-/** Who is calling. Frozen, its lists included, so handlers may share it. */
+/** A verified caller. Frozen, including its lists, so handlers can share it. */
 export interface Principal {
-  /** The key; behind a token, the key that it was exchanged for. */
+  /** The id of the key; for a token, of the key behind it. */
   readonly keyId: string;
-  /** What people call the key. */
+  /** The key's name, for people. */
   readonly name: string;
   /** The entity that the key belongs to. */
   readonly entityUuid: string;
   /** The entities that the caller can address. */
   readonly accessibleEntities: readonly string[];
-  /** As granted: one that the catalog no longer has is shown, but grants nothing. */
+  /** The scopes as granted. One that the catalog no longer has is listed, but grants nothing. */
   readonly scopes: readonly string[];
   /**
-   * String pairs that belong to the integration. Frozen, unless it comes from the claims of a
+   * String pairs that belong to the integration. Frozen, unless they come from the claims of a
    * custom token verifier (`checkParent: false`).
    */
   readonly metadata: Readonly<Record<string, string>>;
@@ -27,33 +27,33 @@ export interface Principal {
    */
   readonly expiresAt: number | null;
   /**
-   * What was presented: a key, a token that a key was exchanged for, or the token of an identity
-   * that may act as the key (`trust`).
+   * The kind of credential: a key, a token that a key was exchanged for, or the token of an
+   * identity that may act as the key (`trust`).
    */
   readonly via: 'key' | 'jwt' | 'keyless';
 }
 
-/** The usage of a key as its record had it when it was looked up. */
+/** The usage of a key, as stored when the key was looked up. */
 interface StoredUsage {
   readonly lastUsedAt?: number | null | undefined;
   readonly scopesUsed?: Readonly<Record<string, number>> | undefined;
 }
 
-/** What a principal is made of. */
+/** The fields for a new principal. */
 export type PrincipalFields = Omit<Principal, 'via'> & StoredUsage;
 
-/** What the guards compare with. */
+/** The rights that guards check against. */
 interface Grant {
-  /** The granted scopes that exist. */
+  /** The granted scopes that are in the catalog. */
   readonly held: ReadonlySet<string>;
-  /** The scopes that exist. */
+  /** Every scope of the catalog. */
   readonly catalog: ReadonlySet<string>;
   readonly stored: StoredUsage;
 }
 
 /**
- * Guards require the private field: an object built elsewhere, such as from a request body, or a
- * copy of a principal with other scopes, is not a principal.
+ * Guards require the private field. An object built elsewhere, for example from a request body, is
+ * not a principal, and neither is a copy of one with other scopes.
  */
 class VerifiedPrincipal {
   readonly #grant: Grant;
@@ -83,8 +83,8 @@ class VerifiedPrincipal {
 
 const MAX_SHARED_SETS = 1000;
 /**
- * Keys with the same scopes share a set: 230 bytes less a key. Bounded, because whoever issues keys
- * or narrows tokens chooses their scopes.
+ * Keys with the same scopes share a set, which saves 230 bytes a key. The table is bounded, because
+ * anyone who issues keys or narrows tokens chooses their scopes.
  */
 const sharedSets = new Map<string, ReadonlySet<string>>();
 
@@ -100,14 +100,15 @@ function heldScopes(scopes: readonly string[], catalog: ReadonlySet<string>): Re
 
 /**
  * Makes the principal of a record that passed every check. `catalog` is the set of scopes that
- * exist; any other scope grants nothing. Lists are shared with the record, which is frozen.
+ * exist; any other scope grants nothing. The principal shares its lists with the record, which is
+ * frozen.
  */
 export function createPrincipal(
   fields: PrincipalFields,
   via: Principal['via'],
   catalog: ReadonlySet<string>,
 ): Principal {
-  // With `Object` as `new.target`, the private field is on an otherwise plain object: it compares
+  // With `Object` as `new.target`, the result is a plain object with a private field. It compares
   // and prints as data.
   return Reflect.construct(
     VerifiedPrincipal,
@@ -125,14 +126,14 @@ export function requirePrincipal(value: unknown): asserts value is Principal {
   VerifiedPrincipal.grantOf(value);
 }
 
-/** Nothing of a caller whose key was not looked up. */
+/** Returns the usage that the looked-up record had. Empty if the key was not looked up. */
 export function storedUsage(principal: Principal): StoredUsage {
   return VerifiedPrincipal.grantOf(principal).stored;
 }
 
 /**
- * Whether the principal was granted all of `scopes`. For display; to guard, use {@link
- * requireScopes}.
+ * Checks whether the principal was granted all of `scopes`. For display; to guard, use
+ * {@link requireScopes}.
  *
  * Not checked: the entity.
  *
@@ -147,14 +148,11 @@ export function hasScopes(principal: Principal, ...scopes: readonly string[]): b
 
 function holdsAll(principal: Principal, scopes: readonly string[]): boolean {
   const { held, catalog } = VerifiedPrincipal.grantOf(principal);
-  assert(
-    scopes.length > 0,
-    'scopes: name at least one; requiring nothing is a policy entry with []',
-  );
+  assert(scopes.length > 0, 'scopes: name at least one; if none is needed, write [] in the policy');
   let hasAll = true;
   for (const scope of scopes) {
     if (held.has(scope)) continue;
-    // A scope of the catalog is concrete, so the grammar is checked only for the others.
+    // Scopes of the catalog are concrete, so only others need the grammar check.
     const isConcrete = catalog.has(scope) || isScope(scope);
     assert(isConcrete, 'scopes: name concrete scopes, resource:action', scope);
     hasAll = false;
@@ -163,10 +161,10 @@ function holdsAll(principal: Principal, scopes: readonly string[]): boolean {
 }
 
 /**
- * Guards by scope: returns if the principal was granted all of `scopes`.
+ * Throws unless the principal was granted all of `scopes`.
  *
- * Not checked: the entity (see {@link requireEntity}); whether the catalog has the scopes (a policy
- * checks that).
+ * Not checked: the entity (see {@link requireEntity}); whether the scopes are in the catalog (a
+ * policy checks that).
  *
  * @throws AccessError `insufficient_scope` with `requiredScopes` (RFC 6750 §3.1).
  * @throws TypeError if no scope is given, on a pattern or malformed scope, or an object that is not
@@ -181,8 +179,8 @@ export function requireScopes(principal: Principal, ...scopes: readonly string[]
 }
 
 /**
- * Whether the principal can address `entityUuid`; `false` for anything that is not a lower-case
- * UUID.
+ * Checks whether the principal can address `entityUuid`. Returns `false` for anything that is not a
+ * lower-case UUID.
  *
  * Not checked: scopes.
  *
@@ -192,16 +190,17 @@ export function requireScopes(principal: Principal, ...scopes: readonly string[]
  */
 export function canAddress(principal: Principal, entityUuid: string): boolean {
   requirePrincipal(principal);
-  // A list, not a set: most keys have one entity, and a set would take 200 bytes for each.
+  // A list, because most keys have one entity and a set would take 200 bytes each.
   return principal.accessibleEntities.includes(entityUuid);
 }
 
 /**
- * Guards by entity: returns if the principal can address `entityUuid`.
+ * Throws unless the principal can address `entityUuid`.
  *
  * Not checked: scopes.
  *
- * @param entityUuid As the request gave it; anything that is not one lower-case UUID is refused.
+ * @param entityUuid The value as the request gave it. Anything other than one lower-case UUID is
+ *   refused.
  * @throws AccessError `invalid_request` if it is not a UUID, `entity_forbidden` if the key cannot
  *   address it.
  * @throws TypeError on an object that is not a principal.

@@ -6,11 +6,11 @@
  *
  * The world is open: a pattern denotes every resource and action name that could ever exist.
  * Concrete scopes therefore never add up to a wildcard, and a set covers a pattern only if one of
- * its elements does. No trimming, no case folding, no normalization.
+ * its elements does. Nothing is trimmed, case-folded or normalized.
  */
 import { readStrings } from './input.js';
 
-/** At most this many scopes on a key, or in a list or text that `parseScopes` reads. */
+/** The most scopes of a key, and of a list or text that `parseScopes` reads. */
 export const MAX_SCOPES = 256;
 
 // ── The grammar ─────────────────────────────────────────────────────────────────────────────────
@@ -22,17 +22,17 @@ const PATTERN_RULE = {
   instead: 'write resource:action, or * for a whole segment',
 };
 
-/** Whether the whole of `value` is a concrete scope, without `*`. */
+/** Checks whether `value` is a concrete scope, without `*`. */
 export function isScope(value: unknown): value is string {
   return typeof value === 'string' && PATTERN.test(value) && !value.includes('*');
 }
 
-/** Reads a list of any length, element by element; one bad element refuses the list. */
+/** Reads a list of patterns, of any length. Throws if any element is malformed. */
 export function readPatterns(input: unknown): string[] {
   return readStrings(input, 'scopes', PATTERN_RULE);
 }
 
-/** The resource and the action of a valid pattern. */
+/** Splits a valid pattern into its resource and its action. */
 export function segmentsOf(pattern: string): {
   readonly resource: string;
   readonly action: string;
@@ -43,14 +43,12 @@ export function segmentsOf(pattern: string): {
 
 // ── Covering ────────────────────────────────────────────────────────────────────────────────────
 
-/** Whether an element of `set` covers `pattern`; all of them are valid already. */
+/** Checks whether an element of `set` covers `pattern`. Not checked: whether they are valid. */
 export function isCovered(pattern: string, set: ReadonlySet<string>): boolean {
   return set.has(pattern) || hasWider(set, pattern);
 }
 
-/**
- * Whether `set` contains one of the patterns wider than this one, of which there are at most three.
- */
+/** Checks whether `set` contains a wider pattern than this one. At most three exist. */
 export function hasWider(set: ReadonlySet<string>, pattern: string): boolean {
   const { resource, action } = segmentsOf(pattern);
   const wider = ['*:*', `${resource}:*`, `*:${action}`];

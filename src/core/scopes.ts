@@ -1,19 +1,19 @@
 /**
- * The algebra over sets of scope patterns, and sets as text. No decision of the core depends on it.
+ * The algebra of sets of scope patterns, and sets as text. No decision of the core depends on it.
  *
  * The world is open (see `scope.ts`), so every operation needs only set look-ups.
  *
- * The syntax of a list is that of RFC 6749 §3.3, `scope-token *( SP scope-token )`, and the empty
- * text is the empty list. Thus {@link formatScopes} and {@link parseScopes} are inverse on minimal
- * sets of at most 256 elements and 4,096 characters.
+ * A list has the syntax of RFC 6749 §3.3, `scope-token *( SP scope-token )`, except that the empty
+ * text is the empty list. {@link formatScopes} and {@link parseScopes} are therefore inverse on
+ * minimal sets of at most 256 elements and 4,096 characters.
  */
 import { assert } from './input.js';
 import { hasWider, isCovered, MAX_SCOPES, readPatterns, segmentsOf } from './scope.js';
 
-/** At most so many wildcards times patterns in an intersection, which takes some 0.1 s. */
+/** The most wildcards times patterns in an intersection. This many take about 0.1 s. */
 const MAX_COMBINATIONS = 100_000;
 
-/** At most this many characters in a text that `parseScopes` reads. */
+/** The most characters of a text that `parseScopes` reads. */
 const MAX_TEXT = 4096;
 
 /** The result of every operation: minimal, sorted, frozen. */
@@ -28,19 +28,19 @@ function minimalOf(patterns: Iterable<string>): readonly string[] {
 /**
  * Reads a list of scope patterns, or the space-delimited text of RFC 6749 §3.3.
  *
- * Not checked: whether a catalog has the scopes; see `defineScopes`.
+ * Not checked: whether the scopes are in a catalog; see `defineScopes`.
  *
  * @param input At most 256 patterns, as a list or as a text of at most 4,096 characters.
- * @returns The minimal set: sorted, frozen, without what a wildcard covers.
- * @throws TypeError that quotes the first element that does not match the grammar, or names the
- *   limit exceeded.
+ * @returns The minimal set: sorted, frozen, without patterns that a wildcard covers.
+ * @throws TypeError if an element does not match the grammar (the message quotes the first one) or
+ *   a limit is exceeded (the message names it).
  * @example
  * parseScopes('threats:read users:* users:read'); // ['threats:read', 'users:*']
  */
 export function parseScopes(input: string | readonly string[]): readonly string[] {
   const list = typeof input === 'string' ? splitScopes(input) : input;
   const isShort = !Array.isArray(list) || list.length <= MAX_SCOPES;
-  assert(isShort, `scopes: at most ${MAX_SCOPES} of them`);
+  assert(isShort, `scopes: pass at most ${MAX_SCOPES}`);
   return normalizeScopes(list);
 }
 
@@ -67,8 +67,8 @@ export function formatScopes(set: readonly string[]): string {
 // ── The algebra ─────────────────────────────────────────────────────────────────────────────────
 
 /**
- * Returns the unique minimal set that denotes the same scopes: sorted, without duplicates or what
- * another one covers.
+ * Returns the unique minimal set that denotes the same scopes: sorted, without duplicates and
+ * without patterns that another one covers.
  *
  * @throws TypeError on a malformed pattern.
  * @example
@@ -79,10 +79,11 @@ export function normalizeScopes(set: readonly string[]): readonly string[] {
 }
 
 /**
- * Whether `granted` denotes everything that `required` denotes. Every set covers the empty set.
+ * Checks whether `granted` denotes everything that `required` denotes. Every set covers the empty
+ * set.
  *
- * For authority and narrowing. Not a guard, because either side may contain wildcards; see
- * `requireScopes`.
+ * Use it for authority and narrowing. It is not a guard, because either side may contain wildcards;
+ * see `requireScopes`.
  *
  * @throws TypeError on a malformed pattern.
  * @example
@@ -106,8 +107,8 @@ export function unionScopes(a: readonly string[], b: readonly string[]): readonl
 }
 
 /**
- * Returns everything that both sets denote. Each wildcard of `a` is combined with all of `b`; the
- * result may have as many elements.
+ * Returns everything that both sets denote. It combines each wildcard of `a` with all of `b`, and
+ * the result may have that many elements.
  *
  * @throws TypeError on a malformed pattern, or more than 100,000 combinations.
  * @example
@@ -129,8 +130,8 @@ export function intersectScopes(a: readonly string[], b: readonly string[]): rea
 }
 
 /**
- * Replaces each `*` of `pattern` by that segment of `other`. If the two overlap, the result is what
- * they have in common; if not, `other` does not cover the result.
+ * Replaces each `*` of `pattern` with that segment of `other`. If the two overlap, the result is
+ * their intersection; if not, `other` does not cover the result.
  */
 function fillWildcards(pattern: string, other: string): string {
   const own = segmentsOf(pattern);
@@ -141,7 +142,7 @@ function fillWildcards(pattern: string, other: string): string {
 }
 
 /**
- * Whether both sets denote the same scopes, however they are written.
+ * Checks whether both sets denote the same scopes, however they are written.
  *
  * @throws TypeError on a malformed pattern.
  * @example

@@ -1,13 +1,13 @@
 /**
- * The two seals of a record. One vouches for every field that never changes; the other, which takes
- * its place as the key is revoked, also for who revoked it, when and why.
+ * The two seals of a record. The first vouches for every field that never changes. When the key is
+ * revoked, the second replaces it, and also vouches for who revoked the key, when and why.
  */
 import { equalText } from './bytes.js';
 import { encode } from './encoding.js';
 import type { KeyRecord } from './record.js';
 import type { Scheme } from './secret.js';
 
-/** Every field that never changes, in the order of the encoding: by name. */
+/** Every field that never changes, in the order of the encoding, which is by name. */
 const SEALED = [
   'accessibleEntities',
   'createdAt',
@@ -29,22 +29,22 @@ const SEALED = [
   'trust',
 ] as const satisfies readonly (keyof KeyRecord)[];
 
-/** What a revocation adds. */
+/** The fields that a revocation adds. */
 const SEALED_AT_THE_END = ['endReason', 'endedBy', 'revokedAt'] as const;
 
-/** The encoding that the seal of a key covers. */
+/** Returns the encoding that the seal of a key covers. */
 export function sealedText(record: KeyRecord): string {
   return encodeFields(record, SEALED);
 }
 
-/** The encoding that the seal of a revoked key covers, under a secret of its own. */
+/** Returns the encoding that the seal of a revoked key covers. That seal has a separate secret. */
 export function revokedText(record: KeyRecord): string {
   return encodeFields(record, SEALED) + encodeFields(record, SEALED_AT_THE_END);
 }
 
 /**
- * Names each field, and leaves out what is null: a later version can seal another nullable field,
- * and records that were sealed without it stay valid.
+ * Encodes each field with its name and skips null fields. A later version can therefore seal
+ * another nullable field, and records that were sealed without it stay valid.
  */
 function encodeFields(record: KeyRecord, names: readonly (keyof KeyRecord)[]): string {
   let text = '';
@@ -58,15 +58,17 @@ function encodeFields(record: KeyRecord, names: readonly (keyof KeyRecord)[]): s
   return `f${count}:${text}`;
 }
 
-/** The seal that a record has to have: for a revoked key, over its end. Null without a pepper. */
+/**
+ * Returns the seal that a record must have: for a revoked key, the second. Null without a pepper.
+ */
 export function sealOf(record: KeyRecord, scheme: Scheme): string | null {
   if (record.revokedAt === null) return scheme.seal?.(sealedText(record)) ?? null;
   return scheme.revocationSeal?.(revokedText(record)) ?? null;
 }
 
 /**
- * Whether the seal vouches for the record. Without a pepper, null is what it has to be, and nothing
- * vouches for a `trust`.
+ * Checks whether the seal vouches for the record. Without a pepper, the seal must be null, and so
+ * must `trust`, because nothing vouches for it.
  */
 export function isSealed(record: KeyRecord, scheme: Scheme): boolean {
   const seal = sealOf(record, scheme);
@@ -74,7 +76,7 @@ export function isSealed(record: KeyRecord, scheme: Scheme): boolean {
   return record.seal !== null && equalText(seal, record.seal);
 }
 
-/** Whether the seal is that of the key before it was revoked, whatever mark the record has. */
+/** Checks whether the record has the seal from before a revocation, whatever its mark says. */
 export function isSealedAlive(record: KeyRecord, scheme: Scheme): boolean {
   return isSealed({ ...record, revokedAt: null }, scheme);
 }

@@ -5,15 +5,15 @@
  * Entropy: 26 characters drawn evenly from 62 are 26 · log2(62) = 154.8 bits. At a thousand million
  * guesses per second against a million live keys, finding one takes about 10^24 years on average,
  * so nothing slower than SHA-256 is needed. bcrypt and argon2 protect passwords, which have some 30
- * bits, by making each guess cost 10^5 times more. Here that would add 17 bits to 154.8 that nobody
- * can search, and let anyone who can send a header burn the server's time.
+ * bits, by making each guess cost 10^5 times more. Here, that would add 17 bits to 154.8 bits that
+ * nobody can search anyway, and let anyone who can send a header burn the server's time.
  *
- * After a look-up, digests are compared with plain equality: an index has compared them already,
- * and how long it takes tells about the beginning of a hash of 154.8 random bits, which nobody can
- * steer towards another. Seals are compared without a data-dependent branch, because whoever writes
- * the database chooses one side.
+ * After a look-up, digests are compared with plain equality. An index has already compared them.
+ * The timing reveals only the beginning of a hash of 154.8 random bits, and nobody can steer one
+ * hash towards another. Seals are compared without a data-dependent branch, because anyone who can
+ * write to the database chooses one side.
  *
- * The pepper adds possession, not strength against guessing: without it, a reader of the database
+ * The pepper adds possession, not strength against guessing. Without it, a reader of the database
  * cannot test a key against a digest, and a writer cannot make a digest or a seal that verifies.
  */
 import { bytesToHex, sha256 } from '#noble';
@@ -27,19 +27,18 @@ export type RandomBytes = (length: number) => Uint8Array;
 
 /** A secret kept outside the database. */
 export interface Pepper {
-  /** `[a-z0-9-]{1,32}`; part of every digest. */
+  /** The pepper's name, `[a-z0-9-]{1,32}`. It is part of every digest. */
   readonly id: string;
   /**
-   * 32 bytes or more; text counts as UTF-8. Text is refused if white space or a byte order mark is
-   * at one of its ends, as in a file that was read with its last line end, or if it repeats one
-   * character.
+   * 32 bytes or more; text counts as UTF-8. Text is refused if it starts or ends with white space
+   * or a byte order mark, for example the final newline of a file, or if it repeats one character.
    */
   readonly secret: string | Uint8Array;
 }
 
 /**
- * The first digests new keys; all are tried on verify. Going without one must be written out:
- * `'none'`.
+ * The peppers of a keyring. The first one digests new keys; `verify` tries all of them. To go
+ * without a pepper, write `'none'`.
  */
 export type Peppers = readonly Pepper[] | 'none';
 
@@ -62,27 +61,27 @@ interface RuntimeWithModules {
   };
 }
 
-// Not an import: where there is no such module, noble is used, which is slower.
+// Not an import, because some runtimes lack the module. They use noble, which is slower.
 const runtime = globalThis as RuntimeWithModules;
 const nativeHash = runtime.process?.getBuiltinModule?.('node:crypto')?.hash;
 const hash: Sha256 =
   typeof nativeHash === 'function' ? (data) => nativeHash('sha256', data, 'hex') : nobleSha256;
 
-/** Which hash implementation this process chose at load. Both give the same results. */
+/** The hash implementation that this process chose at load. Both give the same results. */
 export const digestBackend: 'native' | 'noble' = hash === nobleSha256 ? 'noble' : 'native';
 
 const BLOCK_LENGTH = 64;
 const HASH_LENGTH = 32;
 
 /**
- * HMAC-SHA-256 (RFC 2104) under one key: two hashes over blocks that are prepared once, because
- * `createHmac` sets up its key again on each call.
+ * Makes HMAC-SHA-256 (RFC 2104) under one key. Each call is two hashes over blocks that are
+ * prepared once; `createHmac` would set up its key again on each call.
  */
 export function hmacSha256(hashOf: Sha256, secret: Uint8Array): Sha256 {
   const key = secret.length > BLOCK_LENGTH ? bytesOf(hashOf(secret)) : secret;
   const outer = withSpace(padOf(key, 0x5c), HASH_LENGTH);
   const pad = padOf(key, 0x36);
-  // Views are kept between calls, because new ones take time.
+  // Views are reused between calls, because new ones take time.
   let inner = pad;
   let space = pad.subarray(BLOCK_LENGTH);
   let message = pad;
@@ -102,12 +101,12 @@ export function hmacSha256(hashOf: Sha256, secret: Uint8Array): Sha256 {
   };
 }
 
-/** A key padded to a block, each byte combined with `value`. */
+/** Pads a key to a block and XORs each byte with `value`. */
 function padOf(key: Uint8Array, value: number): Uint8Array {
   return Uint8Array.from({ length: BLOCK_LENGTH }, (_, index) => (key[index] ?? 0) ^ value);
 }
 
-/** A copy of a block with so many bytes behind it. */
+/** Copies a block and appends this many zero bytes. */
 function withSpace(block: Uint8Array, bytes: number): Uint8Array {
   const longer = new Uint8Array(BLOCK_LENGTH + bytes);
   longer.set(block);
@@ -130,21 +129,23 @@ function writeHash(buffer: Uint8Array, start: number, hex: string): void {
   }
 }
 
-/** The bytes of a hash. Not noble's, which a Worker would load for this alone. */
+/** Returns the bytes of a hash. Not noble's function, which a Worker would load only for this. */
 function bytesOf(hex: string): Uint8Array {
   const bytes = new Uint8Array(HASH_LENGTH);
   writeHash(bytes, 0, hex);
   return bytes;
 }
 
-/** The value of a lower-case hexadecimal digit: 0x30 to 0x39 are digits, 0x61 to 0x66 letters. */
+/** The value of a lower-case hexadecimal digit. 0x30 to 0x39 are digits, 0x61 to 0x66 letters. */
 function nibble(code: number): number {
   return (code & 15) + 9 * (code >> 6);
 }
 
 // ── Digests and seals ───────────────────────────────────────────────────────────────────────────
 
-/** What a seal holds for: a row that is copied elsewhere verifies nowhere else. */
+/**
+ * The scope of a seal: a row that is copied to another prefix or deployment does not verify there.
+ */
 export interface Binding {
   readonly prefix: string;
   readonly deployment: string;
@@ -153,28 +154,28 @@ export interface Binding {
 /** Makes a seal over an encoding. */
 type SealOf = (encoding: string) => string;
 
-/** One way of making digests and seals. */
+/** A way of making digests and seals. */
 export interface Scheme {
-  /** How each of its digests begins: `h1.<pepper id>$` or `s1$`. */
+  /** The beginning of each digest: `h1.<pepper id>$` or `s1$`. */
   readonly tag: string;
   readonly digest: (key: string) => string;
-  /** The seal of a key; null if there is no pepper to seal with. */
+  /** Makes the seal of a key. Null without a pepper. */
   readonly seal: SealOf | null;
-  /** The seal of a revoked key, under a secret of its own: clearing a mark revives nothing. */
+  /** Makes the seal of a revoked key, under a separate secret: clearing a mark revives no key. */
   readonly revocationSeal: SealOf | null;
 }
 
 /** The scheme of keys made without a pepper. */
 const UNPEPPERED: Scheme = Object.freeze({
   tag: 's1$',
-  // `join` makes a flat string; `+` would make a rope, which the look-up and the comparison read
-  // more slowly.
+  // `join` makes a flat string. `+` would make a rope, which look-up and comparison read more
+  // slowly.
   digest: (key: string): string => ['s1$', hash(key)].join(''),
   seal: null,
   revocationSeal: null,
 });
 
-/** A pepper, checked. */
+/** A checked pepper. */
 interface CheckedPepper {
   readonly tag: string;
   readonly bytes: Uint8Array;
@@ -191,14 +192,14 @@ function readPepper(pepper: unknown): CheckedPepper {
   const { length } = bytes;
   assert(length >= 32, `pepper ${id}: the secret has ${length} bytes; pass at least 32`);
   const text = isText ? secret : decodeText(bytes);
-  const trim = 'white space or a byte order mark at an end of the secret; trim it';
-  assert(text.trim() === text, `pepper ${id}: ${trim}, or it is another pepper elsewhere`);
+  const trim = 'the secret starts or ends with white space or a byte order mark';
+  assert(text.trim() === text, `pepper ${id}: ${trim}; trim it, or processes may disagree on it`);
   const repeats = isText && new Set(secret).size === 1;
   assert(!repeats, `pepper ${id}: the secret repeats one character; is it a placeholder?`);
   return { tag: `h1.${id}$`, bytes };
 }
 
-/** Bytes that were read from a file of text, as this text; '' for bytes that are not text. */
+/** Decodes bytes that were read from a text file; returns '' for bytes that are not text. */
 function decodeText(bytes: Uint8Array): string {
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
   return /\ufffd|[^\P{Cc}\s]/u.test(text) ? '' : text;
@@ -215,10 +216,10 @@ function createScheme({ tag, bytes }: CheckedPepper, binding: Binding): Scheme {
 }
 
 /**
- * A separate key for each kind of seal, so that no digest that somebody can obtain ever
- * authenticates a record, and no seal of a live key a revoked one. HKDF (RFC 5869 §2) without a
- * salt, to 32 bytes; the label has the format of records and the binding. Written here, because
- * noble's would make a Worker load 0.7 kB more.
+ * Derives a separate key for each kind of seal. No digest that an attacker can obtain authenticates
+ * a record, and no seal of a live key authenticates a revoked one. HKDF (RFC 5869 §2) without a
+ * salt, to 32 bytes; the label contains the record format and the binding. Written out here,
+ * because noble's would make a Worker load 0.7 kB more.
  */
 function sealKey(secret: Uint8Array, kind: string, { prefix, deployment }: Binding): Uint8Array {
   const extracted = bytesOf(hmacSha256(hash, new Uint8Array(HASH_LENGTH))(secret));
@@ -232,18 +233,18 @@ export type Schemes = readonly [Scheme, ...Scheme[]];
 /**
  * Reads peppers into schemes.
  *
- * @throws TypeError on an empty list, a malformed, short, untrimmed or repetitive pepper, or two of
- *   one id.
+ * @throws TypeError on an empty list, on a malformed, short, untrimmed or repetitive pepper, or on
+ *   two peppers with the same id.
  */
 export function readPeppers(peppers: unknown, binding: Binding): Schemes {
   if (peppers === 'none') return [UNPEPPERED];
   const isList = Array.isArray(peppers) && peppers.length > 0;
   assert(isList, "peppers: pass [{ id, secret }], or 'none' to go without");
   const read = (pepper: unknown): Scheme => createScheme(readPepper(pepper), binding);
-  // Not `map`, which would skip holes.
+  // `Array.from`, because `map` would skip holes.
   const schemes = Array.from(peppers, read) as unknown as Schemes;
   const tags = new Set(schemes.map(({ tag }) => tag));
-  assert(tags.size === schemes.length, 'peppers: two of them have the same id');
+  assert(tags.size === schemes.length, 'peppers: two peppers have the same id; rename one');
   return schemes;
 }
 
@@ -256,8 +257,8 @@ export const platformRandom: RandomBytes = (length) => {
 const MAX_DRAWS = 64;
 
 /**
- * The entropy of a key. Rejection sampling: takes 6 bits at a time and drops 62 and 63, so that no
- * character is more likely than another.
+ * Draws the entropy of a key by rejection sampling: it takes 6 bits at a time and drops 62 and 63,
+ * so that all characters are equally likely.
  */
 export function drawEntropy(random: RandomBytes): string {
   let text = '';
@@ -273,7 +274,7 @@ export function drawEntropy(random: RandomBytes): string {
   return text.slice(0, ENTROPY_LENGTH);
 }
 
-/** A version 4 UUID (RFC 9562 §5.4) in lower case. */
+/** Makes a version 4 UUID (RFC 9562 §5.4) in lower case. */
 export function randomUuid(): string {
   return globalThis.crypto.randomUUID();
 }

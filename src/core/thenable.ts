@@ -1,18 +1,18 @@
-/** Answers that come later, how long they are awaited, and the one runtime that loses them. */
+/** Asynchronous answers: time limits, rejections, and the one runtime that loses answers. */
 
 /**
- * Whether `value` is a promise or anything else with a `then`. Functions count: what a call over
- * Cloudflare's RPC returns is one.
+ * Checks whether `value` is a promise or anything else with a `then`. Functions count, because a
+ * call over Cloudflare's RPC returns one.
  */
 export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
   return typeof (value as Partial<PromiseLike<T>> | null | undefined)?.then === 'function';
 }
 
 /**
- * Waits for a promise for at most `timeoutMs`. After that, `onLate` decides: it throws, or returns
- * what to answer instead, which may be the promise itself. The work itself continues.
+ * Waits for a promise for at most `timeoutMs`. Then `onLate` throws, or returns the answer to use
+ * instead, which may be the promise itself. The work behind the promise continues.
  *
- * @param isBackground Whether a process may end while this waits.
+ * @param isBackground Whether the process may end while this waits.
  */
 export function within<T>(
   timeoutMs: number,
@@ -21,7 +21,7 @@ export function within<T>(
   isBackground: boolean = false,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
-    // Asynchronous, so that what it throws becomes a rejection.
+    // Asynchronous, so that an error of `onLate` becomes a rejection.
     const late = async (): Promise<T> => onLate();
     const start = isBackground ? startTimer : setTimeout;
     const timer = start(() => resolve(late()), timeoutMs);
@@ -29,20 +29,21 @@ export function within<T>(
   });
 }
 
-/** A timer, as `clearTimeout` takes it. */
+/** A timer that `clearTimeout` accepts. */
 export type Timer = ReturnType<typeof setTimeout>;
 
 /** Starts a timer that does not keep an otherwise idle process alive. */
 export function startTimer(act: () => void, milliseconds: number): Timer {
   const timer = setTimeout(act, milliseconds);
-  // A number outside Node, Bun and Deno.
+  // Outside Node, Bun and Deno, a timer is a number.
   (timer as { unref?(): void }).unref?.();
   return timer;
 }
 
 /**
- * Rejects with the error once somebody waits for it, which is quicker than to throw it, or than a
- * promise that rejects before anybody listens. Unhandled, it is reported all the same.
+ * Returns a thenable that rejects with the error when it is awaited. That is faster than throwing
+ * the error, and than a promise that rejects before anyone listens. An unhandled one is still
+ * reported.
  */
 export function rejecting(error: unknown): PromiseLike<never> {
   const then = (_: unknown, reject: (error: unknown) => void): void => reject(error);
@@ -50,8 +51,8 @@ export function rejecting(error: unknown): PromiseLike<never> {
 }
 
 /**
- * Whether this is Cloudflare Workers, where a query belongs to the request that sent it: it ends
- * with it, and anyone else who waited for its answer would wait forever.
+ * Checks whether this is Cloudflare Workers, where a query ends with the request that sent it. Any
+ * other request that waited for its answer would wait forever.
  */
 export function isCloudflareWorkers(): boolean {
   return globalThis.navigator?.userAgent === 'Cloudflare-Workers';

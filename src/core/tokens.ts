@@ -1,41 +1,44 @@
-/** What a keyring requires of verifiers of short-lived tokens, and which of them decides. */
+/** The contract of verifiers of short-lived tokens, and the choice between several. */
 import { assert, assertFunction } from './input.js';
 import type { Principal } from './principal.js';
 import type { Trust } from './trust.js';
 
-/** A key that would authenticate now, as its sealed record has it. Not a principal. */
+/** A key that would authenticate now, read from its sealed record. Not a principal. */
 export interface LiveKey {
   readonly keyId: string;
   readonly entityUuid: string;
-  /** The entities that the key can address: without those that withdrew. */
+  /** The entities that the key can address, without those that withdrew. */
   readonly accessibleEntities: readonly string[];
   readonly scopes: readonly string[];
   readonly name: string;
   readonly metadata: Readonly<Record<string, string>>;
   /** When the key ends by expiry or retirement: milliseconds since the epoch; null for never. */
   readonly expiresAt: number | null;
-  /** Who may act as the key without its text; null for keys whose text was shown to somebody. */
+  /**
+   * The identities that may act as the key without its text; null for keys whose text was handed
+   * out.
+   */
   readonly trust: Trust | null;
   /** When the newest mark was written: milliseconds, or null. Not under the seal. */
   readonly changedAt: number | null;
 }
 
-/** What a verifier may ask its keyring for. */
+/** The tools that a keyring gives to a verifier. */
 export interface TokenTools {
   /**
-   * Reads a key by its id, and checks everything from its format to its expiry. Rejects with
+   * Reads a key by its id and checks everything from its format to its expiry. Rejects with
    * `AccessError` `invalid_token` unless the key would authenticate now, and with `StoreError` if
-   * the store is broken. The keyring admits by the same row, so do not read the store yourself: a
-   * second read can return a row whose seal nobody checked.
+   * the store is broken. The keyring admits by the same row. Do not read the store yourself: a
+   * second read can return a row whose seal was not checked.
    */
   findLive(keyId: string): Promise<LiveKey>;
 }
 
 /**
- * Checks a token and returns the same `Principal` that a key would, with `via: 'jwt'` or
- * `'keyless'`. `verify` rejects with `AccessError` `invalid_token` on anything that is not a valid
- * token for this service, and with `StoreError` if the keys to check it are unavailable. If it does
- * not settle within the keyring's `storeTimeoutMs`, that is a `StoreError`, too.
+ * Verifies tokens. `verify` returns the same `Principal` that a key would, with `via: 'jwt'` or
+ * `'keyless'`. It rejects with `AccessError` `invalid_token` on anything that is not a valid token
+ * for this service, and with `StoreError` if the keys to check it are unavailable. If it does not
+ * settle within the keyring's `storeTimeoutMs`, the keyring throws a `StoreError`, too.
  *
  * The principal's `keyId` is the key that the token stands for, its parent. The keyring checks the
  * ids, entities and scopes again; the verifier is responsible for `name`, `metadata` and
@@ -44,26 +47,28 @@ export interface TokenTools {
 export interface TokenVerifier {
   verify(token: string, tools: TokenTools): Promise<Principal>;
   /**
-   * Whether this verifier decides about a token; required in a list. Cheap: look at the token's
-   * shape and its unverified `iss` alone.
+   * Checks whether this verifier decides about a token. Required in a list. Keep it cheap: look
+   * only at the token's shape and its unverified `iss`.
    */
   recognizes?(token: string): boolean;
-  /** The issuers whose tokens it verifies, if it can name them: no two verifiers share one. */
+  /** The issuers whose tokens it verifies, if it can name them. No two verifiers may share one. */
   readonly issuers?: readonly string[] | undefined;
 }
 
-/** Finds the verifier that decides about a token; undefined if none does. */
+/** Finds the verifier that decides about a token, or undefined. */
 export type ChooseVerifier = (token: string) => TokenVerifier | undefined;
 
-/** Reads one verifier, which decides about every token, or a list, of which the first does. */
+/**
+ * Reads one verifier, which decides about every token, or a list, where the first match decides.
+ */
 export function readVerifiers(tokens: unknown): ChooseVerifier {
   if (!Array.isArray(tokens)) {
     const only = tokens as TokenVerifier | null;
     assertFunction(only?.verify, 'tokens.verify');
     return () => only ?? undefined;
   }
-  assert(tokens.length > 0, 'tokens: name a verifier, or leave it out');
-  // Not `map`, which would skip holes.
+  assert(tokens.length > 0, 'tokens: the list is empty; pass a verifier, or leave tokens out');
+  // `Array.from`, because `map` would skip holes.
   const verifiers = Array.from<TokenVerifier | undefined>(tokens);
   const issuers = new Set<string>();
   for (const verifier of verifiers) {

@@ -1,12 +1,12 @@
-/** Who may act as a key whose text nobody holds, as its record keeps it. */
+/** The `trust` of a record: the identities that may act as a key whose text nobody holds. */
 import { isObject } from './input.js';
 
-/** What a record trusts: JSON data, deep-frozen. */
+/** The identities that a record trusts: JSON data, deep-frozen. */
 export type Trust = Readonly<Record<string, unknown>>;
 
 /**
- * Reads the text of a record; `null` if it is not a JSON object. Not checked: its members, and that
- * it is canonical, for which the seal vouches.
+ * Parses the `trust` of a record; returns `null` if it is not a JSON object. Not checked: its
+ * members, and whether it is canonical, for which the seal vouches.
  */
 export function readTrust(text: string | null): Trust | null {
   try {

@@ -1,6 +1,6 @@
 /**
- * Records the use of keys: collected in memory, written in batches outside the request path. Losing
- * a batch loses only usage data; no decision depends on it.
+ * Records the usage of keys. It collects usage in memory and writes it in batches, outside the
+ * request path. A lost batch loses only usage data; no decision depends on it.
  */
 import type { StoreError } from './errors.js';
 import type { Report } from './events.js';
@@ -11,25 +11,25 @@ import type { KeyRecord, Usage } from './record.js';
 import type { KeyStore, UsageEntry } from './store.js';
 import { isCloudflareWorkers, startTimer, type Timer } from './thenable.js';
 
-/** When usage is written. */
+/** How often usage is written. */
 export interface UsageOptions {
-  /** How often, in milliseconds: 1 to 3,600,000. Default: 5,000. */
+  /** The time between writes, in milliseconds: 1 to 3,600,000. Default: 5,000. */
   readonly intervalMs?: number | undefined;
   /**
-   * How far `lastUsedAt` and `scopesUsed` may be behind, in milliseconds: 0 to 86,400,000. Default:
-   * 60,000. A use within that time of the stored one is not written, so that a busy key costs one
-   * write in it and not one an interval in each process.
+   * How far `lastUsedAt` and `scopesUsed` may lag, in milliseconds: 0 to 86,400,000. Default:
+   * 60,000. A use within this time of the stored one is not written. A busy key thus costs one
+   * write in this time, instead of one per interval in each process.
    */
   readonly granularityMs?: number | undefined;
 }
 
-/** {@link UsageOptions}, checked and completed. */
+/** {@link UsageOptions}, checked and with defaults filled in. */
 export interface UsageSettings {
   readonly intervalMs: number;
   readonly granularityMs: number;
 }
 
-/** Null if usage is off. */
+/** Reads the options; returns null if usage is off. */
 export function readUsageOptions(given: unknown = {}): UsageSettings | null {
   if (given === 'off') return null;
   const options = readFields(given, ['intervalMs', 'granularityMs'], 'usage');
@@ -40,25 +40,26 @@ export function readUsageOptions(given: unknown = {}): UsageSettings | null {
   };
 }
 
-/** Notes the use of keys, and writes it. */
+/** Collects and writes the usage of keys. */
 export interface UsageRecorder {
-  /** Notes that a key exercised scopes. Never waits and never throws. */
+  /** Notes that a key used these scopes. Never waits and never throws. */
   record(principal: Principal, scopes: readonly string[], time: number): void;
   /**
-   * Writes what was noted. An earlier write is waited for, and what it failed to write is written
-   * again: when this resolves, nothing is left. It ends in time; if it rejects, with `StoreError`,
-   * what was noted is kept, and the next attempt is after the interval.
+   * Writes all pending usage. It waits for an earlier write and retries whatever that failed to
+   * write, so nothing is pending when it resolves. It settles within the store's time limit. If it
+   * rejects, with `StoreError`, the usage stays pending, and the next attempt is after the
+   * interval.
    */
   flush(): Promise<void>;
 }
 
 /**
- * Collects usage, and writes it in intervals.
+ * Makes the recorder, which writes usage in intervals.
  *
- * @param store Its `touch` settles when the store has answered, however late.
+ * @param store Its `touch` settles once the store has answered, however late.
  * @param settings Null to record nothing.
  * @param timeoutMs How long `flush` waits.
- * @param report Told of each attempt of the timer that fails.
+ * @param report Called with the error of each failed write that the timer started.
  */
 export function createUsage(
   store: KeyStore,
@@ -101,22 +102,23 @@ export function createUsage(
   return { record, flush };
 }
 
-/** Whether the record that was looked up has a use since then of the key and of each scope. */
+/** Checks whether the stored usage of the key and of each scope is at `since` or later. */
 function isStored(principal: Principal, scopes: readonly string[], since: number): boolean {
   const { lastUsedAt, scopesUsed } = storedUsage(principal);
   if (lastUsedAt == null || lastUsedAt < since) return false;
   return scopes.every((scope) => Number(scopesUsed?.[scope]) >= since);
 }
 
-/** The most keys in one write. For 20,000, a server takes longer than a store's time-out. */
+/** The most keys in one write. A server takes longer than a store's time-out for 20,000. */
 const MAX_ENTRIES = 1000;
 
 /**
- * Writes what is noted. One write at a time: one that waits for a lock must not be joined, every
- * interval, by another that takes one more connection from the look-ups.
+ * Makes the function that writes all pending usage, one write at a time. Otherwise, while one write
+ * waits for a lock, every interval would start another, and each would take a connection from the
+ * look-ups.
  */
 function createWrite(store: KeyStore, notes: Notes): () => Promise<void> {
-  // On Cloudflare Workers, a write can die unanswered with the request that began it.
+  // On Cloudflare Workers, a write can end unanswered with the request that began it.
   const isAlone = isCloudflareWorkers();
   let writing: Promise<void> | undefined;
 
@@ -128,7 +130,7 @@ function createWrite(store: KeyStore, notes: Notes): () => Promise<void> {
       try {
         await store.touch(batch);
       } catch (error) {
-        // It may be one row that somebody holds: that keeps no other batch waiting.
+        // The cause may be a lock on a single row, so the other batches still go ahead.
         notes.putBack(batch);
         failures.push(error);
       }
@@ -137,9 +139,10 @@ function createWrite(store: KeyStore, notes: Notes): () => Promise<void> {
   }
 
   async function writeNext(): Promise<void> {
-    // Who began it hears of its failure. Without one, a synchronous store is written to at once.
+    // Only the caller that began a write gets its error. If none is running, do not wait: a
+    // synchronous store is then written to at once.
     if (writing !== undefined) await writing.catch(() => {});
-    // Whoever else waited may have begun the next one.
+    // Another caller that waited may have begun the next write.
     writing ??= writeAll().finally(() => {
       writing = undefined;
     });
@@ -149,19 +152,19 @@ function createWrite(store: KeyStore, notes: Notes): () => Promise<void> {
   return isAlone ? writeAll : writeNext;
 }
 
-/** The most keys that are noted while the store is down. */
+/** The most keys with pending usage, for example while the store is down. */
 const MAX_PENDING = 50_000;
 
-/** What was noted of one key. Changed in place, so that no request makes another. */
+/** The pending usage of one key. Changed in place, to save each request an allocation. */
 interface Note {
   lastUsedAt: number;
   readonly scopesUsed: Record<string, number>;
 }
 
-/** What was noted and is not written yet. */
+/** The pending usage of all keys. */
 interface Notes {
   add(keyId: string, scopes: readonly string[], time: number): void;
-  /** Returns everything and forgets it. */
+  /** Returns everything and empties the notes. */
   take(): readonly UsageEntry[];
   putBack(entries: readonly UsageEntry[]): void;
 }
@@ -171,7 +174,7 @@ function createNotes(): Notes {
 
   function add(keyId: string, scopes: readonly string[], time: number): void {
     const note = notes.get(keyId) ?? { lastUsedAt: time, scopesUsed: {} };
-    // Bounded: usage data that does not fit is lost.
+    // Bounded: usage of further keys is lost.
     if (notes.size < MAX_PENDING) notes.set(keyId, note);
     note.lastUsedAt = Math.max(note.lastUsedAt, time);
     for (const scope of scopes) moveForward(note.scopesUsed, scope, time);
@@ -193,14 +196,14 @@ function createNotes(): Notes {
   return { add, take, putBack };
 }
 
-/** Times only move forward. */
+/** Sets a time, unless that would move it back. */
 function moveForward(times: Record<string, number>, name: string, time: number): void {
   times[name] = Math.max(times[name] ?? time, time);
 }
 
 /**
- * What two uses of a key come to: the later of both times, for the key and for each scope. Stores
- * keep it, and caches show it before they are asked.
+ * Merges two usages of a key: takes the later time, for the key and for each scope. Stores write
+ * the result; caches show it before they query.
  */
 export function mergeUsage(
   old: Pick<KeyRecord, keyof Usage> | undefined,

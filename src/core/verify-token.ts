@@ -1,4 +1,4 @@
-/** Verification of a short-lived token, which stands for a key. */
+/** Verifies a short-lived token, which stands for a key. */
 import type { Context } from './context.js';
 import { answerInTime } from './outage.js';
 import { createPrincipal, type Principal } from './principal.js';
@@ -10,13 +10,13 @@ import { isUuid } from './uuid.js';
 import { earliest, refused, requireLive, requireRecord, verify } from './verify.js';
 
 /**
- * Accepts a token only while the key behind it would authenticate, and for no more than that key
- * has: the token's scopes and entities are an upper bound on a principal made from the parent's
- * record. Without `checkParent`, the key behind a `'jwt'` is not looked up.
+ * Accepts a token only while the key behind it would authenticate, and never grants more than that
+ * key. The principal comes from the parent's record, and the token's scopes and entities limit it
+ * further. Without `checkParent`, the key behind a `'jwt'` is not looked up.
  *
- * The ids, entities and scopes of the claims are checked, the lists copied and frozen; a `*`, like
- * any other malformed one, is refused. Not checked: `name`, `metadata` and `expiresAt`, for which a
- * custom verifier is responsible.
+ * Checks the ids, entities and scopes of the claims, and copies and freezes the lists. A scope with
+ * a `*` is refused like any other malformed one. Not checked: `name`, `metadata` and `expiresAt`,
+ * for which a custom verifier is responsible.
  */
 export async function verifyToken(
   context: Context,
@@ -51,7 +51,7 @@ export async function verifyToken(
   return createPrincipal(narrowed, via, context.knownScopes);
 }
 
-/** Looks up each key once: what a verifier judged is what the keyring admits. */
+/** Looks up each key only once, so that the keyring admits the row that the verifier judged. */
 function createFinder(context: Context, options?: CallOptions): TokenTools['findLive'] {
   const found = new Map<string, Promise<LiveKey>>();
   return (keyId) => {
@@ -63,7 +63,7 @@ function createFinder(context: Context, options?: CallOptions): TokenTools['find
 
 async function findLive(context: Context, keyId: string, options?: CallOptions): Promise<LiveKey> {
   const row = isUuid(keyId) ? await context.store.findById(keyId, options) : null;
-  // A token of a key with another prefix is another keyring's, as the key is.
+  // A key with another prefix belongs to another keyring, and so do its tokens.
   if (row?.prefix !== context.format.prefix) return refused('unknown_key');
   const record = await requireRecord(row);
   const { via: _via, ...shown } = await requireLive(context, record);
@@ -71,7 +71,7 @@ async function findLive(context: Context, keyId: string, options?: CallOptions):
   return Object.freeze({ ...shown, trust: readTrust(trust), changedAt });
 }
 
-/** Null if they are not what a verifier returns. */
+/** Reads the result of a verifier; returns null if it is malformed. */
 function readClaims(verified: Principal): Principal | null {
   const scopes = frozenList(verified?.scopes);
   const accessibleEntities = frozenList(verified?.accessibleEntities);

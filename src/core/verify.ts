@@ -1,10 +1,10 @@
 /**
- * Verification of a key: a pure read. The order of the steps is guaranteed and tested: garbage
- * costs no hash and no look-up, and nothing about a key's state or rights is revealed before it is
+ * Verifies a key: a pure read. The order of the steps is guaranteed and tested. Garbage costs no
+ * hash and no look-up, and nothing about a key's state or rights is revealed before it is
  * authenticated.
  *
  * A refusal of the key is never thrown: it is returned as something that rejects (`thenable.ts`).
- * What is thrown is a `StoreError`, when a synchronous store or the clock is broken.
+ * Only a `StoreError` is thrown, when a synchronous store or the clock is broken.
  */
 import type { Context } from './context.js';
 import { AccessError, type DenialReason, StoreError } from './errors.js';
@@ -16,7 +16,10 @@ import type { Scheme } from './secret.js';
 import type { Awaitable, CallOptions } from './store.js';
 import { isThenable, rejecting } from './thenable.js';
 
-/** Runs all steps for whatever a caller sent as a key. Returns at once if the store does. */
+/**
+ * Runs all steps for any value that a caller sent as a key. Returns synchronously if the store
+ * does.
+ */
 export function verify(
   context: Context,
   key: unknown,
@@ -34,7 +37,7 @@ export function verifyChecked(
   key: string,
   options?: CallOptions,
 ): Awaitable<Principal> {
-  // 3. Digests. 4. Look-up. A synchronous store costs no turn of the event loop.
+  // 3. Digests. 4. Look-up. With a synchronous store, this does not yield to the event loop.
   const digests = digestsOf(context, key);
   const answer = context.store.findByDigest(digests, options);
   if (!(answer instanceof Promise)) return readMatch(context, answer as Rows, digests);
@@ -43,7 +46,7 @@ export function verifyChecked(
 
 type Rows = readonly unknown[];
 
-/** One digest for each scheme under which a key could be stored. */
+/** Returns one digest for each scheme under which the key could be stored. */
 export function digestsOf(context: Context, key: string): readonly string[] {
   return context.schemes.map((scheme) => scheme.digest(key));
 }
@@ -63,8 +66,8 @@ function readMatch(
 }
 
 /**
- * Step 5. Exactly one match; null if there is none. Compared here again, because a broken store may
- * return another key's row.
+ * Step 5. Returns the only match, or null. The digest is compared here again, because a broken
+ * store may return another key's row.
  */
 export function matchIn(rows: Rows, digests: readonly string[]): KeyRecord | null {
   if (rows.length > 1) {
@@ -72,11 +75,11 @@ export function matchIn(rows: Rows, digests: readonly string[]): KeyRecord | nul
   }
   if (rows.length === 0) return null;
   const row = rows[0] as KeyRecord;
-  // Plain equality will do; `secret.ts` says why.
+  // Plain equality is enough; `secret.ts` says why.
   return digests.includes(row.digest) ? row : null;
 }
 
-/** Step 6. The format is known; a malformed row is refused like a broken seal. */
+/** Step 6. Requires a known format; refuses a malformed row like a broken seal. */
 export function requireRecord(row: unknown): KeyRecord | PromiseLike<never> {
   const record = readRecord(row);
   if (record !== null) return record;
@@ -109,19 +112,19 @@ export function stateOf(context: Context, record: KeyRecord): KeyState {
   return 'live';
 }
 
-/** The scheme of a key; undefined if its pepper was removed, or never configured. */
+/** Returns the scheme of a key; undefined if its pepper was removed, or never configured. */
 export function schemeOf(context: Context, { digest }: KeyRecord): Scheme | undefined {
   return context.schemes.find(({ tag }) => digest.startsWith(tag));
 }
 
-/** What is true of a frozen record for as long as the object lives. */
+/** Facts about a frozen record. They stay true for the lifetime of the object. */
 interface Checked {
   readonly isSealed: boolean;
   /** For a record that is sealed and live. */
   readonly principal: Principal;
 }
 
-/** Found out once for a record, unless keyrings take turns. */
+/** Computed once for a record, unless several keyrings alternate on it. */
 function checked(context: Context, record: KeyRecord): Checked {
   const known = FrozenRecord.recall<Checked>(record, context);
   return known ?? FrozenRecord.remember(record, context, check(context, record));
@@ -137,12 +140,15 @@ function check(context: Context, record: KeyRecord): Checked {
   };
 }
 
-/** One code for every reason: status, headers and body of the response are the same bytes. */
+/**
+ * Refuses a credential with one code for every reason: the status, headers and body of the response
+ * are the same bytes.
+ */
 export function refused(reason: DenialReason, keyId?: string): PromiseLike<never> {
   return rejecting(new AccessError('invalid_token', reason, { keyId }));
 }
 
-/** The earlier of two times; null means never. */
+/** Returns the earlier of two times; null means never. */
 export function earliest(first: number | null, second: number | null): number | null {
   if (first === null) return second;
   if (second === null) return first;

@@ -1,4 +1,4 @@
-/** Answers of the endpoints that handlers mount. No cache may store any of them. */
+/** The answers of the endpoints that handlers mount. No cache may store them. */
 import { type ChallengeOptions, TITLES, toResponse } from './challenge.js';
 
 type Headers = Readonly<Record<string, string>>;
@@ -12,15 +12,15 @@ export function answerJson(status: number, body: object, headers: Headers = {}):
   return new Response(JSON.stringify(body), { status, headers: all });
 }
 
-/** Answers with headers alone. */
+/** Answers with headers only. */
 export function answerNothing(headers: Headers = {}, status: 200 | 204 = 204): Response {
   return new Response(null, { status, headers: { ...NO_STORE, ...headers } });
 }
 
 /**
- * Answers a denial, a malformed input, an outage or a bug.
+ * Answers a denial, malformed input, an outage or a bug.
  *
- * @param detail In place of the sentence that `toResponse` has.
+ * @param detail Replaces the sentence of `toResponse`.
  */
 export function answerError(
   error: unknown,
@@ -33,14 +33,14 @@ export function answerError(
   return new Response(JSON.stringify(problem), { status, headers });
 }
 
-/** By its tag: there may be several classes, of polyfills and of other realms. */
+/** Checks the tag, because polyfills and other realms have classes of their own. */
 export function isResponse<T>(value: T | Response): value is Response {
   return Object.prototype.toString.call(value) === '[object Response]';
 }
 
 // ── Refusals ────────────────────────────────────────────────────────────────────────────────────
 
-/** Why a request is refused, for its sender. */
+/** The answer to a refused request. */
 interface Problem {
   readonly status: keyof typeof TITLES;
   readonly detail: string;
@@ -48,7 +48,7 @@ interface Problem {
   readonly error?: string;
 }
 
-/** Why a request is refused: the rows of the table. */
+/** The reasons to refuse a request, which are the rows of the table. */
 export type RefusalReason =
   | 'unknown_path'
   | 'unknown_method'
@@ -68,7 +68,7 @@ export type RefusalReason =
   | 'read_before_gate'
   | 'read_before_leaks';
 
-/** What is refused for a reason other than its credential. */
+/** Refusals for any reason other than the credential. */
 const REFUSALS: Readonly<Record<RefusalReason, Problem>> = {
   unknown_path: { status: 404, detail: 'There is nothing at this path.' },
   unknown_method: { status: 405, detail: 'Send one of the methods in the Allow header.' },
@@ -81,10 +81,10 @@ const REFUSALS: Readonly<Record<RefusalReason, Problem>> = {
   cross_site: {
     status: 403,
     detail:
-      'Pages of another origin may not do this. In the server, name the origin of a page of your ' +
-      'own: createKeyAdmin({ origins }).',
+      'Pages of another origin may not do this. To allow a page of your own, add its origin in ' +
+      'the server: createKeyAdmin({ origins }).',
   },
-  /** Only a live key has a successor. The caller's own credential is not in doubt: no 401. */
+  /** Only a live key can be rotated. Not 401, because the caller's own credential is valid. */
   not_live: {
     status: 409,
     detail: 'The key is not live, so it cannot be rotated; its state says why.',
@@ -92,22 +92,19 @@ const REFUSALS: Readonly<Record<RefusalReason, Problem>> = {
   },
   not_signed: {
     status: 403,
-    detail: 'The signature is missing, not of these bytes, or of no key that is in use.',
+    detail: 'The signature is missing, does not match these bytes, or is by a key not in use.',
   },
   wrong_secret: {
     status: 401,
-    detail: 'The Authorization header does not have the secret that was agreed on.',
+    detail: 'The Authorization header does not contain the agreed secret.',
   },
   /** With the code of RFC 6749 §5.2, which RFC 7009 §2.2.1 refers to. */
   malformed_report: {
     status: 400,
-    detail: 'The body is not what this protocol sends.',
+    detail: 'The body does not follow this protocol.',
     error: 'invalid_request',
   },
-  unknown_type: {
-    status: 400,
-    detail: 'A type of token is not among those that can be revoked here.',
-  },
+  unknown_type: { status: 400, detail: 'The report has a token type that cannot be revoked here.' },
   malformed_message: {
     status: 400,
     detail: 'Send one JSON-RPC message, or a batch of at most 100.',
@@ -117,28 +114,28 @@ const REFUSALS: Readonly<Record<RefusalReason, Problem>> = {
     detail: 'The server has no such tool, or did not name it to its gate.',
   },
   foreign_session: { status: 404, detail: 'There is no such session; start a new one.' },
-  // Mistakes of a service, which its developer has to see at the first request.
+  // Mistakes of the service, which its developer must see at the first request.
   read_before_admin: {
     status: 500,
     detail:
-      'A body parser in front of the key endpoints has read the body. In the server, hand it ' +
-      'over, admin(request, { parsedBody: req.body }), or mount the endpoints before the parser.',
+      'A body parser in front of the key endpoints has read the body. In the server, pass it on ' +
+      'with admin(request, { parsedBody: req.body }), or mount the endpoints before the parser.',
   },
   read_before_gate: {
     status: 500,
     detail:
-      'A body parser in front of the MCP gate has read the body. In the server, hand it over, ' +
+      'A body parser in front of the MCP gate has read the body. In the server, pass it on with ' +
       'gate(request, { parsedBody: req.body }), or mount the gate before the parser.',
   },
   read_before_leaks: {
     status: 500,
     detail:
-      'A body parser in front of the leak handler has read the body, whose very bytes are ' +
-      'signed. In the server, mount the handler before the parser.',
+      'A body parser in front of the leak handler has read the body, but the signature is over ' +
+      'its exact bytes. In the server, mount the handler before the parser.',
   },
 };
 
-/** The sentence of a refusal, for answers of another form. */
+/** Returns the sentence of a refusal, for answers in another format. */
 export function detailOf(reason: RefusalReason): string {
   return REFUSALS[reason].detail;
 }

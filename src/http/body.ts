@@ -1,15 +1,15 @@
 /** Reads the body of a request or a response once, up to a limit. */
 
-/** What a request and a response have in common. */
+/** The members that a request and a response share. */
 type Message = Pick<Request, 'arrayBuffer' | 'body' | 'bodyUsed' | 'headers' | 'text'>;
 
 /**
- * Reads a body as text, decoded as `Request.text` does: invalid UTF-8 is replaced, and a byte order
- * mark is dropped.
+ * Reads a body as text, and decodes it like `Request.text`: replaces invalid UTF-8 and drops a byte
+ * order mark.
  *
- * @returns `null` if it is longer than `maxBytes`; the rest is then not read. `undefined` if
- *   somebody has read it before.
- * @throws Whatever the stream throws if it breaks off.
+ * @returns `null` if the body is longer than `maxBytes`; the rest is not read. `undefined` if the
+ *   body has been read before.
+ * @throws The error of the stream if it breaks off.
  */
 export function readBody(message: Message, maxBytes: number): Promise<string | null | undefined> {
   return readOnce(message, async () => {
@@ -19,7 +19,7 @@ export function readBody(message: Message, maxBytes: number): Promise<string | n
   });
 }
 
-/** The same as it was sent, byte for byte. */
+/** Does the same, but returns the bytes as sent. */
 export function readBytes(
   message: Message,
   maxBytes: number,
@@ -39,27 +39,28 @@ async function readOnce<Body extends { readonly length: number }>(
     const body = await read();
     return body?.length === 0 && announcesBody(message.headers) ? undefined : body;
   } catch (error) {
-    // The Fetch standard has this error for a body that was read; a stream that breaks off throws
-    // its own.
+    // The Fetch standard's error for a body that has been read. A stream that breaks off throws its
+    // own.
     if (error instanceof TypeError) return undefined;
     throw error;
   }
 }
 
-/** Whether the sender said that there is a body. On Node, one that was read looks empty. */
+/** Checks whether the sender announced a body. On Node, a body that has been read looks empty. */
 function announcesBody(headers: Headers): boolean {
   return headers.has('transfer-encoding') || Number(headers.get('content-length')) > 0;
 }
 
 /**
- * Whether the request announces a length within the limit. HTTP servers enforce that length (RFC
- * 9112 §6.3, RFC 9113 §8.1.1), so such a body can be read without a stream, which on Node makes a
- * whole tool call a third slower. If the body is encoded, the length is not that of what is read.
+ * Checks whether the request announces a length within the limit. HTTP servers enforce that length
+ * (RFC 9112 §6.3, RFC 9113 §8.1.1), so such a body can be read without a stream, which on Node
+ * makes a whole tool call a third slower. For an encoded body, the announced length is not the
+ * length of the decoded one.
  */
 function hasLengthWithin(maxBytes: number, headers: Headers): boolean {
   const isCoded = headers.has('transfer-encoding') || headers.has('content-encoding');
   const length = Number.parseInt(headers.get('content-length') ?? '', 10);
-  // Without a length this is NaN, and the comparison is false.
+  // NaN without a length, which makes the comparison false.
   return !isCoded && length <= maxBytes;
 }
 

@@ -1,11 +1,11 @@
 /**
- * From an error to a response. Header values are quoted here and nowhere else.
+ * Turns errors into responses. Header values are quoted here and nowhere else.
  *
  *   challenge = "Bearer" 1*SP auth-param *( ", " auth-param )   ; RFC 6750 §3, RFC 9110 §11.6.1
  *
  * Nothing in a response depends on why a credential failed: the same code and required scopes give
- * the same bytes. Only `invalid_request`, which is about the form of a request and is found before
- * the entity is compared, has a sentence for each mistake.
+ * the same bytes. Only `invalid_request` has a sentence for each mistake. It is about the form of a
+ * request and is detected before the entity is compared.
  */
 import type { AccessErrorCode } from '../core/errors.js';
 import { detailFor, isAccessError, isInputError, isStoreError } from '../core/errors.js';
@@ -16,24 +16,24 @@ import { isScope } from '../core/scope.js';
 export interface DenialResponse {
   readonly status: number;
   readonly headers: Record<string, string>;
-  /** `application/problem+json` (RFC 9457). */
+  /** The body, `application/problem+json` (RFC 9457). */
   readonly body: string;
 }
 
 /** How a service presents itself in challenges, in printable ASCII. */
 export interface ChallengeOptions {
-  /** Names the protected space (RFC 9110 §11.5). */
+  /** The name of the protected space (RFC 9110 §11.5). */
   readonly realm: string;
   /** The URL of the protected resource metadata (RFC 9728 §5.1). */
   readonly resourceMetadata?: string | undefined;
 }
 
-/** How an error is answered. */
+/** The answer to an error. */
 interface Answer {
   readonly status: keyof typeof TITLES;
   /** The sentence that the caller gets. */
   readonly detail: string;
-  /** `bare`: without `error`, as RFC 6750 §3.1 requires if no credential was sent. */
+  /** `bare` is without `error`, as RFC 6750 §3.1 requires if the request had no credential. */
   readonly challenge: 'bare' | 'error' | 'none';
 }
 
@@ -77,13 +77,12 @@ const OUTAGE: Answer = {
 const BUG: Answer = { status: 500, detail: 'Something went wrong.', challenge: 'none' };
 
 /**
- * Turns whatever was thrown into a response: the RFC 6750 challenge and an RFC 9457 problem
- * document.
+ * Turns any thrown value into a response: the RFC 6750 challenge and an RFC 9457 problem document.
  *
- * Not checked: whether the request was a `HEAD`; if so, leave out the body.
+ * Not checked: whether the request was a `HEAD`; if so, omit the body.
  *
  * @param error An `AccessError` becomes 400, 401, 403, 404 or 409 by its code, an `InputError` 400
- *   with its `field`, a `StoreError` 503, anything else 500 without detail.
+ *   with its `field`, a `StoreError` 503, and anything else 500 without detail.
  * @returns Status, headers and the body as text. With the same options, the same error code and
  *   `requiredScopes` give the same bytes; for `invalid_request`, `detail` says what is malformed.
  * @throws TypeError on an unknown option, or on a `realm` or `resourceMetadata` that is not
@@ -98,7 +97,7 @@ export function toResponse(error: unknown, options: ChallengeOptions): DenialRes
   const field = isInputError(error) ? error.field : undefined;
   const code = challenge === 'bare' ? undefined : denied?.code;
   const scope = scopeOf(denied?.requiredScopes);
-  // Written even if it is not sent, so that any denial reveals a malformed realm.
+  // Written even if it is not sent, so that any denial exposes a malformed realm.
   const written = writeChallenge(given.realm, code, scope, given.resourceMetadata);
   const headers: Record<string, string> = {
     'Content-Type': 'application/problem+json',
@@ -120,9 +119,7 @@ function answerTo(error: unknown): Answer {
   return isStoreError(error) ? OUTAGE : BUG;
 }
 
-/**
- * Checks the scopes again, because an error from another copy may be of another version.
- */
+/** Checks the scopes again, because an error from another copy may be of another version. */
 function scopeOf(requiredScopes: unknown): string | undefined {
   if (!Array.isArray(requiredScopes) || !requiredScopes.every(isScope)) return undefined;
   return requiredScopes.join(' ');
@@ -142,11 +139,11 @@ function writeChallenge(
 }
 
 /**
- * Writes a parameter as a quoted-string (RFC 9110 §5.6.4): other characters could end the header
- * line.
+ * Writes a parameter as a quoted-string (RFC 9110 §5.6.4). Characters beyond printable ASCII could
+ * end the header line.
  */
 function authParam(name: string, value: unknown): string {
   assert(typeof value === 'string' && /^[ -~]*$/.test(value), `${name}: pass printable ASCII text`);
-  // Of printable ASCII, JSON escapes only the quote and the backslash, each with a backslash.
+  // In printable ASCII, JSON escapes only the quote and the backslash, each with a backslash.
   return `${name}=${JSON.stringify(value)}`;
 }

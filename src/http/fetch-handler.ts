@@ -1,11 +1,11 @@
-/** The handler of fetch requests behind `keyscope/admin`, `keyscope/leaks` and `keyscope/mcp`. */
+/** The fetch handler behind `keyscope/admin`, `keyscope/leaks` and `keyscope/mcp`. */
 import { assert, hasMethods, quote } from '../core/input.js';
 import { answerRefusal, detailOf, type RefusalReason } from './answer.js';
 
-/** Answers a request; what an adapter passes next to it is `input`. */
+/** Answers a request. An adapter passes additional data as `input`. */
 export type FetchHandler<Input, Answer> = (request: Request, input?: Input) => Promise<Answer>;
 
-/** Thrown to refuse a request. The handler alone catches it. */
+/** Thrown to refuse a request. Only the handler catches it. */
 export class Refusal {
   readonly response: Response;
   readonly reason: RefusalReason;
@@ -17,12 +17,12 @@ export class Refusal {
 }
 
 /**
- * Makes a handler. Not done here: leaving the body out where the request was a `HEAD`.
+ * Makes a handler. It does not omit the body of an answer to a `HEAD` request.
  *
- * @param name What users call it, for the error on an argument that is not a fetch `Request`.
- * @param handle Answers, or throws: a {@link Refusal}, or anything else.
- * @param answerThrown Answers what is thrown and is not a refusal, or throws it onward.
- * @param report Told of a refusal that is the service's own mistake, as an error.
+ * @param name The public name, for the error on an argument that is not a fetch `Request`.
+ * @param handle Answers, or throws a {@link Refusal} or anything else.
+ * @param answerThrown Answers anything thrown except a refusal, or rethrows it.
+ * @param report Called with an error if a refusal is the service's own mistake.
  */
 export function createFetchHandler<Input, Answer>(
   name: string,
@@ -31,8 +31,8 @@ export function createFetchHandler<Input, Answer>(
   report: (error: unknown) => void = () => {},
 ): FetchHandler<Input, Answer | Response> {
   const instead =
-    `${name}: pass a fetch Request (Hono: c.req.raw); on node:http, Express or Fastify let ` +
-    'getRequestListener of @hono/node-server make one';
+    `${name}: pass a fetch Request (Hono: c.req.raw); on node:http, Express or Fastify, wrap the ` +
+    'handler in getRequestListener of @hono/node-server';
 
   function recover(error: unknown, request: Request): Response {
     if (!(error instanceof Refusal)) return answerThrown(error, request);
@@ -48,10 +48,10 @@ export function createFetchHandler<Input, Answer>(
 }
 
 /**
- * Finds the route of a path that has the method.
+ * Finds the route with the method among the routes of a path.
  *
- * @param routes Those of the path; none if there is no such path.
- * @param allowed What `Allow` says (RFC 9110 §10.2.1).
+ * @param routes The routes of the path. Empty if the path is unknown.
+ * @param allowed The methods for the `Allow` header (RFC 9110 §10.2.1).
  * @throws Refusal 404 or 405.
  */
 export function requireRoute<Route extends { readonly method: string }>(
@@ -67,9 +67,9 @@ export function requireRoute<Route extends { readonly method: string }>(
 }
 
 /**
- * Takes what `readBody` or `readBytes` returned.
+ * Returns the result of `readBody` or `readBytes`.
  *
- * @param ifRead Why it is refused if somebody else has read the body.
+ * @param ifRead The reason to refuse a body that has been read before.
  * @throws Refusal, also if the body is too long.
  */
 export function requireBody<Body>(body: Body | null | undefined, ifRead: RefusalReason): Body {
@@ -79,9 +79,9 @@ export function requireBody<Body>(body: Body | null | undefined, ifRead: Refusal
 }
 
 /**
- * Reads the path below which a handler is mounted. It is compared with paths as `URL` writes them.
+ * Reads the path where a handler is mounted, in the form that `URL` gives it.
  *
- * @param byDefault What is meant if there is none; also the example in the error.
+ * @param byDefault The default path, and the example in the error.
  */
 export function readBasePath(path: unknown, byDefault: string): string {
   if (path === undefined) return byDefault;

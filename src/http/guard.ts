@@ -1,6 +1,7 @@
 /**
- * What the adapters of all frameworks have in common. An adapter hands over a request and sends an
- * answer; everything between is here, so that a fix reaches every service by an update.
+ * The part that the adapters of all frameworks share. An adapter passes a request in and sends the
+ * answer. Everything in between is here, so that an update of the package brings a fix to every
+ * service.
  */
 import type { Admission, Admitting } from '../core/admit.js';
 import { isAccessError, isStoreError, type StoreError } from '../core/errors.js';
@@ -10,45 +11,45 @@ import type { Policy } from '../core/policy.js';
 import type { RequestLike } from '../core/request.js';
 import { type ChallengeOptions, type DenialResponse, toResponse } from './challenge.js';
 
-/** How the guards of a service work. */
+/** The options of {@link defineGuard}. */
 export interface GuardOptions<Operation extends string = string> extends ChallengeOptions {
-  /** What `createKeyring` returned. */
+  /** The result of `createKeyring`. */
   readonly keyring: Admitting;
-  /** What `definePolicy` returned. */
+  /** The result of `definePolicy`. */
   readonly policy: Policy<Operation>;
-  /** Called before an answer of 503. `causeOf(error)` is the driver's, which may quote rows. */
+  /** Called before a 503. `causeOf(error)` returns the driver's error, which may quote rows. */
   readonly onOutage?: ((error: StoreError) => unknown) | undefined;
 }
 
-/** What a guard reads from the framework's own request. */
+/** The readers that a guard uses on the framework's own request. */
 export interface GuardReaders<FrameworkRequest> {
-  /** The entity that the request asks for: nothing, a text, or all values of a parameter. */
+  /** Returns the requested entity: nothing, a text, or all values of a parameter. */
   entity?(request: FrameworkRequest): unknown;
-  /** What events say about the request: see `AdmitInput`. If it throws, they do without. */
+  /** Returns the context for events: see `AdmitInput`. If it throws, the event has none. */
   context?(request: FrameworkRequest): EventContext | undefined;
 }
 
 /** The guard of one operation, without a framework. */
 export interface Guard<FrameworkRequest> {
-  /** Copy it onto the middleware or hook: `routesOf` recognises guards by it. */
+  /** Copy it onto the middleware or hook. `routesOf` recognises guards by it. */
   readonly mark: object;
   /**
    * Authenticates and authorizes.
    *
    * @param request The framework's own request, for the readers.
-   * @param lines What `authenticate` takes: Node's request, a fetch `Request`, headers.
-   * @throws Whatever `keyring.admit` or a reader throws. Pass it to `answer`.
+   * @param lines The request for `authenticate`: Node's request, a fetch `Request`, or headers.
+   * @throws Any error of `keyring.admit` or a reader. Pass it to `answer`.
    */
   admit(request: FrameworkRequest, lines: RequestLike): Promise<Admission>;
   /**
-   * Turns what `admit` threw into the response to send, and calls `onOutage` for an outage.
+   * Turns an error of `admit` into the response to send, and calls `onOutage` for an outage.
    *
-   * @throws The error itself if it is neither a denial nor an outage: a bug, for your logger.
+   * @throws The error itself if it is neither a denial nor an outage. That is a bug: log it.
    */
   answer(error: unknown): DenialResponse;
 }
 
-/** Makes the guard of an operation, when its route is declared. */
+/** Makes the guard of an operation when you declare its route. */
 type GuardMaker<Operation extends string> = <FrameworkRequest>(
   operation: Operation,
   readers?: GuardReaders<FrameworkRequest>,
@@ -58,16 +59,16 @@ const MARK = Symbol.for('keyscope.operation');
 const READERS: readonly unknown[] = ['entity', 'context'];
 
 /**
- * Defines what the guards of a service have in common, for the adapter of a framework. Options and
- * operations are checked at start-up.
+ * Defines the guards of a service, for the adapter of a framework. Checks options and operations at
+ * start-up.
  *
- * Not done here, because each framework has its own way: setting `Cache-Control: no-store` on every
- * answer, and handing the principal to the handler.
+ * The adapter must set `Cache-Control: no-store` on every answer and pass the principal to the
+ * handler, because each framework has its own way to do so.
  *
  * @returns A function that makes the guard of one operation.
  * @throws TypeError on a missing or unknown option, and on a `realm` or `resourceMetadata` that no
- *   header can carry; from the function that it returns, on an operation that the policy does not
- *   have and on an unknown reader.
+ *   header can carry. The returned function throws one on an operation that is not in the policy
+ *   and on an unknown reader.
  * @example
  * const define = defineGuard({ keyring, policy, realm: 'acme' });
  * const guard = define('listThreats');

@@ -7,22 +7,22 @@ import { isUuid } from '../core/uuid.js';
 export interface Me {
   /** The entity that the key belongs to. */
   readonly entity_uuid: string;
-  /** The key; behind a token, the key that it was exchanged for. */
+  /** The id of the key; for a token, of the key behind it. */
   readonly key_id: string;
-  /** As granted, in catalog order. */
+  /** The scopes as granted, in catalog order. */
   readonly scopes: readonly string[];
-  /** The entities that the key can address; always contains `entity_uuid`. */
+  /** The entities that the key can address. Always contains `entity_uuid`. */
   readonly accessible_entities: readonly string[];
 }
 
 /**
- * Returns the body of `GET /me` for a principal. It is an allow-list: a field that a later version
- * adds to `Principal` stays out. No scope is required; for a narrowed token it shows what the token
- * has.
+ * Returns the body of `GET /me` for a principal. It is an allow-list: fields that a later version
+ * adds to `Principal` stay out. It requires no scope. For a narrowed token, it shows the token's
+ * scopes and entities.
  *
  * Not checked: whether a keyring made the principal.
  *
- * @throws TypeError if `principal.keyId` is not a UUID: then it cannot be a principal.
+ * @throws TypeError if `principal.keyId` is not a UUID, because it then cannot be a principal.
  * @example
  * response.json(toMe(principal));
  */

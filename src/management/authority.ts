@@ -1,4 +1,4 @@
-/** On whose behalf keys are managed, and which rights may be handed out. */
+/** The authority of a management call: for which entity it acts, and which rights it may grant. */
 import { AccessError, type DenialReason } from '../core/errors.js';
 import {
   assert,
@@ -12,30 +12,32 @@ import { isCovered, readPatterns } from '../core/scope.js';
 import { isUuid } from '../core/uuid.js';
 
 /**
- * The last argument of every management call. It comes from the caller's own session, never from a
- * request; only `reason` may be what a person typed.
+ * The authority of a management call, its last argument. Build it from the caller's session, never
+ * from the request. Only `reason` may be text that a person typed.
  */
 export interface Authority {
-  /** Whose keys these are; another entity's key is `not_found`. */
+  /** The entity that owns the keys. Another entity's key is `not_found`. */
   readonly entityUuid: string;
-  /** The entities that may be granted; always includes `entityUuid`. Default: only `entityUuid`. */
+  /** The entities that the call may grant. Always includes `entityUuid`. Default: only that one. */
   readonly entities?: readonly string[] | undefined;
-  /** Who acts: 1 to 200 characters, without API keys, kept on the record and in every event. */
+  /** Who acts: 1 to 200 characters, without API keys. Stored on the record and in every event. */
   readonly actor?: string | undefined;
-  /** Why: 1 to 200 characters, kept likewise. */
+  /** Why: 1 to 200 characters, without API keys. Stored on the record and in every event. */
   readonly reason?: string | undefined;
   /**
-   * The key on whose authority this is done, if it is one: what is issued or rotated on its
-   * strength ends with it (`revokeLineage`). It has to be a live key of this entity.
+   * The id of the key that makes the call, if a key makes it. Keys that it issues or rotates end
+   * with it (`revokeLineage`). It must be a live key of this entity.
    */
   readonly keyId?: string | undefined;
 }
 
-/** The authority of whoever may hand out rights, which `issue` and `rotate` require. */
+/** An authority that may also grant rights. `issue` and `rotate` require it. */
 export interface GrantAuthority extends Authority {
-  /** The scopes that may be granted, patterns allowed; `'all'` is the whole catalog. */
+  /** The scopes that the call may grant. Patterns are allowed; `'all'` is the whole catalog. */
   readonly scopes: readonly string[] | 'all';
-  /** The longest life of a key, in milliseconds from now. The keyring may have a lower one. */
+  /**
+   * The longest lifetime of a key, in milliseconds from now. The keyring may have a lower limit.
+   */
   readonly maxLifetimeMs?: number | undefined;
 }
 
@@ -49,29 +51,29 @@ const FIELDS = [
   'maxLifetimeMs',
 ] as const satisfies readonly (keyof GrantAuthority)[];
 
-/** Who acts and why; null if nobody said. */
+/** Who acts and why; null if not given. */
 interface Said {
   readonly by: string | null;
   readonly reason: string | null;
 }
 
-/** An {@link Authority}, checked and completed. */
+/** An {@link Authority}, checked and with defaults filled in. */
 export interface CheckedAuthority {
   readonly entityUuid: string;
   /** Always contains `entityUuid`. */
   readonly entities: readonly string[];
   readonly actor: string | undefined;
   readonly reason: string | undefined;
-  /** The key on whose authority this is done; null if it is none. */
+  /** The key that makes the call; null if no key does. */
   readonly keyId: string | null;
-  /** Who and why, as marks have it. */
+  /** Who and why, in the form that marks use. */
   readonly said: Said;
-  /** Patterns; null if no scopes may be handed out. */
+  /** Patterns; null if the call may grant no scopes. */
   readonly scopes: readonly string[] | null;
   readonly maxLifetimeMs: number | null;
 }
 
-/** The same of a {@link GrantAuthority}. */
+/** A checked {@link GrantAuthority}. */
 export interface CheckedGrant extends CheckedAuthority {
   readonly scopes: readonly string[];
 }
@@ -93,21 +95,21 @@ export function readAuthority(authority: unknown): CheckedAuthority {
     reason,
     keyId,
     said: { by: actor ?? null, reason: reason ?? null },
-    // Absent differs from undefined: `scopes: session.scoeps` is a mistake in every call.
+    // Absent is not the same as undefined: `scopes: session.scoeps` is a mistake in every call.
     scopes: Object.hasOwn(given, 'scopes') ? readScopes(given.scopes) : null,
     maxLifetimeMs: readMaxLifetime(given.maxLifetimeMs, 'authority.maxLifetimeMs'),
   };
 }
 
-/** The same for what hands out rights: nobody grants a whole catalog by leaving something out. */
+/** Reads the authority of a call that grants rights. Omitting `scopes` never grants everything. */
 export function readGrantAuthority(authority: unknown): CheckedGrant {
   const checked = readAuthority(authority);
   const { scopes } = checked;
-  assert(scopes !== null, "authority.scopes: say which scopes may be granted, or 'all'");
+  assert(scopes !== null, "authority.scopes: list the scopes that this call may grant, or 'all'");
   return { ...checked, scopes };
 }
 
-/** Reads who acts or why; undefined if nobody said. */
+/** Reads who acts, or why; undefined if not given. */
 export function readOptionalText(value: unknown, what: string): string | undefined {
   return value === undefined ? undefined : readText(value, MAX_REASON_LENGTH, what);
 }
@@ -116,7 +118,7 @@ function readScopes(scopes: unknown): readonly string[] {
   return scopes === 'all' ? WHOLE_CATALOG : readPatterns(scopes);
 }
 
-/** What a key would carry. Times are milliseconds. */
+/** The rights of a key to be made. Times are milliseconds. */
 interface Rights {
   readonly scopes: readonly string[];
   readonly accessibleEntities: readonly string[];
@@ -125,8 +127,8 @@ interface Rights {
 }
 
 /**
- * Throws if a key would have more than its authority or live longer than one of the limits, and
- * names all of the excess: scopes, then entities, then `expiresAt`.
+ * Throws if a key would have more rights than its authority, or live longer than either limit. The
+ * error lists the whole excess: scopes, then entities, then `expiresAt`.
  */
 export function requireCeiling(
   authority: CheckedGrant,

@@ -1,14 +1,14 @@
-/** Whether a key has ended for good: a mark is only a claim, and the seal says what it is worth. */
+/** Decides whether a key has ended for good. A mark is only a claim; the seal proves it. */
 import type { Context } from '../core/context.js';
 import { type KeyRecord, type KeyState, readRecord } from '../core/record.js';
 import { isSealed, isSealedAlive } from '../core/seal.js';
 import { schemeOf, stateOf } from '../core/verify.js';
 
 /**
- * What vouches for the fields of a row that never change. `alive`: the seal that the key had before
- * it was revoked, whatever marks the row has now; without a pepper, its absence. `revocation`: the
- * seal that came with the revocation. `orphaned`: the pepper is gone. `nothing`: somebody edited
- * the row, or this release cannot read it.
+ * The proof of the fields of a row that never change. `alive`: the seal from before any revocation,
+ * whatever marks the row has now; without a pepper, the absence of a seal. `revocation`: the seal
+ * written by the revocation. `orphaned`: the pepper is gone. `nothing`: the row was edited, or this
+ * release cannot read it.
  */
 export type Voucher = 'alive' | 'revocation' | 'orphaned' | 'nothing';
 
@@ -22,9 +22,10 @@ export function voucherOf(context: Context, row: KeyRecord): Voucher {
 }
 
 /**
- * Whether an unchecked row is marked as revoked, and its seal is that of the revocation, or gone:
- * null, or a text that is none, which no store can be asked to replace. Under any other seal, the
- * key could live again without the mark.
+ * Checks whether an unchecked row is marked as revoked and its seal is the one of the revocation,
+ * or gone. A seal is gone if it is null, or a text with characters that no seal has, because no
+ * store can be asked to replace that one. Under any other seal, clearing the mark could revive the
+ * key.
  */
 export function hasEnded(context: Context, row: KeyRecord): boolean {
   const { revokedAt = null, seal } = row;
@@ -33,7 +34,7 @@ export function hasEnded(context: Context, row: KeyRecord): boolean {
   return isGone || voucherOf(context, row) === 'revocation';
 }
 
-/** The state of a key as management shows it. */
+/** Returns the state of a key as management shows it. */
 export function shownState(context: Context, record: KeyRecord): KeyState {
   if (record.revokedAt === null || hasEnded(context, record)) return stateOf(context, record);
   return voucherOf(context, record) === 'orphaned' ? 'orphaned' : 'damaged';

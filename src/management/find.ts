@@ -1,4 +1,4 @@
-/** Finds keys for those who manage them, and shows them, damaged ones included. */
+/** Finds keys for management calls and shows them, including damaged ones. */
 import type { Context } from '../core/context.js';
 import { AccessError, InputError, StoreError } from '../core/errors.js';
 import { quote } from '../core/input.js';
@@ -10,7 +10,7 @@ import type { CheckedAuthority } from './authority.js';
 import { hasEnded, shownState } from './ended.js';
 import { type DamagedKey, type KeyInfo, toKeyInfo } from './info.js';
 
-/** The unchecked row of a key of this keyring; throws `not_found` if there is none. No cache. */
+/** Reads the unchecked row of a key of this keyring, bypassing the cache. Throws `not_found`. */
 export async function findRow(context: Context, keyId: unknown): Promise<KeyRecord> {
   if (typeof keyId !== 'string') {
     throw new InputError('keyId', `keyId: pass a string, not ${quote(keyId)}`);
@@ -21,7 +21,7 @@ export async function findRow(context: Context, keyId: unknown): Promise<KeyReco
   return row;
 }
 
-/** The same for an entity's own key. */
+/** Does the same for a key that the entity owns. */
 export async function requireOwn(
   context: Context,
   authority: CheckedAuthority,
@@ -32,7 +32,7 @@ export async function requireOwn(
   return row;
 }
 
-/** The caller learns no more than that there is no such key; the event tells the owner. */
+/** The error for another's key. The caller learns only `not_found`; the event has the reason. */
 export function foreignKey(): AccessError {
   return new AccessError('not_found', 'foreign_key');
 }

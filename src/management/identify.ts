@@ -1,4 +1,4 @@
-/** Tells operators who hold a string whose key it is, whatever its state. */
+/** Finds out for operators whose key a string is, whatever its state. */
 import type { Context } from '../core/context.js';
 import { StoreError } from '../core/errors.js';
 import { readFields } from '../core/input.js';
@@ -8,11 +8,11 @@ import { voucherOf } from './ended.js';
 import { readInfo } from './find.js';
 import type { DamagedKey, KeyInfo } from './info.js';
 
-/** On whose initiative, for the event. */
+/** The options of `identify`: who asks and why, for the event. */
 export interface IdentifyOptions {
   /** Who asks: 1 to 200 characters, without API keys. */
   readonly actor?: string | undefined;
-  /** Why, likewise. */
+  /** Why: 1 to 200 characters, without API keys. */
   readonly reason?: string | undefined;
 }
 
@@ -32,7 +32,8 @@ export async function identify(
   const info = readInfo(context, row);
   const { keyId, entityUuid } = info;
   if (voucherOf(context, row) === 'nothing') {
-    // Somebody edited it: what is done about the key that it names must not end another one.
+    // The row was edited. Make sure that it names its own key, so that an operator who acts on the
+    // id does not end another one.
     const named = await context.store.findById(keyId, { fresh: true });
     if (named?.digest !== row.digest) throw new StoreError('the row of a key names another key');
   }

@@ -1,46 +1,47 @@
-/** What callers see of a key: nothing in it derives from the key but the hint. */
+/** The public view of a key. Only the hint derives from the key's text. */
 import type { KeyRecord, KeyState } from '../core/record.js';
 import { readTrust, type Trust } from '../core/trust.js';
 
 /**
- * A key as callers see it: {@link KeyRecord} without `digest` and `seal`, times as fresh `Date`s,
- * and its state.
+ * A key as callers see it: a {@link KeyRecord} without `digest` and `seal`, with fresh `Date`s for
+ * times, and with its state.
  */
 export interface KeyInfo {
-  /** What became of the key: whether it is live, and if not, why. */
+  /** Whether the key is live, and if not, why. */
   readonly state: KeyState;
   /**
-   * The record is not what was sealed: somebody edited the row, or the end of a revoked key. Always
-   * false where nothing vouches for a row: without a pepper, or without the one it was made under.
+   * Whether the record differs from the sealed one: the row, or the end of a revoked key, was
+   * edited. Always false if nothing vouches for the row: without a pepper, or without the pepper
+   * that the key was made under.
    */
   readonly tampered: boolean;
   /** The version of the record. */
   readonly format: number;
-  /** Names the key: a UUID in lower case. */
+  /** The id of the key: a UUID in lower case. */
   readonly keyId: string;
-  /** What the key begins with, before the last `_`. */
+  /** The beginning of the key, before the last `_`. */
   readonly prefix: string;
-  /** The last four characters of the key: tells people which key it is. */
+  /** The last four characters of the key, which help people recognise it. */
   readonly hint: string;
-  /** What people call the key. */
+  /** The key's name, for people. */
   readonly name: string;
   /** The entity that the key belongs to. */
   readonly entityUuid: string;
-  /** The entities that the key was made for; always contains `entityUuid`. */
+  /** The entities that the key was made for. Always contains `entityUuid`. */
   readonly accessibleEntities: readonly string[];
-  /** Of these, the entities that cut themselves off since: the key cannot address them any more. */
+  /** Those of them that have withdrawn since: the key can no longer address them. */
   readonly withdrawn: readonly string[];
-  /** Concrete, in the order of the catalog at the time. */
+  /** Concrete scopes, in the order of the catalog when the key was made. */
   readonly scopes: readonly string[];
-  /** Why the key has reserved scopes; null if nobody said. */
+  /** Why the key has reserved scopes; null if not given. */
   readonly justification: string | null;
   /** String pairs that belong to the integration; keyscope never interprets them. */
   readonly metadata: Readonly<Record<string, string>>;
   /** When the key was made. */
   readonly createdAt: Date;
-  /** Who made it; null if nobody said. */
+  /** Who made it; null if not given. */
   readonly createdBy: string | null;
-  /** When the key ends by itself; null for never. */
+  /** When the key expires; null for never. */
   readonly expiresAt: Date | null;
   /** When the key was revoked; null if it was not. */
   readonly revokedAt: Date | null;
@@ -48,37 +49,40 @@ export interface KeyInfo {
   readonly suspendedAt: Date | null;
   /** When a rotated key ends; null if it was not rotated. */
   readonly retireAt: Date | null;
-  /** Who made the newest of suspension, retirement and revocation; null if nobody said. */
+  /** Who made the newest suspension, retirement or revocation; null if not given. */
   readonly endedBy: string | null;
-  /** Why; null if nobody said. */
+  /** Why; null if not given. */
   readonly endReason: string | null;
-  /** When the newest mark was written; null if there was none. */
+  /** When the newest mark was written; null without one. */
   readonly changedAt: Date | null;
-  /** The key id of the predecessor; null if there is none. */
+  /** The key id of the predecessor; null without one. */
   readonly rotatedFrom: string | null;
-  /** The key id of the first key of its rotations; its own if it is that one. */
+  /** The key id of the first key in its chain of rotations; its own id if it is the first. */
   readonly rootKeyId: string;
-  /** The `rootKeyId` of the key on whose authority this one was made; null if there was none. */
+  /** The `rootKeyId` of the key that issued this one; null if no key did. */
   readonly issuedUnder: string | null;
-  /** Who may act as the key without its text; null for keys whose text was shown to somebody. */
+  /**
+   * The identities that may act as the key without its text; null for keys whose text was handed
+   * out.
+   */
   readonly trust: Trust | null;
   /** When the key was last used; null for never. */
   readonly lastUsedAt: Date | null;
-  /** Scope → when it was last exercised. */
+  /** Scope → when it was last used. */
   readonly scopesUsed: Readonly<Record<string, Date>>;
 }
 
-/** A key whose record this release cannot read. It authenticates nobody, and can be revoked. */
+/** A key whose record this release cannot read. It authenticates nobody. You can revoke it. */
 export interface DamagedKey {
-  /** `unknown_format`: a later release wrote it and reads it; do not clean it away. */
+  /** `unknown_format`: a later release wrote the record and can read it. Do not delete it. */
   readonly state: 'revoked' | 'unknown_format' | 'damaged';
-  /** Names the key: a UUID in lower case. */
+  /** The id of the key: a UUID in lower case. */
   readonly keyId: string;
   /** The entity that the key belongs to. */
   readonly entityUuid: string;
 }
 
-/** What callers see of a record. */
+/** Makes the public view of a record. */
 export function toKeyInfo(record: KeyRecord, state: KeyState, tampered: boolean): KeyInfo {
   const used = Object.entries(record.scopesUsed);
   const dated = used.map(([scope, time]): [string, Date] => [scope, new Date(time)]);
@@ -119,19 +123,19 @@ function dateOrNull(time: number | null): Date | null {
   return time === null ? null : new Date(time);
 }
 
-/** What `issue` and `rotate` return. */
+/** A new key, as `issue` and `rotate` return it. */
 export interface IssuedKey {
-  /** The plaintext: show it once, because it cannot be recovered. */
+  /** The plaintext. Show it once: nobody can recover it later. */
   readonly key: string;
-  /** The part that may be shown at any time. */
+  /** The rest of the key, which you can show at any time. */
   readonly info: KeyInfo;
 }
 
 const INSPECT = Symbol.for('nodejs.util.inspect.custom');
 
 /**
- * `key` is an inherited accessor of a private field: printing, inspecting, spreading, cloning and
- * JSON-encoding the result show only `info`.
+ * Keeps `key` out of logs: it is an inherited accessor of a private field, so printing, inspecting,
+ * spreading, cloning and JSON-encoding the result show only `info`.
  */
 class NewKey implements IssuedKey {
   readonly info: KeyInfo;
@@ -147,13 +151,13 @@ class NewKey implements IssuedKey {
     return this.#key;
   }
 
-  /** Node's `inspect` may be told to call getters, but uses this function first. */
+  /** Node's `inspect` uses this function first, even with options that make it call getters. */
   [INSPECT](): object {
     return { info: this.info };
   }
 }
 
-/** A key that was made just now, and its record. */
+/** Combines a new key with the public view of its record. */
 export function createIssuedKey(key: string, record: KeyRecord): IssuedKey {
   return new NewKey(key, record);
 }

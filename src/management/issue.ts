@@ -1,4 +1,4 @@
-/** Makes keys: first checks the input, which may come from a request, then the authority. */
+/** Makes keys. Checks the input first, which may come from a request, then the authority. */
 import { encoder } from '../core/bytes.js';
 import type { Catalog } from '../core/catalog.js';
 import type { Context } from '../core/context.js';
@@ -22,23 +22,25 @@ import type { IssuedKey } from './info.js';
 import { type Draft, mint } from './mint.js';
 import { tellGrant } from './trail.js';
 
-/** What may come from a request. `keyscope/schemas` reads it from JSON. */
+/** The input of `issue`, which may come from a request. `keyscope/schemas` reads it from JSON. */
 export interface IssueInput<Pattern extends string = string> {
-  /** 1 to 100 characters after NFC, no control or invisible characters, no API key. */
+  /** The name: 1 to 100 characters after NFC, no control or invisible characters, no API key. */
   readonly name: string;
   /**
-   * At most 256 scopes, or wildcards that match no reserved scope; expanded now, to at most 256. An
-   * empty list allows only what needs no scope.
+   * At most 256 scopes, or wildcards that match no reserved scope. `issue` expands them, to at most
+   * 256. A key with an empty list can only do what needs no scope.
    */
   readonly scopes: readonly Pattern[];
   readonly expiresAt: Date | 'never';
-  /** In addition to the authority's own entity, which is always included; at most 1,000 with it. */
+  /**
+   * Entities in addition to the authority's own, which is always included. At most 1,000 in all.
+   */
   readonly accessibleEntities?: readonly string[] | undefined;
-  /** Why reserved scopes are needed: 1 to 500 characters, kept on the record. */
+  /** Why the key needs reserved scopes: 1 to 500 characters, stored on the record. */
   readonly justification?: string | undefined;
   /**
-   * At most 16 string pairs and 2 KiB, without NUL; in names no quote, backslash or control
-   * character.
+   * At most 16 string pairs and 2 KiB, without NUL. Names must not contain quotes, backslashes or
+   * control characters.
    */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
 }
@@ -90,12 +92,12 @@ export function readName(value: unknown, what: string): string {
   return readText(value, 100, what);
 }
 
-/** Null if nobody said why. */
+/** Reads the justification; null if not given. */
 export function readJustification(value: unknown, what: string): string | null {
   return value === undefined ? null : readText(value, 500, what);
 }
 
-/** Throws unless somebody said why reserved scopes are needed. */
+/** Throws if there are reserved scopes without a justification. */
 export function requireJustification(
   catalog: Catalog,
   scopes: readonly string[],
@@ -103,18 +105,18 @@ export function requireJustification(
 ): void {
   const reserved = scopes.filter((scope) => catalog.isReserved(scope));
   if (reserved.length === 0 || justification !== null) return;
-  const problem = `justification: say why ${reserved.join(' ')} is needed`;
+  const problem = `justification: say why the key needs ${reserved.join(' ')}`;
   throw new InputError('justification', problem);
 }
 
-/** Expands patterns once and for all: a scope added to the catalog later widens no existing key. */
+/** Expands patterns for good: a scope that is added to the catalog later widens no existing key. */
 function expandGrant(catalog: Catalog, input: unknown): readonly string[] {
   const patterns = readStrings(input, 'scopes', { ...ANY_TEXT, most: MAX_SCOPES });
   const scopes = catalog.expand(patterns);
-  assert(scopes.length <= MAX_SCOPES, `scopes: at most ${MAX_SCOPES} of them, expanded`);
+  assert(scopes.length <= MAX_SCOPES, `scopes: at most ${MAX_SCOPES} after expanding wildcards`);
   const isUnnamed = (scope: string) => catalog.isReserved(scope) && !patterns.includes(scope);
   const unnamed = scopes.filter(isUnnamed).join(' ');
-  const instead = `scopes: a wildcard grants no reserved scope; name ${unnamed} or narrow it`;
+  const instead = `scopes: wildcards cannot grant reserved scopes; name ${unnamed} or narrow them`;
   assert(unnamed === '', instead);
   return scopes;
 }
@@ -124,7 +126,7 @@ const MAX_METADATA_BYTES = 2048;
 
 /** Reads at most 16 pairs and 2 KiB, names and values together in UTF-8. */
 function readMetadata(value: unknown = {}): Readonly<Record<string, string>> {
-  // Counted before copying: 100,000 pairs took 0.3 s.
+  // Counted before copying, because 100,000 pairs took 0.3 s.
   const isShort = isObject(value) && Object.keys(value).length <= MAX_METADATA_PAIRS;
   const table = isShort ? frozenCopy(value) : null;
   assert(
@@ -136,10 +138,10 @@ function readMetadata(value: unknown = {}): Readonly<Record<string, string>> {
   const isPlain =
     // PostgreSQL's text cannot hold NUL.
     !all.includes('\0') &&
-    // V8 13.6 (Node 24) reads back names that JSON escapes as one another.
+    // V8 13.6 (Node 24) confuses names that JSON escapes when it parses them.
     !/["\\\p{Cc}]/u.test(names);
   const isSound = isPlain && encoder.encode(all).length <= MAX_METADATA_BYTES;
-  const instead = 'no NUL; no quote, backslash or control in names';
+  const instead = 'no NUL; no quotes, backslashes or control characters in names';
   assert(isSound, `metadata: at most ${MAX_METADATA_BYTES} bytes, ${instead}`);
   return table;
 }

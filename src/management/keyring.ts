@@ -1,4 +1,4 @@
-/** Combines the operations into one frozen object with one configuration. */
+/** The keyring: all operations in one frozen object with one configuration. */
 import { type Admission, type AdmitInput, type Authenticator, admit } from '../core/admit.js';
 import { type AuthenticateOptions, authenticate } from '../core/authenticate.js';
 import type { Catalog, PatternOf } from '../core/catalog.js';
@@ -23,28 +23,28 @@ import { tellDenial } from './trail.js';
 import { requireOwnPrefix } from './vendors.js';
 import { withdraw } from './withdraw.js';
 
-/** Every method takes either; only `issue` and `rotate` require the second. */
+/** Every method accepts both; only `issue` and `rotate` require the second. */
 type AnyAuthority = Authority | GrantAuthority;
 
 /**
- * A service's keys. Made by {@link createKeyring}; frozen; no method needs `this`.
+ * A service's keys, as {@link createKeyring} returns them. Frozen; no method needs `this`.
  *
- * Management calls take an authority, which is the caller's own and never comes from a request. A
- * refusal is an event, `management.denied`. A malformed authority is a plain `TypeError`; anything
- * malformed that may come from a request is an `InputError` with its field, and nothing was
- * written.
+ * Management calls take an authority. Build it from the caller's session, never from the request.
+ * Every refusal emits the event `management.denied`. A malformed authority throws a plain
+ * `TypeError`. Malformed input that may come from a request throws an `InputError` with the field,
+ * before anything is written.
  */
 export interface Keyring<C extends Catalog = Catalog> {
   /**
-   * Makes a key. `result.key` is the plaintext, which cannot be recovered later.
+   * Makes a key. `result.key` is the plaintext, which nobody can recover later.
    *
-   * After a `StoreError` it is unknown whether the record was written, but its plaintext was not
-   * returned: issue another key.
+   * After a `StoreError`, a record may exist, but its plaintext was not returned: issue another
+   * key.
    *
    * Not checked: whether the entities exist, or whether another key has the same name.
    *
-   * @throws AccessError `ceiling_exceeded` with `excess`; of `authority.keyId`, `invalid_token` or
-   *   `not_found` if it is not a live key of the entity, `conflict` if it ends meanwhile.
+   * @throws AccessError `ceiling_exceeded` with `excess`; for `authority.keyId`, `invalid_token` or
+   *   `not_found` if it is not a live key of the entity, `conflict` if it ends during the call.
    * @throws InputError, StoreError.
    * @throws TypeError on an authority without `scopes`.
    * @example
@@ -53,17 +53,17 @@ export interface Keyring<C extends Catalog = Catalog> {
    */
   issue(input: IssueInput<PatternOf<C>>, authority: GrantAuthority): Promise<IssuedKey>;
   /**
-   * Replaces a key by one with the same name, scopes, entities, justification, metadata and expiry,
-   * or with fewer of the scopes and entities. Scopes that the catalog no longer has and entities
-   * that withdrew are left behind.
+   * Replaces a key with a successor that has the same name, scopes, entities, justification,
+   * metadata and expiry, or fewer scopes and entities. The successor does not get scopes that the
+   * catalog no longer has or entities that withdrew.
    *
    * The predecessor works for another `overlapMs`, but not beyond its own expiry. After a
-   * `StoreError` the predecessor may be retired although the successor's plaintext was not
-   * returned: `list` shows both; revoke the successor and issue a new key.
+   * `StoreError`, the predecessor may be retired although the successor's plaintext was not
+   * returned. `list` shows both: revoke the successor and issue a new key.
    *
    * @throws AccessError `not_found`; `invalid_token` with the reason if the predecessor would not
-   *   authenticate; `ceiling_exceeded` with `excess`, also for what the predecessor does not have;
-   *   `conflict` if it is rotated already or another call ends it first.
+   *   authenticate; `ceiling_exceeded` with `excess`, also for rights that the predecessor does not
+   *   have; `conflict` if it has been rotated already or another call ends it first.
    * @throws InputError, StoreError.
    * @throws TypeError on an authority without `scopes`.
    * @example
@@ -72,8 +72,8 @@ export interface Keyring<C extends Catalog = Catalog> {
    */
   rotate(keyId: string, input: RotateInput, authority: GrantAuthority): Promise<IssuedKey>;
   /**
-   * Ends a key at once and for good, whatever its state. Idempotent; after a `StoreError`, call it
-   * again. Revoking a rotated key does not end its successor; see `revokeLineage`.
+   * Ends a key immediately and for good, whatever its state. Idempotent; after a `StoreError`, call
+   * it again. Revoking a rotated key does not end its successor; see `revokeLineage`.
    *
    * Not checked: the seal; whether the authority covers the key's scopes and other entities.
    *
@@ -85,21 +85,22 @@ export interface Keyring<C extends Catalog = Catalog> {
    */
   revoke(keyId: string, authority: AnyAuthority): Promise<void>;
   /**
-   * Revokes a key with its rotations, and everything that was issued under any of them
-   * (`issuedUnder`): for a key that leaked. The key that it was issued under stays. Nothing that is
-   * issued or rotated meanwhile escapes. Idempotent; after a `StoreError`, call it again.
+   * Revokes a key, its rotations, and everything that was issued under any of them (`issuedUnder`).
+   * Use it for a leaked key. The key that issued this one stays. Keys that are issued or rotated
+   * during the call do not escape. Idempotent; after a `StoreError`, call it again.
    *
    * @returns The ids of the keys that this call revoked.
    * @throws AccessError `not_found`.
    * @throws InputError.
-   * @throws StoreError, also if nothing vouches for where the key belongs: keys may be left.
+   * @throws StoreError, also if nothing vouches for the key's place in its lineage: some keys may
+   *   then remain.
    * @example
    * const ended = await keyring.revokeLineage(keyId, { entityUuid, reason: 'found on GitHub' });
    */
   revokeLineage(keyId: string, authority: AnyAuthority): Promise<readonly string[]>;
   /**
-   * Takes a key out of use until `resume`: it is refused like a revoked one. Idempotent: whoever
-   * was first stays on the record. After a `StoreError`, call it again.
+   * Suspends a key until `resume`: the keyring refuses it like a revoked one. Idempotent: the
+   * record keeps the first caller. After a `StoreError`, call it again.
    *
    * @throws AccessError `not_found`; `conflict` if the key was revoked, retired or has expired.
    * @throws InputError, StoreError.
@@ -108,8 +109,8 @@ export interface Keyring<C extends Catalog = Catalog> {
    */
   suspend(keyId: string, authority: AnyAuthority): Promise<void>;
   /**
-   * Ends a suspension. Idempotent; after a `StoreError`, call it again. A key that expired
-   * meanwhile stays expired.
+   * Ends a suspension. Idempotent; after a `StoreError`, call it again. A key that expired in the
+   * meantime stays expired.
    *
    * @throws AccessError `not_found`; `conflict` if the key was revoked.
    * @throws InputError, StoreError.
@@ -118,23 +119,22 @@ export interface Keyring<C extends Catalog = Catalog> {
    */
   resume(keyId: string, authority: AnyAuthority): Promise<void>;
   /**
-   * Cuts the authority's entity off from another entity's key that addresses it, and from those
-   * that were or will be rotated from it. For good and idempotent; after a `StoreError`, call it
-   * again.
+   * Removes the authority's entity from another entity's key, and from keys that were or will be
+   * rotated from it. For good. Idempotent; after a `StoreError`, call it again.
    *
    * Not checked: whether the owner issues another key for this entity; see `authority.entities`.
    *
    * @throws AccessError `not_found`, also if the key does not address the entity.
-   * @throws InputError on a key of the entity's own.
+   * @throws InputError on a key that the entity owns itself.
    * @throws StoreError.
    * @example
    * await keyring.withdraw(keyId, { entityUuid });
    */
   withdraw(keyId: string, authority: AnyAuthority): Promise<void>;
   /**
-   * Returns one page of an entity's keys, ended ones included, newest first. With `addressing`, the
-   * keys of others that address this entity, of which it sees the least that it needs. Where the
-   * type does not tell whether it is true, as with a request's, a key may be either.
+   * Returns one page of an entity's keys, including ended ones, newest first. With
+   * `addressing: true`, returns the keys of others that address this entity, with only the fields
+   * it needs. If the type of `addressing` is just `boolean`, the keys may be of either type.
    *
    * @throws InputError on a cursor that is not `next` of a previous page, or a `limit` outside 1 to
    *   1,000.
@@ -149,8 +149,8 @@ export interface Keyring<C extends Catalog = Catalog> {
     authority: AnyAuthority,
   ): Promise<ListPage<KeyInfo | AddressedKey>>;
   /**
-   * Returns one key, or `null` if this entity has none with this id. `DamagedKey` if its record
-   * cannot be read.
+   * Returns one key, or `null` if this entity has no key with this id. Returns a `DamagedKey` if
+   * the record cannot be read.
    *
    * @throws InputError, StoreError.
    * @example
@@ -158,8 +158,9 @@ export interface Keyring<C extends Catalog = Catalog> {
    */
   get(keyId: string, authority: AnyAuthority): Promise<KeyInfo | DamagedKey | null>;
   /**
-   * Tells whose key a string is, whatever its state; `null` if it is no key of this keyring. For
-   * operators who found one. Mount it nowhere: it is no answer to whoever presents a key.
+   * Finds out whose key a string is, whatever its state. Returns `null` if it is not a key of this
+   * keyring. For operators who found a key. Do not expose it on a route: callers who present a key
+   * must not get this answer.
    *
    * @param options Who asks, and why, for the event.
    * @throws TypeError on an invalid option, never on `key`.
@@ -170,7 +171,7 @@ export interface Keyring<C extends Catalog = Catalog> {
    */
   identify(key: unknown, options?: IdentifyOptions): Promise<KeyInfo | DamagedKey | null>;
   /**
-   * Verifies a key: a pure read that never writes. Not checked: scopes and entities.
+   * Verifies a key. A pure read: it never writes. Not checked: scopes and entities.
    *
    * @throws AccessError `invalid_token`, whatever the reason.
    * @throws StoreError, never synchronously.
@@ -179,14 +180,14 @@ export interface Keyring<C extends Catalog = Catalog> {
    */
   verify(key: unknown): Promise<Principal>;
   /**
-   * Verifies the bearer credential of a request: a fetch `Request` or `Headers`, anything with
+   * Verifies the bearer credential of a request. Pass a fetch `Request` or `Headers`, anything with
    * Node's `rawHeaders`, a plain header object, a string, a list of `Authorization` values, or
    * nothing.
    *
    * Not checked: scopes and entities; whether a fetch `Request` made on Node has kept a second
    * `Authorization` line.
    *
-   * @param options `fresh`: not from a cache, for what outlives the request, such as a token.
+   * @param options `fresh`: bypasses the cache, for results that outlive the request, as tokens do.
    *
    * @throws AccessError `missing_credentials`, `invalid_request`, `invalid_token`.
    * @throws TypeError on an object that is neither a request nor headers.
@@ -196,16 +197,16 @@ export interface Keyring<C extends Catalog = Catalog> {
    */
   authenticate(request?: RequestLike, options?: AuthenticateOptions): Promise<Principal>;
   /**
-   * Guards one operation: authenticates, authorizes by the policy, records the usage, emits the
-   * event. Instead of a request it accepts a function that authenticates, for callers that have
-   * already read the credential.
+   * Guards one operation: authenticates, authorizes by the policy, records usage and emits the
+   * event. Instead of a request, you can pass a function that authenticates, if you have already
+   * read the credential.
    *
    * Not checked: whether the policy was defined on this keyring's catalog; whether the entity
    * exists.
    *
    * @throws AccessError as `authenticate` and `policy.authorize` do.
-   * @throws TypeError on an operation that the policy does not have, and as `authenticate`; then no
-   *   event is emitted.
+   * @throws TypeError on an operation that is not in the policy, and as `authenticate` does; it
+   *   then emits no event.
    * @throws StoreError.
    * @example
    * const listThreats = { policy, operation: 'listThreats' };
@@ -216,9 +217,9 @@ export interface Keyring<C extends Catalog = Catalog> {
     input: AdmitInput<Operation>,
   ): Promise<Admission>;
   /**
-   * Writes the usage noted so far: on shutdown, or in a Worker's `waitUntil`.
+   * Writes pending usage. Call it on shutdown, or in a Worker's `waitUntil`.
    *
-   * @throws StoreError; what was noted is kept for the next attempt.
+   * @throws StoreError; the usage then stays pending for the next attempt.
    * @example
    * ctx.waitUntil(keyring.flush());
    */
@@ -226,7 +227,7 @@ export interface Keyring<C extends Catalog = Catalog> {
 }
 
 /**
- * Makes a keyring. Options are checked and copied here: a bad configuration fails at start-up.
+ * Makes a keyring. Checks and copies the options, so that a bad configuration fails at start-up.
  *
  * Not checked: whether the store can be reached.
  *

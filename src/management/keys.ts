@@ -1,10 +1,10 @@
-/** Keys as texts: make, parse, check, find, redact, digest. The core decides nothing by it. */
+/** Tools for the text of keys: make, parse, check, find, redact, digest. No decision uses them. */
 import { assert, assertFunction, readFields } from '../core/input.js';
 import { createKeyFormat, ENTROPY_LENGTH, SECRET_LENGTH } from '../core/key.js';
 import type { Pepper, RandomBytes } from '../core/secret.js';
 import { drawEntropy, platformRandom, readPeppers } from '../core/secret.js';
 
-/** The parts of a key. Show none but the prefix to anybody. */
+/** The parts of a key. Never show any of them except the prefix. */
 export interface KeyParts {
   readonly prefix: string;
   /** The entropy and the checksum. */
@@ -14,9 +14,9 @@ export interface KeyParts {
 }
 
 /**
- * Splits a key into its parts. Not checked: whether any store knows it.
+ * Splits a key into its parts. Not checked: whether the key is in any store.
  *
- * @param text Anything; a value that is not a string is not a key.
+ * @param text Any value. Only a string can be a key.
  * @param options `prefix`: the prefix of this service's keys.
  * @returns The parts, or `null` if length, alphabet, prefix or checksum is wrong.
  * @throws TypeError on a malformed prefix.
@@ -33,7 +33,8 @@ export function parseKey(text: unknown, options: { readonly prefix: string }): K
 }
 
 /**
- * Whether `text` has the shape and checksum of a key. Not checked: whether any store knows it.
+ * Checks whether `text` has the shape and checksum of a key. Not checked: whether the key is in any
+ * store.
  *
  * @throws TypeError on a malformed prefix.
  * @example
@@ -45,11 +46,11 @@ export function isKey(text: unknown, options: { readonly prefix: string }): bool
 
 /**
  * Returns the source of a regular expression that finds keys in larger texts, for secret scanners
- * and hooks, whatever touches them: `%3D`, an escaped `\n`, the `X_` of a name. It works in PCRE,
- * RE2, POSIX and JavaScript.
+ * and hooks. It finds a key whatever touches it: `%3D`, an escaped `\n`, the `X_` of a name. It
+ * works in PCRE, RE2, POSIX and JavaScript.
  *
- * Not checked by it: the checksum, without which any 32 letters and digits will do; pass each match
- * to {@link isKey}. Of keys that overlap it finds the first.
+ * Not checked: the checksum, so any 32 letters and digits match after the prefix; pass each match
+ * to {@link isKey}. If keys overlap, it finds only the first.
  *
  * @throws TypeError on a malformed prefix.
  * @example
@@ -61,12 +62,12 @@ export function keyPattern(prefix: string): string {
 }
 
 /**
- * Replaces every key in `text` by `prefix_[redacted]`, for log lines. Matches by shape, even if
- * other characters touch the key; if a key begins inside what looks like another, both are removed.
- * Hiding too much is harmless.
+ * Replaces every key in `text` with `prefix_[redacted]`, for log lines. It matches by shape, even
+ * if other characters touch the key. If a key begins inside something that looks like another key,
+ * it removes both, because hiding too much is harmless.
  *
- * Not checked: the checksum. Keys with another prefix stay, and keys that are percent-encoded or
- * otherwise escaped.
+ * Not checked: the checksum. It does not replace keys with another prefix, or keys that are
+ * percent-encoded or otherwise escaped.
  *
  * @throws TypeError on a malformed prefix, or if `text` is not a string.
  * @example
@@ -77,29 +78,30 @@ export function redactKeys(text: string, options: { readonly prefix: string }): 
   assert(typeof text === 'string', 'text: pass a string', text);
   const key = keyPattern(prefix);
   const longest = prefix.length + SECRET_LENGTH;
-  // Matches a whole key, or the part of a key before another one begins: of overlapping keys, only
-  // the last one leaves a mark.
+  // Matches a whole key, or the part of a key before another one begins. Of overlapping keys, only
+  // the last one leaves a `[redacted]`.
   const found = new RegExp(`(?=${key}).{1,${longest}}?(?=${key})|(${key})`, 'g');
   return text.replace(found, (_, whole?: string) => {
     return whole === undefined ? '' : `${prefix}_[redacted]`;
   });
 }
 
-/** How `generateKey` makes a key. */
+/** The options of {@link generateKey}. */
 interface GenerateOptions {
   /** 1 to 20 lower-case letters, digits and inner `_`. */
   readonly prefix: string;
-  /** Bytes for tests. Default: the platform's `crypto.getRandomValues`. */
+  /** The source of bytes, for tests. Default: the platform's `crypto.getRandomValues`. */
   readonly random?: RandomBytes | undefined;
 }
 
 /**
- * Makes a key: 154.8 random bits and a checksum. Stores nothing; for a key that a keyring knows,
- * use `issue`.
+ * Makes a key with 154.8 random bits and a checksum. It stores nothing; to make a key that a
+ * keyring accepts, use `issue`.
  *
- * @param options `prefix`: 1 to 20 lower-case letters, digits and inner `_`. `random`: bytes for
- *   tests; the default is the platform's `crypto.getRandomValues`, and no configuration weakens it.
- * @throws TypeError on a malformed prefix, or a `random` that does not return the bytes asked for.
+ * @param options `prefix`: 1 to 20 lower-case letters, digits and inner `_`. `random`: the source
+ *   of bytes, for tests; the default is the platform's `crypto.getRandomValues`, and no
+ *   configuration weakens it.
+ * @throws TypeError on a malformed prefix, or a `random` that does not return the requested bytes.
  * @example
  * generateKey({ prefix: 'acme' }); // 'acme_' and 32 characters
  */
@@ -117,7 +119,7 @@ export function generateKey(options: GenerateOptions): string {
  * For tools and tests. Not checked: the shape of the key.
  *
  * @param key The plaintext key.
- * @param pepper Leave out, or pass `'none'`, for keys of a keyring with `peppers: 'none'`.
+ * @param pepper Omit it or pass `'none'` for keys of a keyring with `peppers: 'none'`.
  * @throws TypeError if `key` is not a string, or on a malformed pepper.
  * @example
  * digestKey(key, { id: 'p1', secret: pepper }); // 'h1.p1$5f0c…'
@@ -125,7 +127,7 @@ export function generateKey(options: GenerateOptions): string {
 export function digestKey(key: string, pepper: Pepper | 'none' = 'none'): string {
   assert(typeof key === 'string', 'key: pass a string', key);
   const peppers = pepper === 'none' ? pepper : [pepper];
-  // What binds seals is in no digest.
+  // Prefix and deployment affect only seals, not digests.
   const [scheme] = readPeppers(peppers, { prefix: '', deployment: '' });
   return scheme.digest(key);
 }

@@ -1,4 +1,4 @@
-/** Ends a key with its rotations, and with everything that was issued on their authority. */
+/** Ends a key, its rotations, and everything that they issued. */
 import type { Context } from '../core/context.js';
 import { StoreError } from '../core/errors.js';
 import type { KeyRecord } from '../core/record.js';
@@ -8,7 +8,7 @@ import { hasEnded, type Voucher, voucherOf } from './ended.js';
 import { requireOwn } from './find.js';
 import { revokeRow } from './revoke.js';
 
-/** Far more than rotations and new keys can happen beside a call. */
+/** Far more passes than concurrent rotations and new keys can require. */
 const MAX_PASSES = 100;
 
 /** A walk through a lineage. */
@@ -16,8 +16,8 @@ interface Walk {
   readonly context: Context;
   readonly authority: CheckedAuthority;
   /**
-   * The roots whose rotations and children belong to it, and since when: of a key that was taken
-   * over by a rotation, only what came after. Grows while it is walked.
+   * The roots whose rotations and children belong to the walk, and the time since when they do: for
+   * a key that was rotated from another, only what came after it. Grows during the walk.
    */
   readonly roots: Map<string, number>;
   /** The ids of the keys that this walk ended. */
@@ -25,8 +25,8 @@ interface Walk {
 }
 
 /**
- * Returns the ids of the keys that it ended. The key that this one was issued under stays, and so
- * do its other children.
+ * Ends the lineage of a key and returns the ids of the keys that it ended. The key that issued this
+ * one stays, and so do the other keys that it issued.
  */
 export async function revokeLineage(
   context: Context,
@@ -35,49 +35,49 @@ export async function revokeLineage(
 ): Promise<readonly string[]> {
   const asked = await requireOwn(context, authority, keyId);
   const walk: Walk = { context, authority, roots: new Map(), ended: [] };
-  // Looked at before: a row that is revoked while it is damaged has no seal afterwards.
+  // Checked first, because revoking a damaged row removes its seal.
   const isKnown = isVouchedFor(context, asked);
   await end(walk, asked, ALWAYS);
   if (isKnown) return endRoots(walk);
   await endNeighbours(walk, asked);
   await endRoots(walk);
   throw new StoreError(
-    `key ${keyId} is revoked, but its row is not to be trusted: list its entity's keys, and revoke`,
+    `key ${keyId} is revoked, but its row is untrusted: find and revoke the entity's related keys`,
   );
 }
 
-/** Ends everything under the roots, again until nothing is left; returns all that was ended. */
+/** Ends everything under the roots and repeats until nothing is left. Returns the ended keys. */
 async function endRoots(walk: Walk): Promise<readonly string[]> {
   const { context, roots } = walk;
   for (let pass = 0; pass < MAX_PASSES; pass++) {
     let left = 0;
-    // Those that are added meanwhile are walked, too.
+    // The loop also visits roots that are added during the walk.
     for (const [root, since] of roots) {
       const lineage = await context.store.listLineage(root, { fresh: true });
       const later = ownOf(walk, lineage).filter(({ createdAt }) => !(createdAt < since));
       for (const row of later) left += await end(walk, row, sinceWhen(row));
     }
-    // A rotation beside this may have made another key meanwhile.
+    // Otherwise, walk again: a concurrent rotation may have made another key.
     if (left === 0) return Object.freeze(walk.ended);
   }
-  throw new StoreError('store.listLineage does not see what was revoked; see KeyStore');
+  throw new StoreError('store.listLineage does not see revocations; see KeyStore');
 }
 
-/** Before every time. */
+/** Earlier than every time. */
 const ALWAYS = Number.NEGATIVE_INFINITY;
 
-/** Of a key that a rotation has taken over, what was there before belongs to others. */
+/** Returns since when the lineage of a row belongs to it: for a rotated key, since its creation. */
 function sinceWhen({ rotatedFrom, createdAt }: KeyRecord): number {
   return rotatedFrom === null ? ALWAYS : createdAt;
 }
 
-/** Ends a key and notes its root; returns how many keys that were, 0 if it had ended already. */
+/** Ends a key and notes its root. Returns 1, or 0 if the key had ended already. */
 async function end(walk: Walk, row: KeyRecord, since: number): Promise<number> {
   const { context, authority, roots, ended } = walk;
-  // Nothing in an edited row leads to another key: somebody may have chosen it.
+  // Do not follow an edited row to another key: an attacker may have chosen it.
   const root = isVouchedFor(context, row) ? row.rootKeyId : row.keyId;
   if (since < (roots.get(root) ?? Number.POSITIVE_INFINITY)) {
-    // At the end of the map, so that it is walked again.
+    // Moved to the end of the map, so that it is walked again.
     roots.delete(root);
     roots.set(root, since);
   }
@@ -95,7 +95,7 @@ function ownOf({ context, authority }: Walk, rows: readonly KeyRecord[]): readon
 
 const VOUCHED_FOR: readonly Voucher[] = ['alive', 'revocation'];
 
-/** Whether a seal vouches for where the key belongs. */
+/** Checks whether a seal vouches for the key's place in its lineage. */
 function isVouchedFor(context: Context, row: KeyRecord): boolean {
   return VOUCHED_FOR.includes(voucherOf(context, row));
 }
@@ -105,8 +105,8 @@ function isVouchedFor(context: Context, row: KeyRecord): boolean {
 const PAGE = 1000;
 
 /**
- * Searches all keys of the entity for those that say that they were rotated from this one, and ends
- * them. Also the one that this row says it was rotated from, if a rotation has retired it.
+ * Ends all keys of the entity that claim to be rotated from this one. Also ends the predecessor
+ * that this row claims, if a rotation has retired it.
  */
 async function endNeighbours(walk: Walk, { keyId, rotatedFrom }: KeyRecord): Promise<void> {
   const { context, authority } = walk;

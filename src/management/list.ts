@@ -1,4 +1,4 @@
-/** Shows keys to those who manage them, and to those whom they address. */
+/** Lists keys for the entities that own them and for the entities that they address. */
 import type { Context } from '../core/context.js';
 import { StoreError } from '../core/errors.js';
 import { assert, readFlag, readInput, readInputFields, readInteger } from '../core/input.js';
@@ -9,57 +9,57 @@ import type { CheckedAuthority } from './authority.js';
 import { readInfo, requireOwn } from './find.js';
 import type { DamagedKey, KeyInfo } from './info.js';
 
-/** Which page of the keys that belong to an entity, or that address it. */
+/** The input of `list`: a page of the keys that an entity owns, or of those that address it. */
 export interface ListInput {
-  /** `next` of the previous page; null or absent for the first. */
+  /** `next` of the previous page; null or absent for the first page. */
   readonly after?: string | null | undefined;
-  /** 1 to 1,000; default 100. */
+  /** The most keys on a page: 1 to 1,000. Default: 100. */
   readonly limit?: number | undefined;
   /** True lists the keys of others that address this entity. Default: false. */
   readonly addressing?: boolean | undefined;
 }
 
-/** The same for the keys that belong to an entity. */
+/** A {@link ListInput} for the keys that an entity owns. */
 export interface OwnInput extends ListInput {
   readonly addressing?: false | undefined;
 }
 
-/** The same for the keys of others that address an entity. */
+/** A {@link ListInput} for the keys of others that address an entity. */
 export interface AddressingInput extends ListInput {
   readonly addressing: true;
 }
 
-/** One page, newest first. */
+/** A page of keys, newest first. */
 export interface ListPage<Key = KeyInfo> {
-  /** `DamagedKey` where a record cannot be read: one bad row hides no other. */
+  /** The keys. A record that cannot be read is a `DamagedKey`, and hides no other. */
   readonly keys: readonly (Key | DamagedKey)[];
-  /** What to pass as `after` for the following page; null on the last. */
+  /** Pass it as `after` for the next page. Null on the last page. */
   readonly next: string | null;
 }
 
-/** What an entity learns of another's key that addresses it. */
+/** Another entity's key, as the entity that it addresses sees it. */
 export interface AddressedKey {
-  /** Names the key. */
+  /** The id of the key. */
   readonly keyId: string;
-  /** What the key begins with, before the last `_`. */
+  /** The beginning of the key, before the last `_`. */
   readonly prefix: string;
   /** The last four characters of the key. */
   readonly hint: string;
-  /** What its owner calls the key. */
+  /** The owner's name for the key. */
   readonly name: string;
-  /** The owner. */
+  /** The entity that owns the key. */
   readonly entityUuid: string;
-  /** Only the entity that asks. */
+  /** Contains only the entity that asks. */
   readonly accessibleEntities: readonly string[];
-  /** The entity that asks, if it cut itself off from the key; otherwise empty. */
+  /** The entity that asks, if it has withdrawn from the key; otherwise empty. */
   readonly withdrawn: readonly string[];
-  /** Concrete, in the order of the catalog at the time. */
+  /** Concrete scopes, in the order of the catalog when the key was made. */
   readonly scopes: readonly string[];
-  /** What became of the key: whether it is live, and if not, why. */
+  /** Whether the key is live, and if not, why. */
   readonly state: KeyState;
   /** When the key was made. */
   readonly createdAt: Date;
-  /** When the key ends by itself; null for never. */
+  /** When the key expires; null for never. */
   readonly expiresAt: Date | null;
 }
 
@@ -76,7 +76,7 @@ export async function list(
   const after = readInput(given, 'after', (value) => (value == null ? null : readCursor(value)));
   const addressing = readInput(given, 'addressing', (flag = false, what) => readFlag(flag, what));
   const { prefix } = context.format;
-  // One more than requested shows whether there is a next page.
+  // One more than requested, to find out whether there is a next page.
   const query = { prefix, entityUuid, addressing, after, limit: limit + 1 };
   const rows = await context.store.list(query, { fresh: true });
   const isAsked = ({ prefix: found, entityUuid: owner }: KeyRecord): boolean =>
@@ -96,7 +96,7 @@ function toAddressed(info: KeyInfo | DamagedKey, asking: string): AddressedKey |
   const isAsking = (entity: string): boolean => entity === asking;
   const accessibleEntities = info.accessibleEntities.filter(isAsking);
   if (accessibleEntities.length === 0) {
-    // Somebody edited the row: it keeps its place, so that it hides no other.
+    // The row was edited. It stays in the list, so that it hides no other.
     if (info.tampered) {
       return { state: state === 'revoked' ? state : 'damaged', keyId, entityUuid };
     }
@@ -125,18 +125,18 @@ export async function get(
   return readInfo(context, await requireOwn(context, authority, keyId));
 }
 
-/** The cursor of an unchecked row. */
+/** Makes the cursor after an unchecked row. */
 function cursorAfter(row: KeyRecord): string {
   if (Number.isSafeInteger(row.createdAt)) return writeCursor(row);
   throw new StoreError('store.list returned a row without its position; see KeyStore');
 }
 
-/** A cursor is the position of the last record shown: creation time in base 36, a dot, key id. */
+/** Writes the position of the last record shown: creation time in base 36, a dot, key id. */
 function writeCursor({ createdAt, keyId }: ListPosition): string {
   return `${createdAt.toString(36)}.${keyId}`;
 }
 
-/** Reads a cursor: it is genuine if writing it again gives the same text. */
+/** Reads a cursor. It is genuine if writing it again gives the same text. */
 function readCursor(cursor: unknown): ListPosition {
   const [time = '', keyId = ''] = String(cursor).slice(0, 64).split('.');
   const createdAt = Number.parseInt(time, 36);

@@ -1,11 +1,11 @@
-/** Writes what happens to a key after it was made, and tells of it. */
+/** Writes marks, the changes to a key after it was made, and emits their events. */
 import type { Context } from '../core/context.js';
 import { AccessError, StoreError } from '../core/errors.js';
 import type { KeyRecord } from '../core/record.js';
 import type { Mark, ResumeMark, SuspendMark, WithdrawMark } from '../core/store.js';
 import type { CheckedAuthority } from './authority.js';
 
-/** The marks that can be undone, or that take only one entity out; `revoke.ts` has the others. */
+/** The marks that can be undone or that remove only one entity. The others are in `revoke.ts`. */
 type OwnMark = SuspendMark | ResumeMark | WithdrawMark;
 
 const EVENTS = {
@@ -15,10 +15,10 @@ const EVENTS = {
   withdraw: 'key.withdrawn',
 } as const;
 
-/** More failures than this cannot be races with other calls: the store is not writing. */
+/** This many failures cannot all be races with other calls: the store is not writing. */
 const MAX_TRIES = 10;
 
-/** Writes a mark unless the row has it, and emits its event. */
+/** Writes a mark unless the row already has it, and emits its event. */
 export async function writeMark(
   context: Context,
   authority: CheckedAuthority,
@@ -31,9 +31,9 @@ export async function writeMark(
 }
 
 /**
- * Writes a mark, and returns it; null if the row shows that there is no need of it. If another call
- * was faster, the row is read again, and `markOf` asked again. If the row never shows a mark, the
- * store is broken and wrote nothing, and the caller must not be told that it did.
+ * Writes a mark and returns it, or returns null once the row shows that the mark is unnecessary. If
+ * another call was faster, it reads the row again and calls `markOf` again. If the row never shows
+ * a mark, the store is broken and wrote nothing: the caller must get an error, not a success.
  */
 export async function markUntil<M extends Mark>(
   context: Context,
@@ -66,7 +66,7 @@ export function tellMark(
   } else context.emit?.({ type, ...event });
 }
 
-/** Whether an unchecked row has the mark; throws if the key is revoked and cannot have it. */
+/** Checks whether an unchecked row has the mark. Throws if the key is revoked and cannot get it. */
 function isMarked(row: KeyRecord, kind: OwnMark['kind'], entityUuid: string): boolean {
   const { revokedAt, suspendedAt, withdrawn } = row;
   if (kind === 'withdraw') return isIn(withdrawn, entityUuid);
@@ -74,7 +74,7 @@ function isMarked(row: KeyRecord, kind: OwnMark['kind'], entityUuid: string): bo
   return (suspendedAt !== null) === (kind === 'suspend');
 }
 
-/** Whether a list of an unchecked row has the entity. */
+/** Checks whether a list of an unchecked row contains the entity. */
 export function isIn(list: unknown, entityUuid: string): boolean {
   return Array.isArray(list) && list.includes(entityUuid);
 }

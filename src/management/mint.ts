@@ -1,7 +1,7 @@
 /**
- * Makes a key, digests and seals it, and stores its record. If it is made on the authority of a
- * key, that key has to be live before and after, so that nothing that is made while a key is being
- * ended survives it.
+ * Makes a key, digests and seals it, and stores its record. If another key issues it, that issuer
+ * must be live before and after. No key that is made while its issuer is being ended therefore
+ * survives.
  */
 import type { Context } from '../core/context.js';
 import { RECORD_FORMAT } from '../core/encoding.js';
@@ -15,7 +15,7 @@ import { foreignKey } from './find.js';
 import { createIssuedKey, type IssuedKey } from './info.js';
 import { endRow } from './revoke.js';
 
-/** What `issue` and `rotate` decide about a new key. */
+/** The fields of a new key that `issue` and `rotate` decide. */
 export interface Draft {
   readonly name: string;
   readonly accessibleEntities: readonly string[];
@@ -34,10 +34,10 @@ export interface Minted {
 
 const HINT_LENGTH = 4;
 
-/** A record that gets its seal. */
+/** A record that does not have its seal yet. */
 type Unsealed = Omit<KeyRecord, 'seal'> & { seal: KeyRecord['seal'] };
 
-/** `old`: the key that the new one takes over from; null if there is none. */
+/** `old` is the key that the new one replaces, or null. */
 export async function mint(
   context: Context,
   authority: CheckedAuthority,
@@ -54,7 +54,7 @@ export async function mint(
   return { issued: createIssuedKey(key, record), record };
 }
 
-/** A sealed record, as a plain object, which every store can accept. */
+/** Makes a sealed record, as a plain object that every store can accept. */
 function recordOf(
   context: Context,
   authority: CheckedAuthority,
@@ -88,11 +88,13 @@ function recordOf(
     scopesUsed: Object.freeze({}),
   };
   record.seal = sealOf(record, scheme);
-  // Lists and tables are frozen already.
+  // Its lists and tables are frozen already.
   return Object.freeze(record);
 }
 
-/** The key on whose authority this is done, if it is one: live, and of the entity. No cache. */
+/**
+ * Reads the issuer, if a key makes the call: it must be live and of the entity. Bypasses the cache.
+ */
 async function requireIssuer(
   context: Context,
   { keyId, entityUuid }: CheckedAuthority,
@@ -108,7 +110,7 @@ async function requireIssuer(
   return issuer;
 }
 
-/** Ends a new key if the one on whose authority it was made has ended meanwhile. */
+/** Ends a new key and throws if its issuer has ended in the meantime. */
 async function requireIssuerStill(
   context: Context,
   authority: CheckedAuthority,
@@ -118,7 +120,7 @@ async function requireIssuerStill(
     await requireIssuer(context, authority);
   } catch (error) {
     if (!isAccessError(error)) throw error;
-    // Nobody has the plaintext, so nobody is told of the key.
+    // Nobody has the plaintext, so the key gets no event.
     await endRow(context, authority, made);
     throw new AccessError('conflict', 'issuer_ended', { keyId: authority.keyId ?? undefined });
   }

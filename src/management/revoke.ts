@@ -1,6 +1,6 @@
 /**
- * Ends keys at once and for good. A key cannot be un-revoked or deleted, so the keys in an audit
- * log can always be looked up.
+ * Ends keys immediately and for good. Keys cannot be un-revoked or deleted, so you can always look
+ * up the keys in an audit log.
  */
 import type { Context } from '../core/context.js';
 import type { KeyRecord } from '../core/record.js';
@@ -21,7 +21,7 @@ export async function revoke(
   await revokeRow(context, authority, row);
 }
 
-/** Revokes a key whose row was read, and emits the event; false if it has ended already. */
+/** Revokes a key whose row was read and emits the event. Returns false if it had ended already. */
 export async function revokeRow(
   context: Context,
   authority: CheckedAuthority,
@@ -33,7 +33,7 @@ export async function revokeRow(
   return true;
 }
 
-/** Revokes a key without an event; returns the mark, or null if the key had ended already. */
+/** Revokes a key without an event. Returns the mark, or null if the key had ended already. */
 export async function endRow(
   context: Context,
   authority: CheckedAuthority,
@@ -50,8 +50,8 @@ export async function endRow(
 }
 
 /**
- * For a revoked row whose pepper is gone: only its seal, which nobody can check any more, becomes
- * null. Who revoked it, when and why stays.
+ * For a revoked row whose pepper is gone, makes a mark that only sets the seal to null, because
+ * nobody can check it any more. Who revoked the key, when and why stays.
  */
 function keptEnd(context: Context, row: KeyRecord): RevokeMark | null {
   if (voucherOf(context, row) !== 'orphaned') return null;
@@ -61,8 +61,8 @@ function keptEnd(context: Context, row: KeyRecord): RevokeMark | null {
 }
 
 /**
- * The mark that revokes a key now, with the seal that proves it. `replaces`: a row that somebody
- * else has marked is revoked only if its seal is still the one that was read.
+ * Makes the mark that revokes a key now, with the seal that proves it. With `replaces`, a row that
+ * is already marked is revoked only if its seal is still the one that was read.
  */
 function revocationOf(context: Context, { said }: CheckedAuthority, row: KeyRecord): RevokeMark {
   const at = context.clock();
@@ -74,7 +74,7 @@ function revocationOf(context: Context, { said }: CheckedAuthority, row: KeyReco
 
 type End = Pick<KeyRecord, 'revokedAt' | 'endedBy' | 'endReason'>;
 
-/** Null for a row whose fields no seal of a live key vouches for: it must not be sealed now. */
+/** Returns null unless a live seal vouches for the row: an edited row must not be sealed now. */
 function revocationSeal(context: Context, row: KeyRecord, end: End): string | null {
   if (voucherOf(context, row) !== 'alive') return null;
   const scheme = schemeOf(context, row);

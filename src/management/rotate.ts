@@ -1,8 +1,8 @@
 /**
- * Replaces a key by a successor with the same rights or fewer. No transaction and no lock: insert
- * the successor, retire the predecessor with one conditional write, and only then return the
- * plaintext. A crash before that write leaves the predecessor unchanged, and a successor whose
- * plaintext is lost. After a crash that follows it, the predecessor works until its `retireAt`.
+ * Replaces a key with a successor that has the same rights or fewer. It needs no transaction and no
+ * lock: it inserts the successor, retires the predecessor with one conditional write, and only then
+ * returns the plaintext. A crash before that write leaves the predecessor unchanged and a successor
+ * whose plaintext is lost. After a later crash, the predecessor works until its `retireAt`.
  */
 import type { Context } from '../core/context.js';
 import { AccessError, type DenialReason } from '../core/errors.js';
@@ -27,22 +27,22 @@ import { type Draft, mint } from './mint.js';
 import { endRow } from './revoke.js';
 import { tellGrant } from './trail.js';
 
-/** How to rotate. Whatever is left out is the predecessor's. */
+/** The input of `rotate`. Omitted fields keep the predecessor's values. */
 export interface RotateInput {
   /**
-   * How long the old key still works, in milliseconds; 0 ends it at once, the maximum is a year
-   * (365 days), and its own expiry still applies.
+   * How long the old key still works, in milliseconds. 0 ends it immediately; the maximum is 365
+   * days. Its own expiry still applies.
    */
   readonly overlapMs: number;
-  /** When the successor ends by itself. */
+  /** When the successor expires. */
   readonly expiresAt?: Date | 'never' | undefined;
-  /** 1 to 100 characters after NFC, no control or invisible characters. */
+  /** The name: 1 to 100 characters after NFC, no control or invisible characters. */
   readonly name?: string | undefined;
-  /** Concrete, at most 256, and only such as the predecessor has. */
+  /** At most 256 concrete scopes, all of which the predecessor has. */
   readonly scopes?: readonly string[] | undefined;
-  /** In addition to the own entity, and only such as the predecessor can address. */
+  /** Entities in addition to the key's own, all of which the predecessor can address. */
   readonly accessibleEntities?: readonly string[] | undefined;
-  /** Why reserved scopes are kept: 1 to 500 characters. */
+  /** Why the successor needs reserved scopes: 1 to 500 characters. */
   readonly justification?: string | undefined;
 }
 
@@ -68,13 +68,13 @@ export async function rotate(
   const readOverlap = (ms: unknown, what: string) => readInteger(ms, 0, MAX_OVERLAP_MS, what);
   const retireAt = time + readInput(given, 'overlapMs', readOverlap);
   const old = await requireRecord(await requireOwn(context, authority, keyId));
-  // Steps of `verify`: a key that would not authenticate is not rotated, and a tampered row is not
-  // sealed again.
+  // The steps of `verify`: do not rotate a key that would not authenticate, and do not seal a
+  // tampered row again.
   await requireLive(context, old);
   if (old.trust !== null) throw new AccessError('conflict', 'keyless', { keyId });
   const draft = readSuccessor(context, old, given, time);
   requireCeiling(authority, draft, context.maxLifetimeMs);
-  // Already rotated and in its overlap: the write would detect it too, but leave a revoked
+  // Already rotated and in its overlap. The write below would detect it too, but leave a revoked
   // successor behind.
   if (old.retireAt !== null) throw alreadyEnded(keyId);
 
@@ -95,8 +95,8 @@ export async function rotate(
 type Fields = { readonly [F in (typeof INPUT)[number]]?: unknown };
 
 /**
- * The successor: what was not asked for is the predecessor's, and nothing is wider. Scopes that
- * left the catalog and entities that withdrew are left behind.
+ * Reads the successor. Omitted fields come from the predecessor, and nothing can be wider. Scopes
+ * that left the catalog and entities that withdrew are dropped.
  */
 function readSuccessor(context: Context, old: KeyRecord, given: Fields, time: number): Draft {
   const { catalog, knownScopes } = context;
@@ -131,7 +131,7 @@ const CONCRETE = {
   most: MAX_SCOPES,
 };
 
-/** Reads a field of the input; if it is absent, returns what is inherited. */
+/** Reads a field of the input, or returns the inherited value if it is absent. */
 function readOr<T>(
   given: Fields,
   field: keyof Fields,

@@ -1,7 +1,4 @@
-/**
- * Takes a key out of use for as long as there is doubt, and back into use. Neither touches what was
- * revoked.
- */
+/** Suspends a key while there is doubt about it, and resumes it. Neither changes a revoked key. */
 import type { Context } from '../core/context.js';
 import type { KeyState } from '../core/record.js';
 import type { CheckedAuthority } from './authority.js';

@@ -1,4 +1,4 @@
-/** The events of management that need more than a mark: keys that were made, and refusals. */
+/** The events of management calls that are not marks: new keys, and refusals. */
 import type { Context } from '../core/context.js';
 import { isAccessError } from '../core/errors.js';
 import type { ManagementAction } from '../core/events.js';
@@ -6,7 +6,7 @@ import type { KeyRecord } from '../core/record.js';
 import { isUuid } from '../core/uuid.js';
 import type { CheckedAuthority } from './authority.js';
 
-/** How a key came to be, for its event. */
+/** The origin of a key, for its event. */
 type Origin =
   | { readonly type: 'key.issued' }
   | { readonly type: 'key.rotated'; readonly rotatedFrom: string; readonly retireAt: number };
@@ -32,7 +32,7 @@ export function tellGrant(
   });
 }
 
-/** Runs a management call; its refusal is emitted, and thrown on. */
+/** Runs a management call. If it is refused, emits the event and rethrows the error. */
 export async function tellDenial<T>(
   context: Context,
   action: ManagementAction,

@@ -1,4 +1,4 @@
-/** The prefixes of other vendors' keys, which a service should not take for its own. */
+/** The prefixes of other vendors' keys, which a service should not use for its own. */
 import { assert, readFlag } from '../core/input.js';
 
 interface Prefixed {
@@ -7,8 +7,8 @@ interface Prefixed {
 }
 
 /**
- * What other vendors' keys begin with, before a `_`. Secret scanners report such a text to its
- * vendor: the vendor does not know the key, and the service that does is not told.
+ * Prefixes of other vendors' keys, before a `_`. Secret scanners report a matching text to that
+ * vendor, which does not know the key. The service that does know it learns nothing.
  */
 const FOREIGN_PREFIXES = new Set(
   `sk_live sk_test rk_live rk_test pk_live pk_test whsec
@@ -24,10 +24,12 @@ const FOREIGN_PREFIXES = new Set(
   access_sandbox access_production`.split(/\s+/),
 );
 
-/** Throws on a prefix that scanners take for another vendor's, unless the service accepts that. */
+/**
+ * Throws on a prefix that scanners attribute to another vendor, unless the service accepts that.
+ */
 export function requireOwnPrefix({ prefix, insecureAcceptForeignPrefix }: Prefixed): void {
   const isAccepted = insecureAcceptForeignPrefix ?? false;
   if (readFlag(isAccepted, 'insecureAcceptForeignPrefix')) return;
-  const instead = "is another vendor's; choose your own, or set insecureAcceptForeignPrefix: true";
+  const instead = "is another vendor's; choose another, or set insecureAcceptForeignPrefix: true";
   assert(!FOREIGN_PREFIXES.has(prefix), `prefix: ${prefix} ${instead}`);
 }

@@ -1,3 +1,3 @@
-/** What other runtimes load: one module, because each that Node has to find takes time. */
+/** The hash for other runtimes. One module, because resolving each module takes time. */
 export { sha256 } from '@noble/hashes/sha2.js';
 export { bytesToHex } from '@noble/hashes/utils.js';

@@ -1,6 +1,6 @@
 /**
- * What Node, Bun and Deno load in place of `@noble/hashes`, whose five files take as long as the
- * core. There is a native hash in every version of Node, Bun and Deno that is supported.
+ * Replaces `@noble/hashes` on Node, Bun and Deno, because its five files take as long to load as
+ * the core. Every supported version of Node, Bun and Deno has a native hash.
  */
 const { process } = globalThis as {
   readonly process?: {
@@ -10,14 +10,14 @@ const { process } = globalThis as {
 
 if (typeof process?.getBuiltinModule?.('node:crypto')?.hash !== 'function') {
   throw new Error(
-    'keyscope was resolved for Node, and there is no hash() in node:crypto here: run Node 20.19 ' +
-      'or later, or have the bundler resolve packages without the condition "node"',
+    'keyscope was resolved for Node, but node:crypto has no hash() here. Run Node 20.19 or ' +
+      'later, or make the bundler resolve packages without the condition "node"',
   );
 }
 
-/** Not called, because the native hash is. */
+/** Never called: keyscope calls the native hash. */
 export function sha256(): never {
-  throw new Error('there is a native hash');
+  throw new Error('the native hash must be called instead');
 }
 
 export const bytesToHex: () => never = sha256;

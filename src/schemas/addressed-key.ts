@@ -1,4 +1,4 @@
-/** A key as an entity sees it that the key of another addresses, in JSON. */
+/** The JSON of another entity's key, as the entity that it addresses sees it. */
 import * as z from 'zod';
 import type { KeyState } from '../core/record.js';
 import type { AddressedKey } from '../management/list.js';
@@ -10,33 +10,33 @@ import { time, timeOrNull } from './time.js';
 
 /** An `AddressedKey` after `JSON.stringify`: times are ISO 8601 texts. */
 export interface AddressedKeyJson {
-  /** Names the key. */
+  /** The id of the key. */
   readonly keyId: string;
-  /** What the key begins with, before the last `_`. */
+  /** The beginning of the key, before the last `_`. */
   readonly prefix: string;
   /** The last four characters of the key. */
   readonly hint: string;
-  /** What its owner calls the key. */
+  /** The owner's name for the key. */
   readonly name: string;
-  /** The owner. */
+  /** The entity that owns the key. */
   readonly entityUuid: string;
-  /** Only the entity that asks. */
+  /** Contains only the entity that asks. */
   readonly accessibleEntities: readonly string[];
-  /** The entity that asks, if it cut itself off from the key; otherwise empty. */
+  /** The entity that asks, if it has withdrawn from the key; otherwise empty. */
   readonly withdrawn: readonly string[];
-  /** Concrete, in the order of the catalog at the time. */
+  /** Concrete scopes, in the order of the catalog when the key was made. */
   readonly scopes: readonly string[];
-  /** What became of the key: whether it is live, and if not, why. */
+  /** Whether the key is live, and if not, why. */
   readonly state: KeyState;
   /** When the key was made. */
   readonly createdAt: string;
-  /** When the key ends by itself; null for never. */
+  /** When the key expires; null for never. */
   readonly expiresAt: string | null;
 }
 
 /**
- * A key as `list` shows it with `addressing`, before or after `JSON.stringify`. Nothing else of the
- * owner's has a place in it.
+ * A key as `list` shows it with `addressing`, before or after `JSON.stringify`. The schema refuses
+ * any other field of the owner's.
  *
  * @example
  * const keys = z.union([addressedKeySchema, damagedKeySchema]).array().parse(body.keys);

@@ -5,53 +5,53 @@ import { InputError } from '../core/errors.js';
 type AnyObject = z.ZodObject<z.core.$ZodShape, z.core.$strict>;
 
 /**
- * A closed object. Only its own fields are read, so neither a polluted prototype nor `__proto__`
- * can add one. Unknown fields are refused here because zod would quote their names: people paste
- * keys into the wrong field, and errors are logged.
+ * Makes a closed object. It reads only own fields, so neither a polluted prototype nor `__proto__`
+ * can add one. It refuses unknown fields before zod does, because zod would quote their names:
+ * people paste keys into the wrong field, and errors are logged.
  *
- * Not checked: that the schema yields `Output` and takes `Input`, whose fields are readonly where
- * zod's are not.
+ * Not checked: whether the schema yields `Output` and takes `Input`, whose fields are readonly
+ * where zod's are not.
  */
 export function closedObject<Output, Input>(schema: AnyObject): z.ZodType<Output, Input> {
   return close(schema, []) as unknown as z.ZodType<Output, Input>;
 }
 
 /**
- * The same for the input of a management call. An issue of the whole has the path `input`, which is
- * also the `field` of the `InputError` that the core throws.
+ * Does the same for the input of a management call. An issue of the whole object has the path
+ * `input`, which is also the `field` of the core's `InputError`.
  */
 export function closedInput<Output, Input>(schema: AnyObject): z.ZodType<Output, Input> {
   return close(schema, ['input']) as unknown as z.ZodType<Output, Input>;
 }
 
-/** @param path Of the issues of the whole. */
+/** @param path The path of issues of the whole object. */
 function close(schema: AnyObject, path: string[]) {
   const known = Object.keys(schema.shape);
   const names = known.join(', ');
 
   return z.preprocess((value, context) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      const message = `pass an object of ${names}`;
+      const message = `pass an object with ${names}`;
       context.addIssue({ code: 'custom', message, path });
       return value;
     }
     const isForeign = (name: PropertyKey): boolean => !known.some((field) => field === name);
     const hasForeign = Reflect.ownKeys(value).some(isForeign);
     if (hasForeign) {
-      const message = `unknown field; these are known: ${names}`;
+      const message = `unknown field; known fields are ${names}`;
       context.addIssue({ code: 'custom', message, path });
-      // Refused, so not copied: there may be 100,000 unknown fields.
+      // Not copied, because it is refused and may have 100,000 unknown fields.
       return value;
     }
     return Object.assign(Object.create(null) as object, value);
   }, schema);
 }
 
-/** An error whose message quotes nothing that was sent, so that an answer can say it. */
+/** An error whose message quotes no input, so that an answer can contain it. */
 export class ShownInputError extends InputError {}
 
 /**
- * What the schema makes of a value.
+ * Parses a value with a schema.
  *
  * @throws ShownInputError with the field of the first issue.
  */

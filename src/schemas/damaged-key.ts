@@ -1,4 +1,4 @@
-/** A key whose record cannot be read, in JSON. */
+/** The JSON of a key whose record cannot be read. */
 import * as z from 'zod';
 import type { DamagedKey } from '../management/info.js';
 import { closedObject } from './closed-object.js';
@@ -6,7 +6,7 @@ import { uuid } from './identifiers.js';
 import { type JsonSchema, toJsonSchema } from './json-schema.js';
 
 /**
- * A key whose record this release cannot read, as `list`, `get` and `identify` show it. It is the
+ * A key whose record this release cannot read, as `list`, `get` and `identify` return it. It is the
  * same before and after `JSON.stringify`.
  *
  * @example

@@ -1,7 +1,7 @@
-/** When a key ends by itself, in a JSON request. */
+/** The expiry of a key in a JSON request. */
 import * as z from 'zod';
 
-/** For schemas that refuse an expiry that is past. */
+/** The options of schemas that refuse an expiry in the past. */
 export interface ExpiryOptions {
   /** The keyring's clock. Default: `Date.now`. */
   readonly now?: () => number;
@@ -16,19 +16,19 @@ const expressible = instant.refine(
   `expiresAt: ${expiryRule}`,
 );
 
-/** A text that becomes a `Date`, or `never`. Not checked: whether it is past. */
+/** A text that becomes a `Date`, or `never`. Not checked: whether it is in the past. */
 export const expiresAt: z.ZodType<Date | 'never', string> = z.union(
   [z.literal('never'), expressible],
   `expiresAt: ${expiryRule}`,
 );
 
-/** Whether an expiry is missing, or after now. */
+/** Checks whether an expiry is missing, `never`, or after now. */
 export function isAhead(expiry: Date | 'never' | undefined, now: () => number): boolean {
   return expiry === undefined || expiry === 'never' || expiry.getTime() > now();
 }
 
-/** Adds the issue of an expiry that is past. */
+/** Adds the issue for an expiry in the past. */
 export function refusePast(context: z.core.$RefinementCtx): void {
-  const message = 'expiresAt: a time in the future';
+  const message = 'expiresAt: must be in the future';
   context.addIssue({ code: 'custom', path: ['expiresAt'], message });
 }

@@ -1,13 +1,13 @@
-/** Scopes, entities and key ids: texts with a fixed form. */
+/** The schemas of scopes, entities and key ids. */
 import * as z from 'zod';
 
-/** At most this many scopes on a key. */
+/** The most scopes of a key. */
 export const MAX_SCOPES = 256;
 
-/** At most this many accessible entities on a key. */
+/** The most accessible entities of a key. */
 export const MAX_ENTITIES = 1000;
 
-/** A UUID in lower case, the whole text. */
+/** A UUID in lower case. Matches the whole text. */
 export const UUID: RegExp = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 const SEGMENT = '[a-z][a-z0-9_-]{0,63}';
@@ -20,18 +20,18 @@ const patternRule = 'a scope resource:action in lower case, or * for a whole seg
 
 export const uuid: z.ZodString = z.string(uuidRule).regex(UUID, uuidRule).meta({ format: 'uuid' });
 
-/** A concrete scope. Not checked: whether a catalog has it. */
+/** A concrete scope. Not checked: whether it is in a catalog. */
 export const scope: z.ZodString = z.string(scopeRule).regex(SCOPE, scopeRule);
 
-/** A scope, or a wildcard. Not checked: whether a catalog has it. */
+/** A scope or a wildcard. Not checked: whether it is in a catalog. */
 export const scopePattern: z.ZodString = z.string(patternRule).regex(PATTERN, patternRule);
 
-/** Granted scopes, which are concrete. */
+/** A list of granted scopes, which are concrete. */
 export const scopes: z.ZodArray<z.ZodString> = scopeList(scope);
 
 export const entities: z.ZodArray<z.ZodString> = listOf(uuid, MAX_ENTITIES, 'entities');
 
-/** A list of `element`, as long as the scopes of a key can be. */
+/** Makes the schema of a list with at most as many elements as a key can have scopes. */
 export function scopeList<Element extends z.ZodType<string, string>>(
   element: Element,
 ): z.ZodArray<Element> {

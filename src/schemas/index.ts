@@ -3,7 +3,7 @@
  * The only folder that imports `zod`.
  *
  * The core validates by hand and never loads this entry, and this entry does not load the core's
- * checks. The rules are repeated here, and shared test vectors keep both the same.
+ * checks. It repeats the rules, and shared test vectors keep both the same.
  *
  * No issue of a failed parse quotes the input: people paste keys into the wrong field, and errors
  * are logged.

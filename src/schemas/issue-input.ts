@@ -1,6 +1,6 @@
 /**
- * `issue`'s first argument in a JSON request. The core checks what a schema cannot know: the
- * authority, and (without a catalog and a clock) which scopes exist and whether an expiry is past.
+ * The first argument of `issue` in a JSON request. The core checks the rest: the authority, and, if
+ * the schema has no catalog and clock, which scopes exist and whether the expiry is in the past.
  */
 import * as z from 'zod';
 import type { Catalog, PatternOf } from '../core/catalog.js';
@@ -13,8 +13,8 @@ import { textOf } from './person-text.js';
 import { type Pair, tableOf } from './string-table.js';
 
 /**
- * `issue`'s first argument in a JSON request: `expiresAt` is an ISO 8601 date-time with an offset,
- * or `never`.
+ * The first argument of `issue` in a JSON request. `expiresAt` is an ISO 8601 date-time with an
+ * offset, or `never`.
  */
 export interface IssueInputJson extends Omit<IssueInput, 'expiresAt'> {
   readonly expiresAt: string;
@@ -31,7 +31,7 @@ const metadata = tableOf({
   holds: isMetadata,
   instead:
     'metadata: at most 16 pairs of well-formed text without NUL, 2048 bytes in all; ' +
-    'no quote, backslash or control in names',
+    'no quotes, backslashes or control characters in names',
   // JSON Schema cannot express the size in bytes.
   json: {
     maxProperties: MAX_PAIRS,
@@ -53,7 +53,7 @@ function isStorable(text: unknown): boolean {
   return typeof text === 'string' && text.isWellFormed() && !text.includes('\0');
 }
 
-/** @param pattern What an element of `scopes` may be. */
+/** @param pattern The schema of the elements of `scopes`. */
 function issueInputOf<Pattern extends z.ZodType<string, string>>(pattern: Pattern) {
   return z.strictObject({
     name: textOf(100, 'name'),
@@ -68,13 +68,13 @@ function issueInputOf<Pattern extends z.ZodType<string, string>>(pattern: Patter
 // ── For any catalog ────────────────────
 
 /**
- * `issue`'s first argument in a JSON request, for any catalog.
+ * The first argument of `issue` in a JSON request, for any catalog.
  *
- * Not checked: whether the catalog has the scopes, whether reserved ones are justified, whether the
- * expiry is in the future. To answer those with 400 as well, use {@link issueInputSchemaFor}.
+ * Not checked: whether the scopes are in the catalog, whether reserved ones are justified, whether
+ * the expiry is in the future. To answer those with 400 as well, use {@link issueInputSchemaFor}.
  *
- * An issue's `path[0]` is the `field` of the `InputError` that `issue` would throw; so it is for
- * all schemas of inputs.
+ * An issue's `path[0]` is the `field` of the `InputError` that `issue` would throw. The same holds
+ * for all schemas of inputs.
  *
  * @example
  * const input = issueInputSchema.parse(await request.json());
@@ -83,24 +83,25 @@ export const issueInputSchema: z.ZodType<IssueInput, IssueInputJson> = closedInp
   issueInputOf(scopePattern),
 );
 
-/** {@link issueInputSchema} as a JSON Schema: what may be sent, not what parsing yields. */
+/** {@link issueInputSchema} as a JSON Schema. It describes the request, not the parsed result. */
 export const issueInputJsonSchema: JsonSchema = toJsonSchema(issueInputSchema);
 
 // ── For one catalog ────────────────────
 
-const legalRule = 'a scope of this service, or a wildcard that catches no reserved one';
+const legalRule = 'a scope of this service, or a wildcard that matches no reserved scope';
 
 /**
- * `issue`'s first argument for one catalog: whatever this accepts, `issue` refuses only by
- * authority.
+ * Makes the schema of the first argument of `issue` for one catalog. If it accepts an input,
+ * `issue` refuses that input only for lack of authority.
  *
- * Accepts the catalog's scopes and the wildcards that match no reserved scope, as in the type
- * `PatternOf`. This is stricter than `issue` in one respect: it refuses a wildcard even if all
- * reserved scopes that it matches are listed beside it.
+ * It accepts the catalog's scopes and the wildcards that match no reserved scope, like the type
+ * `PatternOf`. In one respect it is stricter than `issue`: it refuses a wildcard even if all
+ * reserved scopes that it matches are also listed.
  *
- * Not checked: that `accessibleEntities` and the authority's own entity are at most 1,000 together.
+ * Not checked: whether `accessibleEntities` and the authority's own entity are at most 1,000
+ * together.
  *
- * @param catalog What `defineScopes` returned.
+ * @param catalog The result of `defineScopes`.
  * @param options `now`: the keyring's clock; default `Date.now`.
  * @throws TypeError if `catalog` is not a catalog.
  * @example
@@ -122,7 +123,7 @@ export function issueInputSchemaFor<C extends Catalog>(
     const reserved = scopes.filter((name) => catalog.isReserved(name));
     if (scopes.length > MAX_SCOPES) refuse('scopes', `at most ${MAX_SCOPES} after expansion`);
     if (reserved.length > 0 && input.justification === undefined) {
-      refuse('justification', `say why ${reserved.join(' ')} is needed`);
+      refuse('justification', `say why the key needs ${reserved.join(' ')}`);
     }
     if (!isAhead(input.expiresAt, now)) refusePast(context);
   });
@@ -131,14 +132,14 @@ export function issueInputSchemaFor<C extends Catalog>(
 }
 
 /**
- * {@link issueInputSchemaFor} as a JSON Schema: scopes as an enum, and when a justification is
- * required.
+ * Returns {@link issueInputSchemaFor} as a JSON Schema. It has the scopes as an enum, and the
+ * condition for a justification.
  */
 export function issueInputJsonSchemaFor(catalog: Catalog): JsonSchema {
   return toJsonSchema(issueInputSchemaFor(catalog));
 }
 
-/** The JSON Schema that says when a justification is required; null if nothing is reserved. */
+/** Makes the JSON Schema that requires a justification; null if no scope is reserved. */
 function justificationOf(catalog: Catalog): JsonSchema | null {
   const reserved = catalog.all.filter((name) => catalog.isReserved(name));
   if (reserved.length === 0) return null;
@@ -149,7 +150,7 @@ function justificationOf(catalog: Catalog): JsonSchema | null {
   };
 }
 
-/** The scopes of a catalog, and the wildcards that match no reserved scope. */
+/** Returns the scopes of a catalog, and the wildcards that match no reserved scope. */
 function legalPatterns(catalog: Catalog): readonly string[] {
   const wildcards = new Set<string>(['*:*']);
   for (const name of catalog.all) {
@@ -162,7 +163,7 @@ function legalPatterns(catalog: Catalog): readonly string[] {
   return [...catalog.all, ...[...wildcards].filter(isHarmless)];
 }
 
-/** Throws a `TypeError` unless it looks like what `defineScopes` returned. */
+/** Throws a `TypeError` unless the value looks like a result of `defineScopes`. */
 export function assertCatalog(catalog: Catalog): void {
   const isCatalog = Array.isArray((catalog as Catalog | null | undefined)?.all);
   if (!isCatalog) throw new TypeError('catalog: pass what defineScopes returned');

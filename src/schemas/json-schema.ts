@@ -1,13 +1,13 @@
-/** From a zod schema to a JSON Schema, for OpenAPI and for validators. */
+/** Turns zod schemas into JSON Schemas, for OpenAPI and for validators. */
 import * as z from 'zod';
 
 /**
- * A JSON Schema as data. Uses only keywords that draft 2020-12 and draft-07 share, so that both
- * validators read it.
+ * A JSON Schema as data. It uses only keywords that draft 2020-12 and draft-07 share, so that
+ * validators of both can read it.
  */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** Describes what may be sent, not what parsing yields. */
+/** Describes the accepted input, not the parsed result. */
 export function toJsonSchema(schema: z.ZodType): JsonSchema {
   const { $schema: _, ...json } = z.toJSONSchema(schema, {
     target: 'draft-2020-12',
@@ -17,7 +17,7 @@ export function toJsonSchema(schema: z.ZodType): JsonSchema {
       if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
     },
   });
-  // Without `$schema`: an OpenAPI document sets the dialect itself, and draft-07 validators refuse
-  // this one. Stringified and parsed, because zod adds properties that are not data.
+  // Without `$schema`, because an OpenAPI document sets the dialect itself, and draft-07 validators
+  // refuse this one. Stringified and parsed, because zod adds properties that are not data.
   return JSON.parse(JSON.stringify(json)) as JsonSchema;
 }

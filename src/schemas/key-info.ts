@@ -1,4 +1,4 @@
-/** A key as those who manage it see it, in JSON. */
+/** The JSON of a key, as those who manage it see it. */
 import * as z from 'zod';
 import type { KeyState } from '../core/record.js';
 import type { KeyInfo } from '../management/info.js';
@@ -8,7 +8,7 @@ import { type JsonSchema, toJsonSchema } from './json-schema.js';
 import { tableOf } from './string-table.js';
 import { datesToTexts, time, timeOrNull, timeText } from './time.js';
 
-/** Every state, in the order in which they are looked for. */
+/** Every state, in the order in which they are checked. */
 const STATES: readonly KeyState[] = [
   'revoked',
   'unknown_format',
@@ -25,37 +25,37 @@ export const keyState: z.ZodType<KeyState, KeyState> = z.enum(STATES);
 
 /** A `KeyInfo` after `JSON.stringify`: times are ISO 8601 texts. */
 export interface KeyInfoJson {
-  /** What became of the key: whether it is live, and if not, why. */
+  /** Whether the key is live, and if not, why. */
   readonly state: KeyState;
-  /** Whether the record is not what was sealed. */
+  /** Whether the record differs from the sealed one. */
   readonly tampered: boolean;
   /** The version of the record. */
   readonly format: number;
-  /** Names the key: a UUID in lower case. */
+  /** The id of the key: a UUID in lower case. */
   readonly keyId: string;
-  /** What the key begins with, before the last `_`. */
+  /** The beginning of the key, before the last `_`. */
   readonly prefix: string;
   /** The last four characters of the key. */
   readonly hint: string;
-  /** What people call the key. */
+  /** The key's name, for people. */
   readonly name: string;
   /** The entity that the key belongs to. */
   readonly entityUuid: string;
-  /** The entities that the key was made for; always contains `entityUuid`. */
+  /** The entities that the key was made for. Always contains `entityUuid`. */
   readonly accessibleEntities: readonly string[];
-  /** Of these, the entities that cut themselves off since. */
+  /** Those of them that have withdrawn since. */
   readonly withdrawn: readonly string[];
-  /** Concrete, in the order of the catalog at the time. */
+  /** Concrete scopes, in the order of the catalog when the key was made. */
   readonly scopes: readonly string[];
-  /** Why the key has reserved scopes; null if nobody said. */
+  /** Why the key has reserved scopes; null if not given. */
   readonly justification: string | null;
   /** String pairs that belong to the integration; keyscope never interprets them. */
   readonly metadata: Readonly<Record<string, string>>;
   /** When the key was made. */
   readonly createdAt: string;
-  /** Who made it; null if nobody said. */
+  /** Who made it; null if not given. */
   readonly createdBy: string | null;
-  /** When the key ends by itself; null for never. */
+  /** When the key expires; null for never. */
   readonly expiresAt: string | null;
   /** When the key was revoked; null if it was not. */
   readonly revokedAt: string | null;
@@ -63,23 +63,26 @@ export interface KeyInfoJson {
   readonly suspendedAt: string | null;
   /** When a rotated key ends; null if it was not rotated. */
   readonly retireAt: string | null;
-  /** Who made the newest of suspension, retirement and revocation; null if nobody said. */
+  /** Who made the newest suspension, retirement or revocation; null if not given. */
   readonly endedBy: string | null;
-  /** Why; null if nobody said. */
+  /** Why; null if not given. */
   readonly endReason: string | null;
-  /** When the newest mark was written; null if there was none. */
+  /** When the newest mark was written; null without one. */
   readonly changedAt: string | null;
-  /** The key id of the predecessor; null if there is none. */
+  /** The key id of the predecessor; null without one. */
   readonly rotatedFrom: string | null;
-  /** The key id of the first key of its rotations; its own if it is that one. */
+  /** The key id of the first key in its chain of rotations; its own id if it is the first. */
   readonly rootKeyId: string;
-  /** The `rootKeyId` of the key on whose authority this one was made; null if there was none. */
+  /** The `rootKeyId` of the key that issued this one; null if no key did. */
   readonly issuedUnder: string | null;
-  /** Who may act as the key without its text; null for keys whose text was shown to somebody. */
+  /**
+   * The identities that may act as the key without its text; null for keys whose text was handed
+   * out.
+   */
   readonly trust: Readonly<Record<string, unknown>> | null;
   /** When the key was last used; null for never. */
   readonly lastUsedAt: string | null;
-  /** Scope → when it was last exercised. */
+  /** Scope → when it was last used. */
   readonly scopesUsed: Readonly<Record<string, string>>;
 }
 
@@ -96,12 +99,12 @@ const times = tableOf({
 });
 
 /**
- * A key as `list`, `get`, `identify`, `issue` and `rotate` show it, before or after
- * `JSON.stringify`: a `Date` becomes what JSON makes of it, and an invalid one is refused. A key
- * whose record cannot be read has a schema of its own, `damagedKeySchema`.
+ * A key as `list`, `get`, `identify`, `issue` and `rotate` return it, before or after
+ * `JSON.stringify`. A `Date` becomes its JSON text; an invalid one is refused. For a key whose
+ * record cannot be read, use `damagedKeySchema`.
  *
- * Names and metadata may be of any length, as when the core reads a stored record. Years beyond
- * 9999 are refused, although the core would show them: RFC 3339 cannot express them.
+ * Names and metadata may have any length, as when the core reads a stored record. Years beyond 9999
+ * are refused, although the core would show them, because RFC 3339 cannot express them.
  *
  * @example
  * const keys = z.union([keyInfoSchema, damagedKeySchema]).array().parse(body.keys);

@@ -1,4 +1,4 @@
-/** `list`'s first argument in a query string. */
+/** The first argument of `list` in a query string. */
 import * as z from 'zod';
 import type { ListInput } from '../management/list.js';
 import { closedInput } from './closed-object.js';
@@ -6,7 +6,7 @@ import { UUID } from './identifiers.js';
 import { type JsonSchema, toJsonSchema } from './json-schema.js';
 
 /**
- * `list`'s first argument in a query string, where `limit` may be a string of digits, and
+ * The first argument of `list` in a query string. `limit` may be a string of digits, and
  * `addressing` the word `true` or `false`.
  */
 export interface ListInputQuery {
@@ -15,14 +15,14 @@ export interface ListInputQuery {
   readonly addressing?: boolean | string | undefined;
 }
 
-const afterRule = 'after: `next` of the page before';
+const afterRule = 'after: `next` of the previous page';
 const after = z
   .string(afterRule)
   .max(64, { error: afterRule, abort: true })
   .refine(isCursor, afterRule)
   .meta({ pattern: `^-?[0-9a-z]{1,11}\\.${UUID.source.slice(1)}` });
 
-/** Whether `list` can have returned this cursor: writing it again gives the same text. */
+/** Checks whether `list` can have returned this cursor: writing it again gives the same text. */
 function isCursor(cursor: string): boolean {
   const [time = '', keyId = ''] = cursor.split('.');
   const createdAt = Number.parseInt(time, 36);
@@ -43,13 +43,13 @@ const addressingWord = z
   .transform((word) => word === 'true');
 
 /**
- * `list`'s first argument in a query string: the digits of `limit` become a number, and the word in
- * `addressing` a boolean.
+ * The first argument of `list` in a query string. The digits of `limit` become a number, and the
+ * word in `addressing` a boolean.
  *
  * Not checked: whether there are keys after `after`; if not, the page is empty.
  *
- * With what this returns, a page may hold own keys or those of others. Where the route decides that
- * and not the request, say so, and the type follows.
+ * With the parsed input, a page may contain own keys or those of others. If the route decides that
+ * and not the request, set `addressing` yourself, and the type of the page becomes exact.
  *
  * @example
  * const { after, limit } = request.query;
@@ -64,5 +64,5 @@ export const listInputSchema: z.ZodType<ListInput, ListInputQuery> = closedInput
   }),
 );
 
-/** {@link listInputSchema} as a JSON Schema: what may be sent, not what parsing yields. */
+/** {@link listInputSchema} as a JSON Schema. It describes the request, not the parsed result. */
 export const listInputJsonSchema: JsonSchema = toJsonSchema(listInputSchema);

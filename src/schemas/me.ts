@@ -15,15 +15,15 @@ const fields = z.strictObject({
 /**
  * The body of `GET /me`: exactly its four fields.
  *
- * Its JSON Schema cannot express that `accessible_entities` contains `entity_uuid`; this schema
- * checks it.
+ * It checks that `accessible_entities` contains `entity_uuid`, which its JSON Schema cannot
+ * express.
  *
  * @example
  * const me = meSchema.parse(await response.json());
  */
 export const meSchema: z.ZodType<Me, Me> = closedObject(
   fields.refine((me) => me.accessible_entities.includes(me.entity_uuid), {
-    error: 'accessible_entities: contains entity_uuid',
+    error: 'accessible_entities: must contain entity_uuid',
     path: ['accessible_entities'],
   }),
 );

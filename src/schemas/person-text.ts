@@ -3,8 +3,8 @@ import * as z from 'zod';
 import { hasInvisible } from '../core/masking.js';
 
 /**
- * No invisible character of 16 bits, as ranges: not every validator of JSON Schemas knows the
- * categories of Unicode.
+ * Text without invisible 16-bit characters. Written as ranges, because not every JSON Schema
+ * validator supports Unicode categories.
  */
 const CLEAN_PATTERN =
   '^[^\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u0890\\u0891' +
@@ -12,9 +12,9 @@ const CLEAN_PATTERN =
   '\\ufff9-\\ufffb]*$';
 
 /**
- * A text of 1 to `max` characters after NFC. The JSON Schema counts before NFC: it refuses a
- * decomposed text that composing would shorten to `max`, and accepts a few that composing
- * lengthens. It also accepts format characters beyond 16 bits.
+ * Makes the schema of a text of 1 to `max` characters after NFC. The JSON Schema counts before NFC.
+ * It refuses a decomposed text that composing would shorten to `max`, and accepts a few texts that
+ * composing lengthens. It also accepts format characters beyond 16 bits.
  */
 export function textOf(max: number, what: string): z.ZodString {
   const rule =
@@ -28,7 +28,7 @@ export function textOf(max: number, what: string): z.ZodString {
 }
 
 function isTextOf(max: number, text: string): boolean {
-  // Checked before normalizing: composing shortens a text to no less than a quarter.
+  // Checked before normalizing, which shortens a text to a quarter at most.
   if (text.length > 8 * max) return false;
   if (hasInvisible(text)) return false;
   const { length } = [...text.normalize('NFC')];

@@ -1,4 +1,4 @@
-/** What requests that carry no rights send: a reason, or nothing. */
+/** The JSON of requests that grant no rights: a reason, or nothing. */
 import * as z from 'zod';
 import { closedInput } from './closed-object.js';
 import { type JsonSchema, toJsonSchema } from './json-schema.js';
@@ -6,7 +6,7 @@ import { textOf } from './person-text.js';
 
 /** Why a key is suspended, resumed or ended. */
 export interface ReasonInput {
-  /** 1 to 200 characters, as the `reason` of an authority. */
+  /** The reason: 1 to 200 characters, like the `reason` of an authority. */
   readonly reason?: string | undefined;
 }
 

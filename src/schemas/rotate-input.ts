@@ -1,4 +1,4 @@
-/** `rotate`'s second argument in a JSON request. */
+/** The second argument of `rotate` in a JSON request. */
 import * as z from 'zod';
 import type { Catalog } from '../core/catalog.js';
 import type { RotateInput } from '../management/rotate.js';
@@ -10,7 +10,7 @@ import { type JsonSchema, toJsonSchema } from './json-schema.js';
 import { textOf } from './person-text.js';
 
 /**
- * `rotate`'s second argument in a JSON request: `expiresAt` is an ISO 8601 date-time with an
+ * The second argument of `rotate` in a JSON request. `expiresAt` is an ISO 8601 date-time with an
  * offset, or `never`.
  */
 export interface RotateInputJson extends Omit<RotateInput, 'expiresAt'> {
@@ -21,9 +21,9 @@ const MAX_OVERLAP_MS = 365 * 24 * 3_600_000;
 
 const overlapRule = `overlapMs: a whole number of milliseconds from 0 to ${MAX_OVERLAP_MS}`;
 const overlapMs = z.int(overlapRule).min(0, overlapRule).max(MAX_OVERLAP_MS, overlapRule);
-const concreteRule = 'a scope of this service, and no wildcard';
+const concreteRule = 'a scope of this service, not a wildcard';
 
-/** @param concrete What an element of `scopes` may be. */
+/** @param concrete The schema of the elements of `scopes`. */
 function rotateInputOf<Scope extends z.ZodType<string, string>>(concrete: Scope) {
   return z.strictObject({
     overlapMs,
@@ -36,9 +36,9 @@ function rotateInputOf<Scope extends z.ZodType<string, string>>(concrete: Scope)
 }
 
 /**
- * `rotate`'s second argument for any catalog.
+ * The second argument of `rotate` for any catalog.
  *
- * Not checked: whether the catalog has the scopes; whether the expiry is in the future.
+ * Not checked: whether the scopes are in the catalog; whether the expiry is in the future.
  */
 export const anyRotateInputSchema: z.ZodType<RotateInput, RotateInputJson> = closedInput(
   rotateInputOf(scope),
@@ -48,14 +48,14 @@ export const anyRotateInputSchema: z.ZodType<RotateInput, RotateInputJson> = clo
 export const anyRotateInputJsonSchema: JsonSchema = toJsonSchema(anyRotateInputSchema);
 
 /**
- * `rotate`'s second argument for one catalog: whatever this accepts, `rotate` refuses only by
- * authority, or by what the predecessor has.
+ * Makes the schema of the second argument of `rotate` for one catalog. If it accepts an input,
+ * `rotate` refuses that input only for lack of authority, or because of the predecessor.
  *
  * Not checked: whether the predecessor has the scopes and the entities; whether a reserved scope
- * that is kept was justified before; that `accessibleEntities` and the own entity are at most 1,000
- * together.
+ * that the successor keeps was justified before; whether `accessibleEntities` and the own entity
+ * are at most 1,000 together.
  *
- * @param catalog What `defineScopes` returned.
+ * @param catalog The result of `defineScopes`.
  * @param options `now`: the keyring's clock; default `Date.now`.
  * @throws TypeError if `catalog` is not a catalog.
  * @example
@@ -75,7 +75,7 @@ export function rotateInputSchema(
   return closedInput(ahead);
 }
 
-/** {@link rotateInputSchema} as a JSON Schema: what may be sent, not what parsing yields. */
+/** Returns {@link rotateInputSchema} as a JSON Schema. It describes the request, not the result. */
 export function rotateInputJsonSchema(catalog: Catalog): JsonSchema {
   return toJsonSchema(rotateInputSchema(catalog));
 }

@@ -1,30 +1,30 @@
-/** Tables from names to texts. */
+/** The schemas of tables from names to texts. */
 import * as z from 'zod';
 
 /** A name and its content. */
 export type Pair = readonly [name: string, content: unknown];
 
-/** What a table must be. */
+/** The rule of a table. */
 export interface TableRule {
-  /** Whether all pairs together are valid. */
+  /** Checks all pairs together. */
   readonly holds: (pairs: readonly Pair[]) => boolean;
-  /** What the error says. */
+  /** The text of the error. */
   readonly instead: string;
   /** The part of the rule that a JSON Schema can express. */
   readonly json: JsonRule;
-  /** How many pairs there may be. Default: any number. */
+  /** The most pairs. Default: unlimited. */
   readonly max?: number;
 }
 
 type JsonRule = Readonly<Record<string, unknown>>;
 
 /**
- * A table, passed on unchanged. Not `z.record`, because it drops a key `__proto__` and quotes the
- * invalid key in its issues.
+ * Makes the schema of a table, which it passes on unchanged. Not `z.record`, because that drops a
+ * key `__proto__` and quotes the invalid key in its issues.
  */
 export function tableOf(rule: TableRule): z.ZodUnknown {
   const { holds, instead, json, max = Number.POSITIVE_INFINITY } = rule;
-  // Counts the pairs before reading them.
+  // Counts the pairs before it reads them.
   const isSound = (value: unknown): boolean =>
     isTable(value) && Object.keys(value).length <= max && holds(Object.entries(value));
   return z

@@ -1,12 +1,12 @@
-/** Times of a key, before or after `JSON.stringify`. */
+/** The schemas of a key's times, before or after `JSON.stringify`. */
 import * as z from 'zod';
 
 const timeRule = 'a valid time, as a Date or as Date.prototype.toJSON writes it';
 
-/** As `Date.prototype.toJSON` writes it. */
+/** A time in the format of `Date.prototype.toJSON`. */
 export const timeText: z.ZodISODateTime = z.iso.datetime({ precision: 3, error: timeRule });
 
-/** A `Date` or its text; becomes its text. */
+/** A `Date` or its text. Becomes the text. */
 export const time: z.ZodPreprocess<z.ZodISODateTime> = z.preprocess(dateToText, timeText);
 
 /** The same, or null. */
@@ -17,8 +17,8 @@ export const timeOrNull: z.ZodPreprocess<z.ZodNullable<z.ZodISODateTime>> = z.pr
 );
 
 /**
- * Turns a `Date` into what JSON makes of it and leaves anything else unchanged, including an
- * invalid `Date`: JSON would make it null, which means "never".
+ * Turns a `Date` into its JSON text. Leaves anything else unchanged, including an invalid `Date`,
+ * because JSON would make that null, which means "never".
  */
 function dateToText(value: unknown): unknown {
   if (!(value instanceof Date)) return value;

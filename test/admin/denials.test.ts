@@ -27,7 +27,7 @@ describe('the answer to what is malformed', () => {
       /^accessibleEntities: at most 1000 entities, your own included$/,
     ],
     [{ metadata: { a: 1 } }, 'metadata', /^metadata: at most 16 pairs/],
-    [{ [KEY]: 1 }, 'input', /^unknown field; these are known: name, scopes, expiresAt,/],
+    [{ [KEY]: 1 }, 'input', /^unknown field; known fields are name, scopes, expiresAt,/],
   ])('says what is allowed: %#', async (over, field, rule) => {
     const { admin } = setUpAdmin();
     const detail = await malformed(admin(post('/keys', { ...BODY, ...over })), field);

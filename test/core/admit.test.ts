@@ -92,8 +92,8 @@ describe('admit', () => {
     expect(events).toEqual(reported);
   });
 
-  // Adapters pass the list of values that a parameter had: with none of them, the entity of a
-  // denial was missing.
+  // Adapters pass the list of values of a parameter. When it was empty, the event of a denial had
+  // no entity.
   it("reports the key's own entity in a denial that names none", async () => {
     const { keyring, events } = setUp();
     const { key } = await issue(keyring);
@@ -132,22 +132,19 @@ describe('admit', () => {
     [{ policy }, /not in the table/],
     [{ policy, operation: 'list', entityuuid: OTHER }, /unknown field "entityuuid"/],
     [{ policy, operation: 'list', principal: {} }, /unknown field "principal"/],
-  ])(
-    'refuses bad input before anybody is looked up, without an event: case %#',
-    async (input, message) => {
-      const { store, calls } = recording(memoryStore());
-      const { keyring, events } = setUp({ store });
-      const { key } = await issue(keyring);
-      calls.length = 0;
-      events.length = 0;
-      const error = await thrown(() =>
-        keyring.admit(bearer(key), untyped<{ policy: typeof policy; operation: 'list' }>(input)),
-      );
-      expect(error).toBeInstanceOf(TypeError);
-      expect(String(error)).toMatch(message);
-      expect({ calls, events }).toEqual({ calls: [], events: [] });
-    },
-  );
+  ])('refuses bad input before any look-up, without an event: case %#', async (input, message) => {
+    const { store, calls } = recording(memoryStore());
+    const { keyring, events } = setUp({ store });
+    const { key } = await issue(keyring);
+    calls.length = 0;
+    events.length = 0;
+    const error = await thrown(() =>
+      keyring.admit(bearer(key), untyped<{ policy: typeof policy; operation: 'list' }>(input)),
+    );
+    expect(error).toBeInstanceOf(TypeError);
+    expect(String(error)).toMatch(message);
+    expect({ calls, events }).toEqual({ calls: [], events: [] });
+  });
 
   it('gives a denial the time of the configured clock', async () => {
     const { keyring, events } = setUp();
@@ -155,7 +152,7 @@ describe('admit', () => {
     expect(events).toMatchObject([{ time: START }]);
   });
 
-  it('reports the entity that was asked for in a list of one', async () => {
+  it('reports the requested entity of a list with one element', async () => {
     const { keyring, events } = setUp();
     const { key } = await issue(keyring);
     await keyring
@@ -164,13 +161,13 @@ describe('admit', () => {
     expect(events.at(-1)).toMatchObject({ entityUuid: OTHER });
   });
 
-  it('says what to pass when there is no input, or no policy', async () => {
+  it('says what to pass if the input or the policy is missing', async () => {
     const { keyring } = setUp();
     await typeError(() => keyring.admit('x', untyped<never>(undefined)), /^admit: /);
     await typeError(() => keyring.admit('x', untyped<never>({ operation: 'list' })), /policy/);
   });
 
-  it('treats two values of which one is undefined as repeated', async () => {
+  it('treats two values as repeated even if one is undefined', async () => {
     const { keyring } = setUp();
     const { key } = await issue(keyring);
     const act = () =>
@@ -178,14 +175,14 @@ describe('admit', () => {
     await denied(act, 'invalid_request', 'repeated_entity');
   });
 
-  it("reports the key's own entity when none was asked for", async () => {
+  it("reports the key's own entity if the request names none", async () => {
     const { keyring, events } = setUp();
     const { key } = await keyring.issue({ ...PLAIN, scopes: [] }, AUTHORITY);
     await keyring.admit(bearer(key), { policy, operation: 'list' }).catch(() => {});
     expect(events.at(-1)).toMatchObject({ type: 'access.denied', entityUuid: OWN });
   });
 
-  it('emits no event for a bug, since nobody was denied', async () => {
+  it('emits no event for a bug, because it denies nobody', async () => {
     const bug = new TypeError('a verifier with a bug');
     const { keyring, events } = setUp({ tokens: { verify: () => Promise.reject(bug) } });
     const act = () => keyring.admit('Bearer a.b.c', { policy, operation: 'whoami' });
@@ -193,7 +190,7 @@ describe('admit', () => {
     expect(events).toEqual([]);
   });
 
-  it('denies without a listener, too', async () => {
+  it('also denies without a listener', async () => {
     const keyring = createKeyring({
       prefix: 'acme',
       catalog,
@@ -208,7 +205,7 @@ describe('admit', () => {
   });
 });
 
-describe('admit with a function in place of a request', () => {
+describe('admit with a function instead of a request', () => {
   async function prepared() {
     const { keyring, events, clock } = setUp();
     const { key, info } = await issue(keyring);
@@ -234,7 +231,7 @@ describe('admit with a function in place of a request', () => {
     expect(await keyring.get(keyId, AUTHORITY)).toMatchObject({ lastUsedAt });
   });
 
-  it('checks scopes and entity as for a request', async () => {
+  it('checks scopes and entity as it does for a request', async () => {
     const { keyring, principal } = await prepared();
     const admit = (input: { operation: 'list' | 'remove'; entityUuid?: unknown }) => () =>
       keyring.admit(() => principal, { policy, ...input });
@@ -248,7 +245,7 @@ describe('admit with a function in place of a request', () => {
   it.each<readonly [string, Error, object]>([
     ['a denial', denial, { code: 'invalid_token', reason: 'revoked', keyId: NOWHERE }],
     ['an outage', outage, { code: 'store_error', reason: 'store_error', keyId: null }],
-  ])('throws %s as it came, and reports it', async (_what, error, reported) => {
+  ])('rethrows %s unchanged, and reports it', async (_what, error, reported) => {
     const authenticators = [
       () => Promise.reject(error),
       () => {
@@ -265,7 +262,7 @@ describe('admit with a function in place of a request', () => {
     }
   });
 
-  it('hands on any other error without an event', async () => {
+  it('rethrows any other error without an event', async () => {
     const { keyring, events } = await prepared();
     const bug = new RangeError('a bug in the authenticator');
     const input = { policy, operation: 'list' } as const;
@@ -280,19 +277,22 @@ describe('admit with a function in place of a request', () => {
     ['an object made by hand', () => ({ keyId: NOWHERE, entityUuid: OWN })],
     ['a copy of a principal', (principal) => ({ ...principal })],
     ['a promise of a copy', async (principal) => ({ ...principal })],
-  ])('refuses %s in place of a principal as a bug, without an event', async (_what, answer) => {
-    const { keyring, events, principal } = await prepared();
-    for (const operation of ['whoami', 'list'] as const) {
-      const authenticator = () => untyped<Principal>(answer(principal));
-      const act = () => keyring.admit(authenticator, { policy, operation });
-      await typeError(act, /^principal: pass one that this copy of keyscope made/);
-    }
-    expect(events).toEqual([]);
-    await keyring.flush();
-    expect(await keyring.get(principal.keyId, AUTHORITY)).toMatchObject({ lastUsedAt: null });
-  });
+  ])(
+    'throws a TypeError for %s instead of a principal, without an event',
+    async (_what, answer) => {
+      const { keyring, events, principal } = await prepared();
+      for (const operation of ['whoami', 'list'] as const) {
+        const authenticator = () => untyped<Principal>(answer(principal));
+        const act = () => keyring.admit(authenticator, { policy, operation });
+        await typeError(act, /^principal: pass one that this copy of keyscope made/);
+      }
+      expect(events).toEqual([]);
+      await keyring.flush();
+      expect(await keyring.get(principal.keyId, AUTHORITY)).toMatchObject({ lastUsedAt: null });
+    },
+  );
 
-  it('does not call it if the operation is unknown', async () => {
+  it('does not call the function if the operation is unknown', async () => {
     const { keyring, principal } = await prepared();
     const authenticator = vi.fn(() => principal);
     const input = { policy, operation: untyped<'list'>('lists') };

@@ -28,7 +28,7 @@ async function prepared(tokens?: TokenVerifier, through: typeof delayed = (store
 }
 
 describe('authenticate', () => {
-  it('verifies a key, and answers without a promise if the store does', async () => {
+  it('verifies a key synchronously if the store is synchronous', async () => {
     const { context, calls, key, keyId } = await prepared();
     const principal = authenticate(context, bearer(key)) as Principal;
     expect(principal).not.toBeInstanceOf(Promise);
@@ -36,14 +36,14 @@ describe('authenticate', () => {
     expect(calls).toEqual(['findByDigest']);
   });
 
-  it('answers by promise if the store does', async () => {
+  it('returns a promise if the store does', async () => {
     const { context, key, keyId } = await prepared(undefined, delayed);
     const answer = authenticate(context, bearer(key));
     expect(answer).toBeInstanceOf(Promise);
     expect((await answer).keyId).toBe(keyId);
   });
 
-  it('passes what contains a dot to the verifier of tokens, and nothing else', async () => {
+  it('passes only texts with a dot to the verifier of tokens', async () => {
     const verifyToken = vi.fn<TokenVerifier['verify']>();
     const { context, key, keyId, principal } = await prepared({ verify: verifyToken });
     verifyToken.mockResolvedValue(principal);
@@ -56,7 +56,7 @@ describe('authenticate', () => {
     ]);
   });
 
-  it('refuses a token as a malformed key if there is no verifier of tokens', async () => {
+  it('refuses a token as a malformed key without a verifier of tokens', async () => {
     const { context, calls } = await prepared();
     const act = rejecting(() => authenticate(context, bearer('eyJhbGciOiJub25lIn0.e30.')));
     await denied(act, 'invalid_token', 'malformed_key');
@@ -75,7 +75,7 @@ describe('authenticate', () => {
     ['an escaped quote', 'Bearer \\"acme_x\\"', 'invalid_request', 'quoted_key'],
     ['a quoted value', '"Bearer acme_x"', 'invalid_request', 'quoted_key'],
     ['parameters of two schemes', 'Digest a="b", Bearer c', 'invalid_request', 'malformed_header'],
-    ['something that is no key', 'Bearer garbage', 'invalid_token', 'malformed_key'],
+    ['a text that is not a key', 'Bearer garbage', 'invalid_token', 'malformed_key'],
   ] as const)('denies %s, and asks no store', async (_what, request, code, reason) => {
     const { context, calls } = await prepared();
     const error = await denied(
@@ -87,7 +87,7 @@ describe('authenticate', () => {
     expect(calls).toEqual([]);
   });
 
-  describe('asks for what is fresh', () => {
+  describe('authenticate with fresh', () => {
     /** A keyring whose store notes the options of each look-up. */
     async function watched() {
       const inner = memoryStore();
@@ -110,7 +110,7 @@ describe('authenticate', () => {
       return { ...setUp({ store, tokens }), key, asked };
     }
 
-    it('only if it is told to, for a key', async () => {
+    it('bypasses the cache for a key, and only if it is true', async () => {
       const { keyring, key, asked } = await watched();
       await keyring.authenticate(bearer(key), { fresh: true });
       await keyring.authenticate(bearer(key), { fresh: false });
@@ -123,8 +123,8 @@ describe('authenticate', () => {
       expect(asked.map(([, fresh]) => fresh)).toEqual([true, ...usual]);
     });
 
-    // The key behind a token was looked up in the cache all the same.
-    it('only if it is told to, for the key behind a token', async () => {
+    // The look-up of the key behind a token used the cache anyway.
+    it('bypasses the cache for the key behind a token, and only if it is true', async () => {
       const { keyring, asked } = await watched();
       await keyring.authenticate(bearer('a.b.c'), { fresh: true });
       await keyring.authenticate(bearer('a.b.c'));

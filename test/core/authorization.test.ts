@@ -1,5 +1,5 @@
 /**
- * One header value → one credential or the reason why there is none: vectors through every path,
+ * One header value → one credential, or the reason why it has none: vectors through every path,
  * then laws.
  */
 import fc from 'fast-check';
@@ -28,8 +28,8 @@ const expected = ({ result }: HeaderVector) =>
     ? { kind: 'bearer', token: concat(result.token.generate) }
     : result;
 
-// What a keyring makes of each kind. The tokens are no keys of this keyring, so `bearer` ends at
-// the shape.
+// The result of a keyring for each kind. The tokens are not keys of this keyring, so `bearer` fails
+// at the shape.
 const CODES = {
   missing: ['missing_credentials', 'no_header'],
   'other-scheme': ['missing_credentials', 'other_scheme'],
@@ -84,11 +84,11 @@ describe('the vectors of Authorization values', () => {
     expect(failed).toEqual([]);
   });
 
-  it('hold for authenticate with a fetch Request, as far as it accepts the value', async () => {
+  it('hold for authenticate with a fetch Request, if that accepts the value', async () => {
     let asked = 0;
     const failed = await failures(tests, async (vector) => {
       const input = inputOf(vector);
-      // Fetch strips white space around a value and refuses other values of its own accord.
+      // Fetch strips white space around a value and refuses some values itself.
       if (typeof input !== 'string' || input !== input.trim() || input.length > 20_000) return;
       let headers: Headers;
       try {
@@ -115,7 +115,7 @@ describe('parseAuthorization', () => {
     fc.bigInt(),
   );
 
-  it('never throws, and answers one of four kinds', () => {
+  it('never throws, and returns one of four kinds', () => {
     fc.assert(
       fc.property(anything, (value) => {
         const answer = parseAuthorization(value);
@@ -125,7 +125,7 @@ describe('parseAuthorization', () => {
     );
   });
 
-  it('finds a bearer exactly in the scheme, spaces and one token68', () => {
+  it('recognizes a bearer only as scheme, spaces and one token68', () => {
     const piece = fc.constantFrom(
       'Bearer',
       'bearer',
@@ -154,7 +154,7 @@ describe('parseAuthorization', () => {
     );
   });
 
-  it('finds a character beyond ASCII malformed, in every position', () => {
+  it('treats a character beyond ASCII as malformed, in every position', () => {
     const values = [
       'Bearer acme_0A9zQ7mK2xWv5TbYc8LpRn3dHg17jpNY',
       'Basic eDp5',
@@ -164,7 +164,7 @@ describe('parseAuthorization', () => {
       expect(parseAuthorization(value)).toEqual({ kind: 'malformed' });
   });
 
-  it('finds no credential in two lines joined by a comma', () => {
+  it('accepts no credential in two lines joined by a comma', () => {
     const line = fc.constantFrom(
       ...tests.flatMap(({ input, result }) =>
         typeof input === 'string' && ['bearer', 'other-scheme'].includes(result.kind)
@@ -180,7 +180,7 @@ describe('parseAuthorization', () => {
     );
   });
 
-  it('repeats nothing of a value that is no bearer credential', () => {
+  it('returns no part of a value that is not a bearer credential', () => {
     const key = 'acme_0A9zQ7mK2xWv5TbYc8LpRn3dHg17jpNY';
     for (const value of [
       key,
@@ -193,7 +193,7 @@ describe('parseAuthorization', () => {
     }
   });
 
-  it('returns frozen answers, which are shared', () => {
+  it('returns shared frozen results', () => {
     for (const value of [undefined, 'Basic', 'Bearer'])
       expect(Object.isFrozen(parseAuthorization(value))).toBe(true);
   });

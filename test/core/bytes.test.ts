@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { encoder, equalText } from '../../src/core/bytes.js';
 
 describe('equalText', () => {
-  it('is true for equal texts only, wherever they differ', () => {
+  it('returns true only for equal texts, wherever they differ', () => {
     const text = 'h1.p1$0123456789abcdef';
     expect(equalText(text, `${text}`)).toBe(true);
     expect(equalText('', '')).toBe(true);
@@ -13,14 +13,14 @@ describe('equalText', () => {
     }
   });
 
-  it('is false if one text begins with the other', () => {
+  it('returns false if one text begins with the other', () => {
     expect(equalText('abc', 'ab')).toBe(false);
     expect(equalText('ab', 'abc')).toBe(false);
     expect(equalText('', 'a')).toBe(false);
     expect(equalText('ab', 'ab\0')).toBe(false);
   });
 
-  it('is false if two differences would cancel each other out', () => {
+  it('returns false if two differences would cancel out', () => {
     expect(equalText('ab', 'ba')).toBe(false);
     expect(equalText('aa', 'bb')).toBe(false);
   });

@@ -1,5 +1,5 @@
 /**
- * The catalog: order, expansion, difference, reserved scopes, and names that live on prototypes.
+ * The catalog: order, expansion, difference, reserved scopes, and names of prototype properties.
  */
 import fc from 'fast-check';
 import type { ScopeDefinition } from 'keyscope';
@@ -30,7 +30,7 @@ const catalog = defineScopes(
 );
 
 describe('a catalog', () => {
-  it('lists all scopes in the order written', () => {
+  it('lists all scopes in the order of the definition', () => {
     const written = [
       'threats:read',
       'threats:write',
@@ -43,12 +43,12 @@ describe('a catalog', () => {
     expect([catalog, catalog.all].every(Object.isFrozen)).toBe(true);
   });
 
-  it('describes a scope by its sentence, in NFC', () => {
+  it('describes a scope with its sentence, in NFC', () => {
     expect(catalog.describe('threats:write')).toBe('Write threats.');
     expect(defineScopes({ a: { b: 'Cafe\u0301.' } }).describe('a:b')).toBe('Caf\u00e9.');
     for (const odd of ['threats:delete', 'threats:*', '*:*', '', 'constructor', 'Threats:read']) {
       expect(complaint(() => catalog.describe(odd))).toMatch(
-        /^scopes: pass a scope that the catalog has, not /,
+        /^scopes: pass a scope of the catalog, not /,
       );
     }
   });
@@ -82,12 +82,12 @@ describe('a catalog', () => {
     [['users:read'], ['*:*'], []],
     [['threats:read'], [], ['threats:read']],
     [[], ['*:*'], []],
-  ])('subtracts from %j what is in %j', (a, b, rest) => {
+  ])('returns the scopes of %j that are not in %j', (a, b, rest) => {
     expect(catalog.difference(a, b)).toEqual(rest);
     expect(Object.isFrozen(catalog.difference(a, b))).toBe(true);
   });
 
-  it('is not made of a list, and says what to pass', () => {
+  it('cannot be made from a list, and the error says what to pass', () => {
     for (const odd of [
       ['threats:read'],
       { threats: ['read'] },
@@ -97,11 +97,11 @@ describe('a catalog', () => {
       new Map(),
     ])
       expect(complaint(() => defineScopes(odd as never))).toBe(
-        'defineScopes: pass { resource: { action: sentence } }, none of them empty',
+        'defineScopes: pass { resource: { action: sentence } }, with no empty object',
       );
   });
 
-  it('refuses to expand or subtract what it does not have, anywhere in a list', () => {
+  it('refuses to expand or subtract unknown scopes, anywhere in a list', () => {
     for (const odd of [
       'threats:raed',
       'threats:delete',
@@ -119,7 +119,7 @@ describe('a catalog', () => {
     }
   });
 
-  it('reserves the scopes that reserved patterns match, and nothing else', () => {
+  it('reserves exactly the scopes that reserved patterns match', () => {
     expect(catalog.all.filter(catalog.isReserved)).toEqual([
       'decoys:delete',
       'users:read',
@@ -158,7 +158,7 @@ describe('the laws of a catalog', () => {
   );
   const sets = fc.array(known, { maxLength: 5 });
 
-  it('expand patterns as the algebra covers scopes, and no further', () => {
+  it('let a pattern expand to exactly the scopes that the algebra covers', () => {
     fc.assert(
       fc.property(sets, (set) => {
         const expanded = catalog.expand(set);
@@ -170,7 +170,7 @@ describe('the laws of a catalog', () => {
     );
   });
 
-  it('divide a set into its difference and its intersection with another', () => {
+  it('let difference and intersection divide a set', () => {
     fc.assert(
       fc.property(sets, sets, (a, b) => {
         const rest = catalog.difference(a, b);
@@ -183,7 +183,7 @@ describe('the laws of a catalog', () => {
   });
 });
 
-describe('names that live on prototypes', () => {
+describe('names of prototype properties', () => {
   const names = [Object, Map, Array, Function].flatMap(({ prototype }) =>
     Object.getOwnPropertyNames(prototype),
   );
@@ -201,9 +201,9 @@ describe('names that live on prototypes', () => {
     );
   });
 
-  it('are names like any other if they are legal, in every operation', async () => {
+  it('are ordinary names if they are legal, in every operation', async () => {
     for (const name of legal) {
-      // The pattern is granted, the name is in the catalog, and neither reaches a scope next to it.
+      // The pattern is granted and the name is in the catalog. Neither grants another scope.
       const named = defineScopes({
         [name]: { read: 'A sentence.', [name]: 'Another.' },
         other: { read: 'Other.' },
@@ -251,7 +251,7 @@ describe('names that live on prototypes', () => {
     }
   });
 
-  it('are refused as resource and as action if they are illegal', () => {
+  it('are refused as resources and as actions if they are illegal', () => {
     for (const name of illegal) {
       expect(complaint(() => defineScopes({ [name]: { read: 'A sentence.' } }))).toMatch(
         /^defineScopes: /,
@@ -286,7 +286,7 @@ describe('defineScopes', () => {
     ['a list', ['threats:read']],
     ['an empty object', {}],
     ['an empty resource', { a: {} }],
-    ['an empty resource beside another', { a: { b: 'A.' }, c: {} }],
+    ['an empty resource next to another', { a: { b: 'A.' }, c: {} }],
     ['a resource that is null', { a: null }],
     ['a resource that is a text', { a: 'read' }],
     ['a resource that is a list', { a: ['read'] }],
@@ -317,7 +317,7 @@ describe('defineScopes', () => {
   it.each<[string, unknown, RegExp]>([
     ['null', null, /^defineScopes: pass an object/],
     ['a list', ['users:*'], /^defineScopes: pass an object/],
-    // A Set was read as options without `reserved`, so that no scope was reserved.
+    // A Set was read as options without `reserved`, which left every scope unreserved.
     ['a Set', new Set(['users:*']), /^defineScopes: pass an object/],
     ['a Map', new Map([['reserved', ['users:*']]]), /^defineScopes: pass an object/],
     ['an unknown field', { reservd: ['a:b'] }, /^defineScopes: unknown field "reservd"/],
@@ -326,17 +326,17 @@ describe('defineScopes', () => {
     ['reserved with a number', { reserved: [1] }, /^scopes: /],
     ['reserved that is malformed', { reserved: ['a:b', 'A:b'] }, /^scopes: /],
     [
-      'reserved that matches nothing',
+      'a reserved pattern that matches nothing',
       { reserved: ['a:b', 'users:*'] },
-      /scopes that the catalog has, not "/,
+      /scopes of the catalog, not "/,
     ],
-    ['a reserved typo', { reserved: ['a:c'] }, /scopes that the catalog has, not "/],
+    ['a reserved typo', { reserved: ['a:c'] }, /scopes of the catalog, not "/],
   ])('refuses options that are or have %s', (_, options, message) => {
     const call = () => defineScopes({ a: { b: 'A sentence.' } }, options as { reserved?: [] });
     expect(complaint(call)).toMatch(message);
   });
 
-  it('does not quote a key in a name, a sentence or an option', () => {
+  it('quotes no key from a name, a sentence or an option', () => {
     const secret = key.slice(5);
     for (const call of [
       () => defineScopes({ [key]: { read: 'A sentence.' } }),
@@ -352,7 +352,7 @@ describe('defineScopes', () => {
     }
   });
 
-  it('makes a catalog that refuses what is no list of patterns', () => {
+  it('makes a catalog that accepts only lists of patterns', () => {
     for (const odd of [undefined, null, 'threats:read', 1, {}, [1], [null]]) {
       expect(complaint(() => catalog.expand(odd as string[]))).toMatch(/^scopes: /);
       expect(complaint(() => catalog.difference(odd as string[], []))).toMatch(/^scopes: /);

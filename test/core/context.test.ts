@@ -24,7 +24,7 @@ const make = (over: object) => () =>
   createKeyring(untyped<KeyringOptions<typeof catalog>>({ ...good(), ...over }));
 
 describe('the options of a keyring', () => {
-  it('are accepted if nothing is wrong with them', () => {
+  it('are accepted if all are valid', () => {
     expect(make({})).not.toThrow();
     const absent = { deployment: undefined, maxLifetimeMs: undefined, onError: undefined };
     expect(make(absent)).not.toThrow();
@@ -34,7 +34,7 @@ describe('the options of a keyring', () => {
   });
 
   it.each(['listLineage', 'mark'])(
-    'are refused with a store of the first contract: no %s',
+    'are refused with a store that lacks %s, as in the first contract',
     (name) => {
       const store = { ...memoryStore(), [name]: undefined };
       const message = new RegExp(`^store: pass an object with the method ${name}`);
@@ -42,7 +42,7 @@ describe('the options of a keyring', () => {
     },
   );
 
-  it('are accepted with a store that has nothing of what only reports ask for', () => {
+  it('are accepted with a store that has no methods for reports', () => {
     const { summarize, listExpiring, listAll, listChanged, ...store } = memoryStore();
     expect([summarize, listExpiring, listAll, listChanged].map((each) => typeof each)).toEqual(
       Array(4).fill('function'),
@@ -54,7 +54,7 @@ describe('the options of a keyring', () => {
     [
       'an unknown option',
       { pepper: PEPPER },
-      /createKeyring: unknown field "pepper"; it takes prefix, catalog/,
+      /createKeyring: unknown field "pepper"; known fields are prefix, catalog/,
     ],
     ['a misspelled option', { storeTimeoutMS: 1 }, /unknown field "storeTimeoutMS"/],
 
@@ -69,23 +69,23 @@ describe('the options of a keyring', () => {
     ['a prefix that is a list', { prefix: ['acme'] }, /prefix/],
 
     ['no catalog', { catalog: undefined }, /catalog: pass what defineScopes returned/],
-    ['null for a catalog', { catalog: null }, /catalog: pass what defineScopes returned/],
+    ['null as the catalog', { catalog: null }, /catalog: pass what defineScopes returned/],
     [
-      'a definition for a catalog',
+      'a definition as the catalog',
       { catalog: { threats: { read: 'x' } } },
       /catalog: pass what defineScopes/,
     ],
-    ['a list for a catalog', { catalog: ['threats:read'] }, /catalog: pass what defineScopes/],
+    ['a list as the catalog', { catalog: ['threats:read'] }, /catalog: pass what defineScopes/],
     [
-      'an object like a catalog that defineScopes did not make',
+      'an object that looks like a catalog',
       { catalog: { all: ['threats:read'] } },
       /catalog: pass what defineScopes/,
     ],
 
     ['no store', { store: undefined }, /store: pass an object with the method/],
-    ['null for a store', { store: null }, /store: pass an object with the method/],
+    ['null as the store', { store: null }, /store: pass an object with the method/],
     ['an empty store', { store: {} }, /store: pass an object with the method/],
-    ['a factory for a store', { store: memoryStore }, /store: pass an object with the method/],
+    ['a factory as the store', { store: memoryStore }, /store: pass an object with the method/],
     [
       'a promise of a store',
       { store: Promise.resolve(memoryStore()) },
@@ -97,19 +97,19 @@ describe('the options of a keyring', () => {
       { peppers: undefined },
       /peppers: pass \[\{ id, secret \}\], or 'none' to go without/,
     ],
-    ['null for peppers', { peppers: null }, /peppers: pass/],
+    ['null as peppers', { peppers: null }, /peppers: pass/],
     ['an empty list of peppers', { peppers: [] }, /peppers: pass/],
     ['one pepper', { peppers: PEPPER }, /peppers: pass/],
-    ['a text for peppers', { peppers: PEPPER.secret }, /peppers: pass/],
-    ['another word for peppers', { peppers: 'None' }, /peppers: pass/],
+    ['a text as peppers', { peppers: PEPPER.secret }, /peppers: pass/],
+    ['another word as peppers', { peppers: 'None' }, /peppers: pass/],
     ["'none' in a list", { peppers: ['none'] }, /pepper/],
     ['a hole in the peppers', { peppers: new Array(1) }, /pepper/],
     [
-      'two peppers of one id',
+      'two peppers with the same id',
       { peppers: [PEPPER, { ...PEPPER_2, id: PEPPER.id }] },
-      /two of them have the same id/,
+      /two peppers have the same id/,
     ],
-    ['the same pepper twice', { peppers: [PEPPER, PEPPER] }, /two of them have the same id/],
+    ['the same pepper twice', { peppers: [PEPPER, PEPPER] }, /two peppers have the same id/],
     ['an upper-case pepper id', { peppers: [{ ...PEPPER, id: 'P1' }] }, /pepper: id/],
     ['an empty pepper id', { peppers: [{ ...PEPPER, id: '' }] }, /pepper: id/],
     ['a pepper id with $', { peppers: [{ ...PEPPER, id: 'a$b' }] }, /pepper: id/],
@@ -154,11 +154,11 @@ describe('the options of a keyring', () => {
     ['a time-out of 0', { storeTimeoutMs: 0 }, /storeTimeoutMs: pass a whole number from 1 to/],
     ['a time-out below 0', { storeTimeoutMs: -1 }, /storeTimeoutMs/],
     ['a time-out that is not whole', { storeTimeoutMs: 1.5 }, /storeTimeoutMs/],
-    ['a time-out that is no number', { storeTimeoutMs: Number.NaN }, /storeTimeoutMs/],
-    ['a time-out without end', { storeTimeoutMs: Number.POSITIVE_INFINITY }, /storeTimeoutMs/],
+    ['a time-out that is not a number', { storeTimeoutMs: Number.NaN }, /storeTimeoutMs/],
+    ['an infinite time-out', { storeTimeoutMs: Number.POSITIVE_INFINITY }, /storeTimeoutMs/],
     ['a time-out that is a text', { storeTimeoutMs: '2000' }, /storeTimeoutMs/],
-    // `setTimeout` takes more than 2^31-1 for 1.
-    ['a time-out beyond what timers can do', { storeTimeoutMs: 2 ** 31 }, /storeTimeoutMs/],
+    // `setTimeout` treats more than 2^31-1 as 1.
+    ['a time-out beyond the range of timers', { storeTimeoutMs: 2 ** 31 }, /storeTimeoutMs/],
 
     [
       'a token verifier that is a function',
@@ -166,31 +166,31 @@ describe('the options of a keyring', () => {
       /^tokens\.verify: pass a function/,
     ],
     ['a token verifier without verify', { tokens: {} }, /^tokens\.verify: pass a function/],
-    ['null for a token verifier', { tokens: null }, /^tokens\.verify: pass a function/],
+    ['null as a token verifier', { tokens: null }, /^tokens\.verify: pass a function/],
     ['checkParent that is null', { checkParent: null }, /checkParent: pass true or false/],
     ['checkParent that is a text', { checkParent: 'false' }, /checkParent: pass true or false/],
     ['checkParent that is 0', { checkParent: 0 }, /checkParent: pass true or false/],
 
-    ['a Date for a clock', { now: new Date() }, /now/],
-    ['null for a clock', { now: null }, /now/],
-    ['a number for random', { random: 4 }, /random/],
-    ['an emitter for a listener', { onEvent: { emit() {} } }, /^onEvent: pass a function/],
-    ['null for a listener', { onEvent: null }, /^onEvent: pass a function or leave it out/],
-    ['a console for a listener of errors', { onError: console }, /^onError: pass a function/],
-    ['null for a listener of errors', { onError: null }, /^onError: pass a function/],
+    ['a Date as the clock', { now: new Date() }, /now/],
+    ['null as the clock', { now: null }, /now/],
+    ['a number as random', { random: 4 }, /random/],
+    ['an emitter as a listener', { onEvent: { emit() {} } }, /^onEvent: pass a function/],
+    ['null as a listener', { onEvent: null }, /^onEvent: pass a function or leave it out/],
+    ['a console as a listener of errors', { onError: console }, /^onError: pass a function/],
+    ['null as a listener of errors', { onError: null }, /^onError: pass a function/],
 
-    ['a number for a deployment', { deployment: 7 }, /^deployment: pass a string/],
-    ['null for a deployment', { deployment: null }, /^deployment: pass a string/],
+    ['a number as a deployment', { deployment: 7 }, /^deployment: pass a string/],
+    ['null as a deployment', { deployment: null }, /^deployment: pass a string/],
     ['a deployment of two lines', { deployment: 'a\nb' }, /^deployment: no control/],
     ['an invisible deployment', { deployment: '\u200b' }, /^deployment: no control, invisible/],
     ['a deployment of 201 characters', { deployment: 'x'.repeat(201) }, /^deployment: 1 to 200/],
 
-    ['a life of 0', { maxLifetimeMs: 0 }, /^maxLifetimeMs: pass a whole number from 1 to/],
-    ['a life below 0', { maxLifetimeMs: -1 }, /^maxLifetimeMs/],
-    ['a life that is not whole', { maxLifetimeMs: 1.5 }, /^maxLifetimeMs/],
-    ['a life without end', { maxLifetimeMs: Number.POSITIVE_INFINITY }, /^maxLifetimeMs/],
-    ['a life that is a text', { maxLifetimeMs: '3600000' }, /^maxLifetimeMs/],
-    ['a life that is null', { maxLifetimeMs: null }, /^maxLifetimeMs/],
+    ['a lifetime of 0', { maxLifetimeMs: 0 }, /^maxLifetimeMs: pass a whole number from 1 to/],
+    ['a lifetime below 0', { maxLifetimeMs: -1 }, /^maxLifetimeMs/],
+    ['a lifetime that is not whole', { maxLifetimeMs: 1.5 }, /^maxLifetimeMs/],
+    ['an infinite lifetime', { maxLifetimeMs: Number.POSITIVE_INFINITY }, /^maxLifetimeMs/],
+    ['a lifetime that is a text', { maxLifetimeMs: '3600000' }, /^maxLifetimeMs/],
+    ['a lifetime that is null', { maxLifetimeMs: null }, /^maxLifetimeMs/],
     ["'never' for a life", { maxLifetimeMs: 'never' }, /^maxLifetimeMs/],
   ];
 
@@ -199,7 +199,7 @@ describe('the options of a keyring', () => {
     (_what, over, message) => {
       expect(make(over)).toThrow(TypeError);
       expect(make(over)).toThrow(message);
-      // No request can make this mistake.
+      // Not an InputError: no request can make this mistake.
       expect(make(over)).not.toThrow(InputError);
     },
   );
@@ -210,14 +210,14 @@ describe('the options of a keyring', () => {
     expect(act).toThrow(/createKeyring: pass an object/);
   });
 
-  it('are refused if one is on a prototype', () => {
+  it('are refused if an option is on a prototype', () => {
     const inherited = Object.create({ peppers: 'none' }) as object;
     const { peppers: _peppers, ...rest } = good();
     const options = untyped<KeyringOptions<typeof catalog>>(Object.assign(inherited, rest));
     expect(() => createKeyring(options)).toThrow(/write peppers as an own field/);
   });
 
-  it('are checked without a call of store, clock, random source or listener', () => {
+  it('are checked without calling the store, clock, random source or a listener', () => {
     const never = () => {
       throw new Error('asked');
     };
@@ -227,8 +227,8 @@ describe('the options of a keyring', () => {
 });
 
 describe('a service that adds its first pepper', () => {
-  // There was an option that accepted both: anyone who can write the database could insert a key.
-  it('ends every key that was made without one', async () => {
+  // An option used to accept both: anyone who could write to the database could insert a key.
+  it('ends every key that was made without a pepper', async () => {
     const { key, info, store } = await readThrough((store) => store, { peppers: 'none' });
     const { keyring } = setUp({ store, peppers: [PEPPER] });
     await denied(() => keyring.verify(key), 'invalid_token', 'unknown_key');

@@ -14,7 +14,7 @@ const { value: values } = fc.letrec((tie) => ({
   table: fc.dictionary(texts, tie('value'), { maxKeys: 4 }),
 }));
 
-/** Compares as the encoding does: a table is the list of its sorted pairs. */
+/** Normalizes like the encoding: a table is the list of its sorted pairs. */
 const sameTable = (value: unknown): unknown => {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(sameTable);
@@ -42,7 +42,7 @@ describe('encode', () => {
     expect(encode(value)).toBe(text);
   });
 
-  it('is prefix-free: no encoding begins with that of another value', () => {
+  it('is prefix-free: no encoding begins with the encoding of another value', () => {
     fc.assert(
       fc.property(values, values, (one, other) => {
         fc.pre(!areSame(one, other));
@@ -53,7 +53,7 @@ describe('encode', () => {
     );
   });
 
-  it('is injective on sequences: what follows cannot move from one value to the next', () => {
+  it('is injective on sequences: content cannot move from one value to the next', () => {
     const lists = fc.array(fc.oneof(texts, numbers), { maxLength: 4 });
     fc.assert(
       fc.property(lists, lists, (one, other) => {
@@ -73,7 +73,7 @@ describe('encode', () => {
   });
 
   it('sorts the names of a table by UTF-16 units, as every engine does', () => {
-    // By code points, the second would come first.
+    // In order of code points, the second would come first.
     expect(encode({ '\uff5e': '1', '\u{1d306}': '2' })).toBe(
       'l2:l2:s2:\u{1d306}s1:2l2:s1:\uff5es1:1',
     );

@@ -30,7 +30,7 @@ const INPUT = Symbol.for('keyscope.InputError');
 const STORE = Symbol.for('keyscope.StoreError');
 
 describe('AccessError', () => {
-  it('keeps its reason and key id for the log: neither JSON nor a spread shows them', async () => {
+  it('keeps its reason and key id out of JSON and spreads', async () => {
     const { keyring } = setUp();
     const { key, info } = await issue(keyring);
     await keyring.revoke(info.keyId, AUTHORITY);
@@ -40,8 +40,8 @@ describe('AccessError', () => {
     expect({ ...(error as object) }).toEqual({ code: 'invalid_token' });
   });
 
-  // An edited row could put any text into an audit trail as its key id.
-  it('takes nothing but a UUID for its key id', () => {
+  // Otherwise, an edited row could put any text into an audit trail as its key id.
+  it('accepts only a UUID as its key id', () => {
     const named = (keyId: unknown) =>
       new AccessError('invalid_token', 'revoked', { keyId: untyped<string>(keyId) }).keyId;
     expect(named(NOWHERE)).toBe(NOWHERE);
@@ -49,7 +49,7 @@ describe('AccessError', () => {
       expect(named(odd)).toBeUndefined();
   });
 
-  it('has one sentence for each code, whatever the reason', () => {
+  it('has the same sentence for a code, whatever the reason', () => {
     const revoked = new AccessError('invalid_token', 'revoked', { keyId: NOWHERE });
     const unknown = new AccessError('invalid_token', 'unknown_key');
     expect(revoked.message).toBe(unknown.message);
@@ -60,16 +60,16 @@ describe('AccessError', () => {
   });
 });
 
-// Each denial captured a stack: refusing garbage took three times what admitting a good key did.
+// Each denial captured a stack, so refusing garbage took three times as long as admitting a key.
 describe('the stack of a denial', () => {
-  it('has no frames, and says what it is', () => {
+  it('has no frames, only the name and message', () => {
     const error = new AccessError('not_found', 'no_such_key');
     expect(error).toBeInstanceOf(Error);
     expect(error.stack).toBe('AccessError: There is no such key.');
     expect(inspect(error)).toBe("[AccessError: There is no such key.] { code: 'not_found' }");
   });
 
-  it('takes no frame from any other error', () => {
+  it('removes no frames from any other error', () => {
     const framesOf = (error: Error) => error.stack?.split('\n').length;
     const before = framesOf(new Error('x'));
     const { stackTraceLimit } = Error;
@@ -83,12 +83,12 @@ describe('the stack of a denial', () => {
     expect(framesOf(new StoreError('x'))).toBe(before);
   });
 
-  // As in a hardened realm, or where an engine has no such setting.
+  // For example in a hardened realm, or in an engine without the setting.
   it.each<readonly [string, PropertyDescriptor | null]>([
     ['read-only', { value: 7, writable: false, configurable: true }],
     ['absent', null],
-    ['no number', { value: 'all', writable: true, configurable: true }],
-  ])('is as it may be where the limit is %s, which stays so', (_how, descriptor) => {
+    ['not a number', { value: 'all', writable: true, configurable: true }],
+  ])('leaves a limit that is %s unchanged', (_how, descriptor) => {
     const own = Object.getOwnPropertyDescriptor(Error, 'stackTraceLimit') ?? {};
     try {
       if (descriptor === null) Reflect.deleteProperty(Error, 'stackTraceLimit');
@@ -107,7 +107,7 @@ describe('StoreError', () => {
   const driver = new Error('row quoted');
   const outage = () => new StoreError('store.x failed: see causeOf', driver);
 
-  it('keeps the driver’s error for causeOf alone', () => {
+  it('gives the driver’s error only to causeOf', () => {
     const error = outage();
     expect(causeOf(error)).toBe(driver);
     expect(error.cause).toBeUndefined();
@@ -117,15 +117,15 @@ describe('StoreError', () => {
   });
 
   it.each([undefined, null, 'x', driver, new Error('x', { cause: driver }), { cause: driver }])(
-    'is the only thing that causeOf knows: case %#',
+    'is the only value that causeOf reads: case %#',
     (other) => {
       expect(causeOf(other)).toBeUndefined();
     },
   );
 
-  // Loggers follow whatever is called `cause`: pino printed the driver's text, which quotes rows.
+  // Loggers print any `cause`: pino printed the driver's text, which quotes rows.
   it('shows no driver text to a logger or an inspector', () => {
-    // One for all: winston adds properties of its own to an error that it logs.
+    // One error each, because winston adds properties to an error that it logs.
     const error = outage();
     const lines: string[] = [];
     const logger = pino({ level: 'trace' }, { write: (line) => void lines.push(line) });
@@ -165,7 +165,7 @@ describe('InputError', () => {
     expect(String(error)).toBe('InputError: expiresAt: pass a valid Date in the future');
   });
 
-  it('shows its field to whoever lists it, and nothing else', () => {
+  it('lists only its field', () => {
     expect(Object.keys(error)).toEqual(['field']);
     expect(JSON.stringify(error)).toBe('{"field":"expiresAt"}');
     expect({ ...error }).toEqual({ field: 'expiresAt' });
@@ -199,7 +199,7 @@ describe('InputError', () => {
     ['keyId', 'no text', () => keyring.get(untyped([SECRET]), AUTHORITY)],
     ['keyId', 'no text', () => keyring.revoke(untyped({ SECRET }), AUTHORITY)],
     ['reason', 'a line break', () => keyring.list({}, { ...AUTHORITY, reason: `${SECRET}\r` })],
-  ])('has the field %s for %s, and quotes no value', async (field, _what, act) => {
+  ])('has the field %s for %s and quotes no value', async (field, _what, act) => {
     const error = await thrown(act);
     if (!isInputError(error)) throw error;
     expect(error.field).toBe(field);
@@ -207,16 +207,16 @@ describe('InputError', () => {
     expect(shown).not.toContain(SECRET.slice(5, 25));
   });
 
-  // What is the service's own mistake is no answer to whoever sent a request.
+  // The service's own mistakes must not appear in answers to its callers.
   it.each<readonly [string, () => Promise<unknown>]>([
     ['no authority', () => keyring.list({}, untyped(undefined))],
     ['an authority without scopes', () => keyring.issue(PLAIN, untyped({ entityUuid: OWN }))],
-    ['an actor that is no text', () => keyring.list({}, untyped({ ...AUTHORITY, actor: 7 }))],
-    ['an entity that is no UUID', () => keyring.list({}, { entityUuid: 'x' })],
+    ['an actor that is not a text', () => keyring.list({}, untyped({ ...AUTHORITY, actor: 7 }))],
+    ['an entity that is not a UUID', () => keyring.list({}, { entityUuid: 'x' })],
     ['a field of an authority', () => keyring.list({}, untyped({ ...AUTHORITY, name: 'x' }))],
     ['an operation', () => keyring.admit('x', untyped<never>({ policy, operation: 'lists' }))],
     ['a request', () => keyring.authenticate(untyped(new URL('https://x')))],
-  ])('is not what a mistake in %s is', async (_what, act) => {
+  ])('is not thrown for a mistake in %s', async (_what, act) => {
     const error = await thrown(act);
     expect(error).toBeInstanceOf(TypeError);
     expect(isInputError(error)).toBe(false);
@@ -231,14 +231,14 @@ describe('isAccessError, isInputError and isStoreError', () => {
     isStoreError(value),
   ];
 
-  it('tell the three apart', () => {
+  it('distinguish the three classes', () => {
     expect(areAll(new AccessError('conflict', 'already_ended'))).toEqual([true, false, false]);
     expect(areAll(new InputError('name', 'name: pass a string'))).toEqual([false, true, false]);
     expect(areAll(new StoreError('down'))).toEqual([false, false, true]);
     expect(areAll(new TypeError('x'))).toEqual([false, false, false]);
   });
 
-  it('accept errors of another copy of the package, by brand', async () => {
+  it('accept errors from another copy of the package, by brand', async () => {
     expect(isAccessError({ [ACCESS]: true, code: 'not_found' })).toBe(true);
     expect(isInputError({ [INPUT]: true, field: 'name' })).toBe(true);
     expect(isStoreError({ [STORE]: true })).toBe(true);

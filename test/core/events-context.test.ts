@@ -1,4 +1,4 @@
-/** What a service says about a request, as its events show it. */
+/** The context of a request, as events show it. */
 import { generateKey } from 'keyscope';
 import { describe, expect, it } from 'vitest';
 import { createContextReader } from '../../src/core/events.js';
@@ -8,7 +8,7 @@ const read = createContextReader('acme');
 const key = generateKey({ prefix: 'acme' });
 
 describe('the context of an event', () => {
-  it('has the texts that it was given, frozen, in a copy', () => {
+  it('has the given texts, in a frozen copy', () => {
     const given = { requestId: 'a-1', ip: '::1' };
     const shown = read(given);
     given.ip = 'other';
@@ -17,19 +17,19 @@ describe('the context of an event', () => {
   });
 
   it.each([undefined, null, 'text', 7, [], ['a'], new Map([['a', 'b']]), () => 'a'])(
-    'is absent if it is no table: %j',
+    'is absent if it is not a table: %j',
     (value) => {
       expect(read(value)).toBeUndefined();
     },
   );
 
-  it('leaves out what is no text, and what is inherited', () => {
+  it('leaves out values that are not texts or that are inherited', () => {
     const given = { a: 1, b: null, c: 'kept', d: { e: 'f' }, g: ['h'], i: undefined };
     expect(read(given)).toEqual({ c: 'kept' });
     expect(read(Object.create({ a: 'b' }))).toEqual({});
   });
 
-  it('has the first 8 texts, each of at most 200 characters, names too', () => {
+  it('has the first 8 texts, with names and values cut to 200 characters', () => {
     const given = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`n${index}`, 'v']));
     expect(Object.keys(read({ first: 1, ...given }) ?? {})).toEqual([
       'n0',
@@ -59,7 +59,7 @@ describe('the context of an event', () => {
     expect(read({ [text]: text })).toEqual({ [shown]: shown });
   });
 
-  it('has no key, nor the beginning of one, wherever it stands', () => {
+  it('contains no key or beginning of a key, in any position', () => {
     const redacted = 'acme_[redacted]';
     expect(read({ [key]: `x${key} x ${key}` })).toEqual({
       [redacted]: `x${redacted} x ${redacted}`,
@@ -68,7 +68,7 @@ describe('the context of an event', () => {
     expect(cut).toEqual({ a: `${'x'.repeat(180)}${redacted}` });
   });
 
-  // A key that was cut at the end, or percent-encoded, was shown in part or in whole.
+  // A key that was cut off or percent-encoded was shown, partly or completely.
   it.each([
     ['where the text is cut', `${'x'.repeat(190)}${key}`],
     [
@@ -77,10 +77,10 @@ describe('the context of an event', () => {
     ],
     ['with soft hyphens', [...key].join('\u00ad')],
     [
-      'in part percent-encoded',
+      'partly percent-encoded',
       `${key.slice(0, 16)}%${key.charCodeAt(16).toString(16)}${key.slice(17)}`,
     ],
-  ])('has no key %s', (_what, text) => {
+  ])('contains no key %s', (_what, text) => {
     const shown = JSON.stringify(read({ text }));
     expect(shown).toContain('acme_[red');
     for (let start = 5; start <= key.length - 6; start += 1) {
@@ -89,9 +89,9 @@ describe('the context of an event', () => {
     expect(shown).not.toContain('%');
   });
 
-  // The first one took the prefix of the second for its own end, and left its secret.
+  // The first match swallowed the prefix of the second key and left its secret.
   it.each(['', '_', 'acme_', 'acme_0123456', 'acme_01234567'])(
-    'has no key of two with %j between',
+    'contains neither of two keys with %j in between',
     (between) => {
       const other = generateKey({ prefix: 'acme' });
       const shown = JSON.stringify(read({ a: `${key}${between}${other}` }));
@@ -99,19 +99,19 @@ describe('the context of an event', () => {
     },
   );
 
-  it('has no key of a prefix with an underscore', () => {
+  it('contains no key whose prefix has an underscore', () => {
     const ours = generateKey({ prefix: 'acme_eu' });
     const shown = createContextReader('acme_eu')({ a: `${ours}${ours}` });
     expect(shown).toEqual({ a: 'acme_eu_[redacted]acme_eu_[redacted]' });
   });
 
-  it('reaches no prototype', () => {
+  it('does not reach a prototype', () => {
     const shown = read(JSON.parse('{"__proto__":"a","constructor":"b"}'));
     expect(JSON.stringify(shown)).toBe('{"__proto__":"a","constructor":"b"}');
     expect(Object.getPrototypeOf(shown)).toBe(Object.prototype);
   });
 
-  // A getter of the address threw once the connection was gone, and the request was refused by it.
+  // After the connection was gone, the getter of the address threw, and the request was refused.
   it.each([
     [
       'a getter',
@@ -132,7 +132,7 @@ describe('the context of an event', () => {
         },
       ),
     ],
-  ])('is absent if %s throws, and refuses no request', async (_what, context) => {
+  ])('is absent if %s throws, and does not refuse the request', async (_what, context) => {
     expect(read(context)).toBeUndefined();
     const { keyring, events } = setUp();
     const issued = await issue(keyring);

@@ -1,4 +1,4 @@
-/** The audit trail: from events alone, the whole life of a key and what was tried with it. */
+/** The audit trail: events alone tell the whole life of a key, including failed attempts. */
 import { createKeyring, type KeyringEvent } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
@@ -17,7 +17,7 @@ import {
 import { outcome } from '../support/outcome.ts';
 import { trailOf } from '../support/trail.ts';
 
-/** A service with a clock that goes on an hour before each thing that happens. */
+/** A service whose clock advances by an hour before each act. */
 function service() {
   const clock = stoppedClock();
   const events: KeyringEvent[] = [];
@@ -30,7 +30,7 @@ function service() {
     now: clock.now,
     onEvent: (event) => events.push(event),
   });
-  /** What happens next, whatever comes of it. */
+  /** Performs an act and ignores its result. */
   async function next(act: () => Promise<unknown>): Promise<string> {
     clock.advance(HOUR);
     return outcome(act);
@@ -49,7 +49,7 @@ const zoe = { entityUuid: OTHER, actor: 'zoe', reason: 'contract ended' };
 const guard = { entityUuid: OWN, actor: 'guard', reason: 'odd traffic' };
 const eve = { entityUuid: OWN, actor: 'eve', reason: 'found on GitHub' };
 
-/** Issues a key, and lets its life take its course. */
+/** Issues a key and takes it through its whole life. */
 async function live({ keyring, clock, next }: Service) {
   const expiresAt = new Date(START + 900 * HOUR);
   const first = await keyring.issue(
@@ -92,7 +92,7 @@ async function live({ keyring, clock, next }: Service) {
 }
 
 describe('the events of one key’s life', () => {
-  it('say who did and who tried what, when, why, and what came of it', async () => {
+  it('say who did or tried what, when, why, and with what result', async () => {
     const given = service();
     const { first, second } = await live(given);
     const names = new Map([
@@ -123,7 +123,7 @@ describe('the events of one key’s life', () => {
       '+8h | bob: least privilege | key.rotated second of own | ' +
         'from first: threats:read users:read for own other',
       '+9h | zoe: contract ended | key.withdrawn second of own | without other',
-      // Withdrawn already: nothing happened at +10h.
+      // Already withdrawn: no event at +10h.
       `+11h | guard: odd traffic | key.suspended ${SECOND} `,
       '+12h | a request | access.denied second of - | list invalid_token suspended',
       `+13h | bob: least privilege | ${DENIED} ${SECOND} rotate invalid_token suspended`,
@@ -133,14 +133,14 @@ describe('the events of one key’s life', () => {
       `+16h | eve: found it | key.identified ${SECOND} `,
       `+17h | eve: found on GitHub | key.revoked ${SECOND} `,
       '+17h | eve: found on GitHub | key.revoked first of own | ',
-      // Revoked already: nothing happened at +18h.
+      // Already revoked: no event at +18h.
       `+19h | guard: odd traffic | ${DENIED} ${SECOND} suspend conflict already_ended`,
       `+20h | guard: odd traffic | ${DENIED} first of own | resume conflict already_ended`,
       '+21h | a request | access.denied second of - | list invalid_token revoked',
     ]);
   });
 
-  it('agree with the records at the end', async () => {
+  it('agree with the final records', async () => {
     const given = service();
     const { first, second } = await live(given);
     const words = { endedBy: 'eve', endReason: 'found on GitHub', state: 'revoked' };

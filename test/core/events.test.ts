@@ -14,12 +14,12 @@ import {
   untyped,
 } from '../support/keyring.ts';
 
-/** Something with a `then` of the test's own: what a listener may return that is no promise. */
+/** An object with its own `then`: a listener may return one that is not a promise. */
 const thenable = (then: (resolve: unknown, reject: (error: Error) => void) => void): object => ({
   then,
 });
 
-/** What listeners do that a keyring must survive. */
+/** Behaviour of listeners that a keyring must survive. */
 const LISTENERS: readonly (readonly [string, EventListener])[] = [
   [
     'throws',
@@ -43,10 +43,10 @@ const LISTENERS: readonly (readonly [string, EventListener])[] = [
 
 const EVENT = { type: 'key.revoked', time: START, keyId: NOWHERE, entityUuid: OWN } as const;
 
-/** What is reported of each of {@link LISTENERS}. */
+/** The report for each of {@link LISTENERS}. */
 const isBroken = (what: string) => /throws|rejects/.test(what);
 
-/** An unhandled rejection fails the run by itself, once it had the turn that it needs to show. */
+/** Gives an unhandled rejection the turn that it needs to appear; it then fails the run. */
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 afterEach(() => {
@@ -54,24 +54,24 @@ afterEach(() => {
 });
 
 describe('createEmit', () => {
-  it('is undefined without a listener, so that no event is made', () => {
+  it('returns undefined without a listener, so that callers build no event', () => {
     expect(createEmit(undefined, vi.fn())).toBeUndefined();
   });
 
-  it('calls the listener at once, with the event alone', () => {
+  it('calls the listener immediately, with only the event', () => {
     const listener = vi.fn();
     const emit = createEmit(listener, vi.fn());
     expect(emit?.({ ...EVENT })).toBeUndefined();
     expect(listener.mock.calls).toEqual([[EVENT]]);
   });
 
-  it('freezes the event before the listener has it', () => {
+  it('freezes the event before the listener gets it', () => {
     const wasFrozen: boolean[] = [];
     createEmit((event) => wasFrozen.push(Object.isFrozen(event)), vi.fn())?.({ ...EVENT });
     expect(wasFrozen).toEqual([true]);
   });
 
-  it.each(LISTENERS)('reports what becomes of a listener that %s', async (what, listener) => {
+  it.each(LISTENERS)('reports the error of a listener that %s', async (what, listener) => {
     const unhandled = vi.fn();
     process.on('unhandledRejection', unhandled);
     try {
@@ -93,14 +93,14 @@ describe('createReport', () => {
     expect(createReport(undefined)(new Error('sink'), 'usage')).toBeUndefined();
   });
 
-  it('tells the listener at once, and of what', () => {
+  it('calls the listener immediately, with the error and its kind', () => {
     const listener = vi.fn();
     const error = new Error('down');
     createReport(listener)(error, 'usage');
     expect(listener.mock.calls).toEqual([[error, 'usage']]);
   });
 
-  it.each(LISTENERS)('drops what becomes of a listener that %s', async (_what, listener) => {
+  it.each(LISTENERS)('drops the error of a listener that %s', async (_what, listener) => {
     const unhandled = vi.fn();
     process.on('unhandledRejection', unhandled);
     try {
@@ -140,7 +140,7 @@ describe('the listener of a keyring', () => {
     expect(onError).toHaveBeenCalledTimes(isBroken(what) ? 11 : 0);
   });
 
-  it('cannot rewrite an event for whoever reads it next', async () => {
+  it('cannot change an event for its next reader', async () => {
     const thrownBy: unknown[] = [];
     const onEvent = (event: KeyringEvent) => {
       try {

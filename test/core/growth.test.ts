@@ -1,6 +1,6 @@
 /**
- * What a request or a cold start does with ten times the input takes ten times the steps, and not a
- * hundred. Steps are counted, because times depend on the machine.
+ * With ten times the input, a request or a cold start takes ten times the steps, not a hundred
+ * times. The tests count steps, because times depend on the machine.
  */
 import {
   coversScopes,
@@ -23,12 +23,12 @@ import { stepsOf } from '../support/steps.ts';
 
 const SMALL = 100;
 const LARGE = 1_000;
-/** Ten times the input, and a little for what sorts. */
+/** The most growth for ten times the input, with some allowance for sorting. */
 const MOST = 12;
 
 type Descriptions = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-/** So many scopes, ten of a resource. */
+/** Makes this many scopes, ten per resource. */
 function descriptionsOf(count: number): Descriptions {
   const resources = Array.from({ length: count / 10 }, (_, i) => `resource${i}`);
   const actions = Array.from({ length: 10 }, (_, i) => [`act${i}`, 'Does it.'] as const);
@@ -37,7 +37,7 @@ function descriptionsOf(count: number): Descriptions {
 
 const catalogOf = (count: number) => defineScopes(descriptionsOf(count));
 
-/** An operation a scope, in an order that is not that of the catalog. */
+/** One operation per scope, in a different order than the catalog. */
 const tableOf = <S extends string>(all: readonly S[]): Readonly<Record<string, readonly S[]>> =>
   Object.fromEntries(all.map((scope, i) => [`operation${i}`, [all[all.length - 1 - i] ?? scope]]));
 
@@ -49,7 +49,7 @@ function policyOf(count: number) {
 const entity = (i: number): string =>
   `${i.toString(16).padStart(8, '0')}-0000-4000-8000-000000000000`;
 
-/** A key that no keyring has read before: all but two of its entities have withdrawn. */
+/** A key that no keyring has read before. All of its entities except two have withdrawn. */
 function freshKey(entities: number, scopes: number) {
   const catalog = catalogOf(SMALL * 10);
   const key = generateKey({ prefix: 'acme' });
@@ -68,7 +68,7 @@ function freshKey(entities: number, scopes: number) {
   return { keyring: createKeyring({ prefix: 'acme', catalog, store, peppers: 'none' }), key };
 }
 
-/** What is done with a list of `count`: the input is made before anything is counted. */
+/** Each case prepares an input of `count` elements first; only its use is counted. */
 const CASES: Readonly<Record<string, (count: number) => () => unknown>> = {
   defineScopes(count) {
     const descriptions = descriptionsOf(count);
@@ -117,13 +117,13 @@ describe('ten times the input takes ten times the steps', () => {
   it.each(Object.entries(CASES))('%s', (_, prepare) => {
     const small = stepsOf(prepare(SMALL));
     const large = stepsOf(prepare(LARGE));
-    // It counts something.
+    // Proves that steps are counted.
     expect(small).toBeGreaterThanOrEqual(SMALL);
     expect(large / small).toBeLessThanOrEqual(MOST);
   });
 
-  // Each of 1,000 entities was searched for among 998 that had withdrawn: 5 ms for one request.
-  it('verify, of a key that was not read before', async () => {
+  // The code searched for each of 1,000 entities among 998 that had withdrawn: 5 ms a request.
+  it('verify, for a key that was not read before', async () => {
     const verifying = (entities: number, scopes: number) => {
       const { keyring, key } = freshKey(entities, scopes);
       let verified: PromiseLike<Principal> | undefined;
@@ -141,7 +141,7 @@ describe('ten times the input takes ten times the steps', () => {
     expect(large.steps / small.steps).toBeLessThanOrEqual(MOST);
   });
 
-  it('policy.allowed, of a caller who holds every scope', async () => {
+  it('policy.allowed, for a caller with every scope', async () => {
     const allowed = async (count: number) => {
       const { keyring, key } = freshKey(3, count);
       const caller = await keyring.verify(key);

@@ -6,19 +6,19 @@ class Inherited {
 }
 
 it.each([
-  ['a method of its own', { query() {} }, true],
+  ['an own method', { query() {} }, true],
   ['an inherited method', new Inherited(), true],
   ['a function with a method', Object.assign(() => {}, { query() {} }), true],
-  ['a field that is no method', { query: 'SELECT 1' }, false],
-  ['nothing of the name', {}, false],
+  ['a field that is not a method', { query: 'SELECT 1' }, false],
+  ['an object without the name', {}, false],
   ['null', null, false],
   ['undefined', undefined, false],
   ['a number', 1, false],
-])('finds what can be called: %s', (_, value, found) => {
+])('checks whether it can call the name: %s', (_, value, found) => {
   expect(hasMethods(value, 'query')).toBe(found);
 });
 
-it('wants all of them', () => {
+it('requires all names', () => {
   const value = { query() {}, listen() {} };
   expect(hasMethods(value, 'query', 'listen')).toBe(true);
   expect(hasMethods(value, 'query', 'connect')).toBe(false);

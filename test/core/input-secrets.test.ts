@@ -1,4 +1,4 @@
-/** Keys where they do not belong: in names, lists, cursors and key ids. No refusal shows them. */
+/** Keys in the wrong place: in names, lists, cursors and key ids. No refusal shows them. */
 import { generateKey } from 'keyscope';
 import { describe, expect, it } from 'vitest';
 import { canariesIn, keyCanaries } from '../support/canary.ts';
@@ -19,10 +19,10 @@ const canaries = keyCanaries('key', secret);
 
 /** The key in every form in which a field may be passed. */
 const FORMS: readonly (readonly [string, unknown])[] = [
-  ['as it is', secret],
+  ['unchanged', secret],
   ['with a line break', `${secret}\n`],
   ['with text around it', `my key: ${secret}!`],
-  ['as it is sent', `Bearer ${secret}`],
+  ['as in a header', `Bearer ${secret}`],
   ['quoted', `"${secret}"`],
   ['in a list', [secret]],
   ['in a list in a list', [[secret]]],
@@ -55,7 +55,7 @@ const listing =
   (keyring, value) =>
     keyring.list(untyped({ [field]: value }), AUTHORITY);
 
-/** By the field that is refused. A call that accepts a form refuses nothing, and that is well. */
+/** By refused field. A call may also accept a form of the key and refuse nothing. */
 const FIELDS: readonly (readonly [string, string, Call])[] = [
   ...['name', 'scopes', 'expiresAt', 'accessibleEntities', 'justification', 'metadata'].map(
     (field) => ['issue', field, issuing(field)] as const,
@@ -67,7 +67,7 @@ const FIELDS: readonly (readonly [string, string, Call])[] = [
 ];
 
 describe('a secret in the wrong place', () => {
-  it.each(FIELDS)('is not in what %s says of %s', async (_name, field, call) => {
+  it.each(FIELDS)('is not in the error of %s about %s', async (_name, field, call) => {
     let refusals = 0;
     for (const [how, value] of FORMS) {
       const { keyring, events } = setUp();
@@ -84,24 +84,27 @@ describe('a secret in the wrong place', () => {
     ['issue', (keyring: Ring, input: unknown) => keyring.issue(untyped(input), AUTHORITY)],
     ['rotate', (keyring: Ring, input: unknown) => keyring.rotate('id', untyped(input), AUTHORITY)],
     ['list', (keyring: Ring, input: unknown) => keyring.list(untyped(input), AUTHORITY)],
-  ])('is not in what %s says of an unknown field, or of no object', async (_name, call) => {
-    const { keyring, events } = setUp();
-    const unknown = { [secret]: 1 };
-    const error = await inputError(
-      () => call(keyring, unknown),
-      'input',
-      /unknown field "\[masked\]"/,
-    );
-    expect(canariesIn([error, error.stack, events], canaries)).toEqual([]);
-    for (const [how, value] of FORMS) {
-      const refusal = await thrown(() => call(keyring, value));
-      expect(refusal, how).toMatchObject({ name: 'InputError', field: 'input' });
-      expect(canariesIn([refusal, events], canaries), how).toEqual([]);
-    }
-  });
+  ])(
+    'is not in the error of %s about an unknown field or a missing object',
+    async (_name, call) => {
+      const { keyring, events } = setUp();
+      const unknown = { [secret]: 1 };
+      const error = await inputError(
+        () => call(keyring, unknown),
+        'input',
+        /unknown field "\[masked\]"/,
+      );
+      expect(canariesIn([error, error.stack, events], canaries)).toEqual([]);
+      for (const [how, value] of FORMS) {
+        const refusal = await thrown(() => call(keyring, value));
+        expect(refusal, how).toMatchObject({ name: 'InputError', field: 'input' });
+        expect(canariesIn([refusal, events], canaries), how).toEqual([]);
+      }
+    },
+  );
 
   it.each([...CALLS_ON_A_KEY, 'rotate' as const])(
-    'is not in what %s says of a key id',
+    'is not in the error of %s about a key id',
     async (name) => {
       const { keyring, events } = setUp();
       for (const [how, value] of FORMS) {
@@ -115,7 +118,7 @@ describe('a secret in the wrong place', () => {
     },
   );
 
-  it('is not in what a call says of any field of an authority', async () => {
+  it('is not in an error about any field of an authority', async () => {
     const fields = ['reason', 'actor', 'entityUuid', 'entities', 'scopes', 'maxLifetimeMs', secret];
     for (const field of fields) {
       for (const [how, value] of FORMS) {
@@ -129,8 +132,8 @@ describe('a secret in the wrong place', () => {
     }
   });
 
-  // `reason: 'found acme_… in a chat'` was kept on the record and told in every event.
-  it('is refused in every text that is kept, shown or told', async () => {
+  // `reason: 'found acme_… in a chat'` was stored on the record and repeated in every event.
+  it('is refused in every text that is stored, shown or in an event', async () => {
     const { keyring, events } = setUp();
     const { info } = await keyring.issue(PLAIN, AUTHORITY);
     const told = events.length;
@@ -147,7 +150,7 @@ describe('a secret in the wrong place', () => {
       justification: of('justification'),
       reason: saying('reason'),
     };
-    // Escaped, it was kept, and whoever reads it decodes it.
+    // An escaped key was stored, and every reader can decode it.
     const wide = String.fromCharCode(secret.charCodeAt(9) + 0xfee0);
     const escaped = [secret.replace('_', '%5f'), secret.slice(0, 9) + wide + secret.slice(10)];
     for (const text of [
@@ -159,7 +162,7 @@ describe('a secret in the wrong place', () => {
     ]) {
       for (const [field, calls] of Object.entries(inputs)) {
         for (const act of Object.values(calls(text))) {
-          await inputError(act, field, /no API key; give its id or hint/);
+          await inputError(act, field, /write the id or hint of an API key/);
         }
       }
       await expect(saying('actor')(text).revoke()).rejects.toThrow(TypeError);
@@ -168,7 +171,7 @@ describe('a secret in the wrong place', () => {
     expect((await keyring.verify((await issue(keyring)).key)).name).toBe(PLAIN.name);
   });
 
-  it('is told from ids and hashes of as many characters', async () => {
+  it('is distinguished from ids and hashes of the same length', async () => {
     const { keyring } = setUp();
     for (const text of [
       'user_0a0a0a0a0000400080000000000000ff',

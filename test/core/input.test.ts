@@ -22,7 +22,7 @@ import {
 } from '../support/keyring.ts';
 
 describe('assert', () => {
-  it('throws a TypeError that quotes what was given', () => {
+  it('throws a TypeError that quotes the value', () => {
     expect(assert(true, 'pass it', 7)).toBeUndefined();
     expect(complaint(() => assert(false, 'pass it'))).toBe('pass it');
     expect(complaint(() => assert(false, 'pass it', 'a', null))).toBe('pass it, not "a", not null');
@@ -52,35 +52,35 @@ describe('quote', () => {
     [7, 'a value of type number'],
     [{ secret: 1 }, 'a value of type object'],
     [Symbol('secret'), 'a value of type symbol'],
-  ])('writes case %# for people, without what could be a secret', (value, quoted) => {
+  ])('describes case %# for people, without possible secrets', (value, quoted) => {
     expect(quote(value)).toBe(quoted);
   });
 });
 
 describe('readFields', () => {
-  it('returns the object itself, for each field to be read once', () => {
+  it('returns the object itself, so that callers read each field once', () => {
     const value = { a: 1 };
     expect(readFields(value, ['a', 'b'], 'make')).toBe(value);
   });
 
   it.each([
-    [undefined, /^make: pass an object of a, b$/],
-    [[], /^make: pass an object of a, b$/],
-    [new Map(), /^make: pass an object of a, b$/],
-    [{ a: 1, c: 2 }, /^make: unknown field "c"; it takes a, b$/],
-    [Object.create({ a: 1 }), /^make: write a as an own field; here it is inherited or not/],
+    [undefined, /^make: pass an object with a, b$/],
+    [[], /^make: pass an object with a, b$/],
+    [new Map(), /^make: pass an object with a, b$/],
+    [{ a: 1, c: 2 }, /^make: unknown field "c"; known fields are a, b$/],
+    [Object.create({ a: 1 }), /^make: write a as an own field; it is inherited or not/],
     [Object.defineProperty({}, 'b', { value: 1 }), /^make: write b as an own field/],
   ])('refuses case %#, and says what to write instead', (value: unknown, message) => {
     expect(complaint(() => readFields(value, ['a', 'b'], 'make'))).toMatch(message);
   });
 
-  // The letters of a megabyte of text were listed as fields before it was seen to be no object.
+  // The letters of a megabyte of text were listed as fields before the check for an object.
   it('does not list the letters of a text that should be an object', async () => {
     const { keyring } = setUp();
     const ownKeys = vi.spyOn(Reflect, 'ownKeys');
     await typeError(
       () => keyring.issue(untyped('a'.repeat(1_000_000)), AUTHORITY),
-      /issue: pass an object of name/,
+      /issue: pass an object with name/,
     );
     const texts = ownKeys.mock.calls.filter(
       ([target]) => Object.prototype.toString.call(target) === '[object String]',
@@ -103,7 +103,7 @@ describe('readStrings', () => {
     [{ length: 0 }, /^names: pass a list of strings/],
     [['a', 1], /^names: element 1: pass a text, not a value of type number$/],
     [Object.assign([], { 1: 'a' }), /^names: element 0: pass a text, not undefined$/],
-  ])('refuses case %#, and names the first odd element', (value: unknown, message) => {
+  ])('refuses case %#, and names the first bad element', (value: unknown, message) => {
     expect(complaint(() => readStrings(value, 'names'))).toMatch(message);
   });
 
@@ -116,7 +116,7 @@ describe('readStrings', () => {
 });
 
 describe('readText', () => {
-  it('composes, and counts characters and not UTF-16 units', () => {
+  it('composes, and counts characters instead of UTF-16 units', () => {
     expect(readText('u\u0308', 1, 'name')).toBe('\u00fc');
     expect(readText('🦊'.repeat(5), 5, 'name')).toBe('🦊'.repeat(5));
   });
@@ -144,13 +144,13 @@ describe('readInteger', () => {
 });
 
 describe('readEntities', () => {
-  it('puts the own entity first, and removes repeats', () => {
+  it('puts the own entity first and removes repeats', () => {
     expect(readEntities(OWN, [OTHER, OWN, OTHER], 'entities')).toEqual([OWN, OTHER]);
     expect(readEntities(OWN, undefined, 'entities')).toEqual([OWN]);
     expect(Object.isFrozen(readEntities(OWN, [], 'entities'))).toBe(true);
   });
 
-  it('names the position of an odd entity in the list as it was given', async () => {
+  it('gives the position of a bad entity in the original list', async () => {
     const accessibleEntities = [OTHER, OTHER, OTHER, 'odd'];
     await typeError(
       () =>
@@ -164,14 +164,14 @@ describe('readEntities', () => {
 });
 
 describe('readExpiry', () => {
-  it('reads never as null, and refuses what is not after now', () => {
+  it('reads never as null, and refuses times that are not after now', () => {
     expect(readExpiry('never', START)).toBeNull();
     expect(readExpiry(new Date(START + 1), START)).toBe(START + 1);
     for (const odd of [new Date(START), new Date(Number.NaN), START + 1, null, undefined, 'Never'])
       expect(complaint(() => readExpiry(odd, START))).toMatch(/^expiresAt: pass a valid Date/);
   });
 
-  it('reads the time of a Date, whatever its methods answer', async () => {
+  it('reads the time of a Date, whatever its methods return', async () => {
     class Odd extends Date {
       override getTime(): number {
         return Infinity;

@@ -33,7 +33,7 @@ async function reasonOf(key: unknown, prefix: string): Promise<string> {
 }
 
 describe('the format of keys', () => {
-  it('finds the fault of every vector, and completes each entropy to its key', async () => {
+  it('finds the fault of every vector, and completes each entropy to a key', async () => {
     const failed = await failures(tests, (vector) => {
       const { prefix, key, result } = vector;
       if (result === 'bad_prefix') {
@@ -49,7 +49,7 @@ describe('the format of keys', () => {
     expect(new Set(tests.map(({ result }) => result)).size).toBe(4);
   });
 
-  it('is what verify asks first: by shape, then by checksum', async () => {
+  it('is the first check of verify: the shape, then the checksum', async () => {
     const failed = await failures(tests, async ({ prefix, key, result }) => {
       if (result !== 'bad_prefix') {
         expect(await reasonOf(key, prefix)).toBe(FAULTS[result] ?? 'unknown_key');
@@ -58,7 +58,7 @@ describe('the format of keys', () => {
     expect(failed).toEqual([]);
   });
 
-  it('has no character beyond ASCII in any position', async () => {
+  it('accepts no character beyond ASCII in any position', async () => {
     const prefix = 'acme_k_s';
     const { faultIn } = createKeyFormat(prefix);
     for (const text of beyondAscii(generateKey({ prefix }))) {

@@ -1,4 +1,4 @@
-/** No secret and no control character of a caller comes out anywhere: of all operations at once. */
+/** No secret and no control character of a caller leaves any operation. */
 import type { GrantAuthority, KeyStore } from 'keyscope';
 import {
   AccessError,
@@ -37,7 +37,7 @@ import {
   wrap,
 } from '../support/keyring.ts';
 
-// As an operator makes them: `openssl rand -hex 32`.
+// In the form that operators use: `openssl rand -hex 32`.
 const PEPPER = {
   id: 'p1',
   secret: '9f3c1b7ad05e42c8861f0e9ab7d3546c2fe8190b6a7d43c5e1f09b8a7c6d5e4f',
@@ -47,7 +47,7 @@ const PEPPER_2 = {
   secret: '0b6a7d43c5e1f09b8a7c6d5e4f9f3c1b7ad05e42c8861f0e9ab7d3546c2fe819',
 };
 
-/** A store whose driver quotes everything it was given, as drivers do. */
+/** A store whose driver quotes all its arguments, as drivers do. */
 function quoting(inner: KeyStore, state: { broken: boolean }): KeyStore {
   return wrap(inner, (method, args, call) => {
     if (!state.broken) return call();
@@ -66,11 +66,11 @@ const INPUT = {
 } as const;
 const WIDE = { entityUuid: OWN, entities: [OTHER], scopes: 'all' } as const;
 
-/** What came out of the operations. */
+/** The output of all operations. */
 interface Harvest {
-  /** Everything that was thrown. */
+  /** Every error. */
   readonly caught: unknown[];
-  /** Everything that was returned, and the response to everything that was thrown. */
+  /** Every result, and the response to every error. */
   readonly shown: unknown[];
 }
 
@@ -83,7 +83,7 @@ async function attempt({ caught, shown }: Harvest, act: () => unknown): Promise<
   }
 }
 
-/** Keyrings and keys in every state, over one store that can be broken. */
+/** Keyrings and keys in every state, over one store that can break. */
 async function prepared() {
   const inner = memoryStore();
   const state = { broken: false };
@@ -144,7 +144,7 @@ async function sendRequests(harvest: Harvest, { keyring }: Prepared, secret: str
   }
 }
 
-/** Management calls with a secret in the place of every argument. */
+/** Management calls with a secret as every argument. */
 async function manage(harvest: Harvest, { keyring, live }: Prepared, secret: string) {
   const any = untyped<never>(secret);
   const { keyId } = live.info;
@@ -191,7 +191,7 @@ async function manage(harvest: Harvest, { keyring, live }: Prepared, secret: str
     await attempt(harvest, () => keyring.list(page, AUTHORITY));
 }
 
-/** Every function that needs no keyring, with a secret in the place of every argument. */
+/** Every function that needs no keyring, with a secret as every argument. */
 async function callFunctions(harvest: Harvest, { inner, principal }: Prepared, secret: string) {
   const any = untyped<never>(secret);
   const made = { prefix: 'acme', catalog, store: inner, peppers: 'none' };
@@ -200,8 +200,7 @@ async function callFunctions(harvest: Harvest, { inner, principal }: Prepared, s
     () => requireScopes(principal, secret),
     () => requireEntity(principal, secret),
     () => policy.authorize(principal, any),
-    // A seal that begins with a letter is a legal name of a resource: what is made of it is not
-    // looked at.
+    // A seal that begins with a letter is a legal name of a resource, so the result is ignored.
     () => void defineScopes({ [secret]: { read: 'x' } }),
     () => catalog.expand([secret]),
     () => toResponse(new Error(secret), { realm: 'x' }),
@@ -217,7 +216,7 @@ async function callFunctions(harvest: Harvest, { inner, principal }: Prepared, s
   for (const call of calls) await attempt(harvest, call);
 }
 
-/** A secret in the place of every argument: people paste a key into whatever field is at hand. */
+/** A secret as every argument, because people paste keys into any field. */
 async function misuse(harvest: Harvest, all: Prepared, secret: string): Promise<void> {
   const { keyring, others } = all;
   await sendRequests(harvest, all, secret);
@@ -229,8 +228,8 @@ async function misuse(harvest: Harvest, all: Prepared, secret: string): Promise<
 }
 
 /**
- * Puts every operation through every refusal there is, with real keys, and gathers what came out of
- * it. `texts` stand in the place of every argument, beside the keys and what is stored of them.
+ * Takes every operation through every refusal, with real keys, and collects the output. It passes
+ * `texts` as every argument, in addition to the keys and their stored forms.
  */
 async function harvestAll(texts: readonly string[] = []) {
   const all = await prepared();
@@ -268,7 +267,7 @@ async function harvestAll(texts: readonly string[] = []) {
   return { keys, rows, events, ...harvest };
 }
 
-/** What `toResponse` returns. */
+/** The result of `toResponse`. */
 const isResponse = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && 'body' in value && 'status' in value;
 
@@ -281,7 +280,7 @@ afterEach(() => {
 });
 
 describe('no key, header, digest, seal or pepper', () => {
-  it('is in an error, an answer, an event, an inspection or a line of a log', async () => {
+  it('appears in an error, a response, an event, an inspection or a line of a log', async () => {
     const written: unknown[] = [];
     for (const stream of [process.stdout, process.stderr]) {
       vi.spyOn(stream, 'write').mockImplementation((chunk) => written.push(chunk) > 0);
@@ -301,7 +300,7 @@ describe('no key, header, digest, seal or pepper', () => {
       ...[PEPPER, PEPPER_2].map(({ id, secret }) => canary(`pepper ${id}`, secret)),
     ];
     expect(canaries.length).toBeGreaterThan(40);
-    // One of each text is enough, and thousands of equal ones would take seconds to inspect.
+    // One of each text is enough; inspecting thousands of equal ones would take seconds.
     const unlike = new Map(
       caught.map((error) => [`${String(error)}${JSON.stringify(error)}`, error]),
     );
@@ -312,7 +311,7 @@ describe('no key, header, digest, seal or pepper', () => {
     expect(canariesIn([...unlikeShown], canaries)).toEqual([]);
     expect(canariesIn([JSON.stringify(events), ...events.slice(0, 50)], canaries)).toEqual([]);
 
-    // The harvest was complete: every code and every channel was thrown.
+    // The collection is complete: it has every code and every channel.
     expect([...new Set(caught.map(channelOf))].sort()).toEqual([
       'InputError',
       'StoreError',
@@ -343,7 +342,7 @@ describe('no key, header, digest, seal or pepper', () => {
     ]);
   });
 
-  it('would go unseen: the search finds each spelling in each place', () => {
+  it('would escape the search, which finds each spelling in each place', () => {
     const key = generateKey({ prefix: 'acme' });
     const canaries = keyCanaries('key', key);
     const places: readonly unknown[] = [
@@ -367,7 +366,7 @@ describe('no key, header, digest, seal or pepper', () => {
 });
 
 describe('no control character of a caller', () => {
-  // Line breaks as logs, terminals and readers of lines know them, and what moves a cursor.
+  // Line breaks of logs, terminals and line readers, and characters that move a cursor.
   const BREAKS = /[\p{Cc}\p{Zl}\p{Zp}]/u;
   const HOSTILE = [
     'a\r\nb',
@@ -376,7 +375,7 @@ describe('no control character of a caller', () => {
     `threats:read\n${'x'.repeat(200)}`,
   ];
 
-  /** Every text in a value but for a stack, which has lines of its own. */
+  /** Every text in a value, except stacks, which have several lines. */
   function* leaves(value: unknown): Generator<string> {
     if (typeof value === 'string') yield value;
     if (typeof value !== 'object' || value === null) return;
@@ -388,12 +387,12 @@ describe('no control character of a caller', () => {
   const broken = (values: readonly unknown[]) =>
     [...new Set(values.flatMap((value) => [...leaves(value)]))].filter((text) => BREAKS.test(text));
 
-  it('is in an error, an answer or an event, so that none begins a line of a log', async () => {
+  it('appears in an error, a response or an event, so none can start a line of a log', async () => {
     const { caught, shown, events } = await harvestAll(HOSTILE);
     expect(broken(caught)).toEqual([]);
     expect(broken(shown.filter(isResponse))).toEqual([]);
     expect(broken(events)).toEqual([]);
-    // They were quoted, escaped.
+    // The errors quoted them, escaped.
     const quoted = caught.map(String).filter((text) => text.includes('a\\r\\nb'));
     expect(quoted.length).toBeGreaterThan(10);
   });

@@ -1,5 +1,5 @@
 /**
- * The life cycle at ±1 ms of each deadline: each vector on a keyring of its own, through its public
+ * The life cycle at ±1 ms of each deadline. Each vector runs on a new keyring, through its public
  * operations.
  */
 import type { IssuedKey, Principal } from 'keyscope';
@@ -9,7 +9,7 @@ import { describe, expect, it } from 'vitest';
 import type { Vector } from '../support/vectors.ts';
 import { failures, readVectors, uuid } from '../support/vectors.ts';
 
-/** One of the acts, at a time. */
+/** An act at a time. */
 interface Step {
   readonly at: number;
   readonly issue?: { readonly expiresAt: number | null; readonly entities?: readonly number[] };
@@ -24,7 +24,7 @@ interface Step {
   readonly suspend?: OnKey;
   readonly resume?: OnKey;
   readonly withdraw?: OnKey & { readonly entity: number };
-  /** The reason with which the step is refused. */
+  /** The reason for refusing the step. */
   readonly refused?: string;
 }
 
@@ -42,11 +42,11 @@ const { tests } = readVectors<{ tests: readonly LifecycleVector[] }>('lifecycle'
 const catalog = defineScopes({ threats: { read: 'Read threats.' } });
 const uuids = (numbers: readonly number[] = []) => numbers.map(uuid);
 const authority = { entityUuid: uuid(1), entities: uuids([2, 3, 4]), scopes: 'all' } as const;
-/** What a `Date` can hold (ECMA-262 §21.4.1.1). */
+/** The range of a `Date` (ECMA-262 §21.4.1.1). */
 const MAX_TIME = 8.64e15;
 const expiry = (time: number | null): Date | 'never' => (time === null ? 'never' : new Date(time));
 
-/** What a step or a verification came to. */
+/** The result of a step or a verification. */
 interface Outcome {
   /** `accepted`, or the reason of a refusal. */
   readonly reason: string;
@@ -109,7 +109,7 @@ function keyringAt(peppers: 'none' | readonly { id: string; secret: string }[]) 
       const { reason } = await outcomeOf(() => perform(step));
       return reason;
     },
-    /** What `verify` says at a time, and whom the key can address then. */
+    /** The result of `verify` at a time, and the entities that the key can address then. */
     async verify(key: number, when: number) {
       time = when;
       const { reason, value } = await outcomeOf(() => keyring.verify(keyAt(key).key));
@@ -118,7 +118,7 @@ function keyringAt(peppers: 'none' | readonly { id: string; secret: string }[]) 
   };
 }
 
-/** Compares what a verification answers with what a vector says of it. */
+/** Compares the result of a verification with its vector. */
 function check(
   { verify, result }: LifecycleVector,
   answer: { readonly reason: string; readonly entities: readonly string[] | undefined },
@@ -131,7 +131,7 @@ describe.each([
   ['with a pepper', [{ id: 'p1', secret: 'a secret of at least thirty-two bytes' }]],
   ['without peppers', 'none'],
 ] as const)('the life of a key %s', (_, peppers) => {
-  it('is as each vector says', async () => {
+  it('matches each vector', async () => {
     expect(tests.length).toBeGreaterThan(200);
     const failed = await failures(tests, async (vector) => {
       const { run, verify } = keyringAt(peppers);
@@ -141,9 +141,8 @@ describe.each([
     expect(failed).toEqual([]);
   });
 
-  it('is that whatever was verified before: no verification changes anything', async () => {
-    // The same store and record for all: what one verification finds out must not stand in for the
-    // next.
+  it('does not depend on earlier verifications, which change nothing', async () => {
+    // All use the same store and record: the result of one verification must not replace the next.
     const failed = await failures(tests, async (vector) => {
       const { run, verify } = keyringAt(peppers);
       const { key, at } = vector.verify;

@@ -30,7 +30,7 @@ describe('hasInvisible and replaceInvisible', () => {
     expect(replaceInvisible(`a${character}`, () => '?')).toBe('a?');
   });
 
-  it('leave what people see, pairs of surrogates and spaces included', () => {
+  it('leave visible characters, including surrogate pairs and spaces', () => {
     const text = 'Zoë 東京 🔑 \u00a0 -';
     expect(hasInvisible(text)).toBe(false);
     expect(replaceInvisible(text)).toBe(text);
@@ -47,9 +47,9 @@ describe('looksLikeKey', () => {
     [`acme_${SECRET.slice(1)}`, false],
     [`md5_${'0a'.repeat(16)}`, false],
     [`md5_${'0A'.repeat(16)}`, false],
-  ])('says of %j: %s', (text, expected) => {
+  ])('returns for %j: %s', (text, expected) => {
     expect(looksLikeKey(text)).toBe(expected);
-    // Twice: nothing is remembered from one call to the next.
+    // Twice, because a call must not depend on the one before.
     expect(looksLikeKey(text)).toBe(expected);
   });
 });
@@ -62,15 +62,15 @@ describe('createKeyMask', () => {
     [`acme_${SECRET}acme_${SECRET}`, 'acme_[redacted]acme_[redacted]'],
     [`cut acme_${SECRET.slice(0, 8)}`, 'cut acme_[redacted]'],
     [`other_${SECRET}.`, 'other_[redacted].'],
-    // Ids of requests and names of files stay readable.
+    // Request ids and file names stay readable.
     ['req_01HZXK3V8W5Q2J7N9M4B6C1D0F my_repository', null],
     [`acme_${SECRET.slice(0, 7)}`, null],
   ])('writes %j', (text, masked) => {
     expect(mask(text)).toBe(masked ?? text);
   });
 
-  // A text that a person typed is stored only if it does not look like a key: see readText.
-  it('leaves nothing that looks like a key', () => {
+  // A typed text is stored only if it does not look like a key: see readText.
+  it('leaves no text that looks like a key', () => {
     expect(looksLikeKey(mask(`a_${SECRET} acme_${SECRET} b_${SECRET}`))).toBe(false);
   });
 });
@@ -88,15 +88,18 @@ describe('maskSpellings', () => {
   const script = (character: string): string =>
     /[A-Za-z]/.test(character) ? `&${character}scr;` : character;
 
-  // Each of them was kept, or kept in part, because only the plain text was looked for.
+  // Each of these was left, or partly left, because the code looked only for the plain text.
   it.each<[string, string]>([
-    ['as it is', KEY],
+    ['unchanged', KEY],
     ['its underscore percent-encoded', KEY.replace('_', '%5F')],
     ['one letter percent-encoded', KEY.replace('W', '%57')],
     ['percent-encoded', percent(KEY)],
     ['in upper case, percent-encoded', percent(KEY).toUpperCase()],
     ['percent-encoded twice', encodeURIComponent(percent(KEY))],
-    ['percent-encoded by turns', each((one, index) => (index % 2 ? percent(one) : one))],
+    [
+      'percent-encoded at every other character',
+      each((one, index) => (index % 2 ? percent(one) : one)),
+    ],
     ['percent-encoded nine times', percent(KEY).replaceAll('%', `%${'25'.repeat(8)}`)],
     ['percent-encoded, each octet of it', percent(percent(percent(KEY)))],
     ['percent-encoded as in old scripts', each((one) => `%u${hex(one, 4)}`)],
@@ -110,29 +113,29 @@ describe('maskSpellings', () => {
     ['escaped as in HTML, decimal', each((one) => `&#${one.charCodeAt(0)};`)],
     ['escaped as in HTML, with zeros', each((one) => `&#000${one.charCodeAt(0)};`)],
     ['escaped as in HTML twice', each((one) => `&amp;amp;#${one.charCodeAt(0)};`)],
-    ['with a name for its underscore', KEY.replace('_', '&lowbar;')],
-    ['with another name for it', KEY.replace('_', '&amp;UnderBar;')],
+    ['with a named underscore', KEY.replace('_', '&lowbar;')],
+    ['with an underscore of another name', KEY.replace('_', '&amp;UnderBar;')],
     ['with names in its escapes', each((one) => `&percnt;${hex(one)}`)],
     ['with names in its references', each((one) => `&amp;&num;${one.charCodeAt(0)}&semi;`)],
-    ['with a name for what escapes', each((one) => `&bsol;u${hex(one, 4)}`)],
-    ['in letters by name', each(script)],
+    ['with a named backslash', each((one) => `&bsol;u${hex(one, 4)}`)],
+    ['in named letters', each(script)],
     ['in wide letters', each(wide)],
     ['in wide letters, percent-encoded', encodeURIComponent(each(wide))],
     ['in wide letters, escaped', each((one) => `\\u${hex(wide(one), 4)}`)],
     ['in bold letters', each((one) => boldOf(one))],
     ['in bold letters, escaped', each((one) => escaped(boldOf(one)))],
     ['with spaces of no width', each((one) => `${one}\u200b`)],
-    ['with soft hyphens by name', each((one) => `${one}&shy;`)],
-    ['with joiners by name', each((one) => `${one}&zwnj;`)],
+    ['with named soft hyphens', each((one) => `${one}&shy;`)],
+    ['with named joiners', each((one) => `${one}&zwnj;`)],
     ['with soft hyphens, percent-encoded', each((one) => `${one}%C2%AD`)],
     ['with overrides', each((one) => `\u202e${one}\u2066`)],
     ['with selectors and joiners of graphemes', each((one) => `${one}\ufe0f\u034f`)],
     ['with thin spaces', each((one) => `${one}\u2009`)],
     ['with accents', each((one) => `${one}\u0301`)],
-    ['with ends of lines', each((one) => `${one}\r\n`)],
-    ['with escaped ends of lines', each((one) => `${one}\\n`)],
+    ['with line breaks', each((one) => `${one}\r\n`)],
+    ['with escaped line breaks', each((one) => `${one}\\n`)],
     ['with half a pair', each((one) => `${one}\ud800`)],
-    ['in all of these by turns', each(mixed)],
+    ['in all of these alternately', each(mixed)],
     ['in all of these, percent-encoded', encodeURIComponent(each(mixed))],
   ])('finds a key that is written %s', (_, written) => {
     const masked = maskSpellings(`https://h/?q=${written}`, mask);
@@ -159,19 +162,19 @@ describe('maskSpellings', () => {
     'https://h/a%20b/%E6%9D%B1?x=%2541&y=\\u0041#&amp;',
     'Zo\u00eb \u6771\u4eac \u{1f511} e\u0301 &copy; C:\\new',
     '%zz %u12 \\u00 \\u{} &# &#x; &#99999999; &constructor; &; \\',
-  ])('leaves a text without one as it is: %s', (text) => {
+  ])('leaves a text without a key unchanged: %s', (text) => {
     expect(maskSpellings(text, mask)).toBe(text);
     expect(looksLikeKey(text)).toBe(false);
     expect(createKeyMask('acme')(text)).toBe(text);
   });
 
-  it('leaves the rest of a text as it is, if the key in it is plain', () => {
+  it('leaves the rest of a text unchanged if its key is plain', () => {
     expect(createKeyMask('acme')(`a%20b\u00ad/${KEY}\n`)).toBe('a%20b\u00ad/acme_[redacted]\n');
     const half = `a%20b/acme_${SECRET.slice(0, 9)}%${hex(SECRET.charAt(9))}${SECRET.slice(10)}`;
     expect(createKeyMask('acme')(half)).toBe('a b/acme_[redacted]');
   });
 
-  it('masks a key where an escape that is none touches it', () => {
+  it('masks a key next to something that only looks like an escape', () => {
     expect(createKeyMask('acme')(`%${KEY}`)).not.toContain(SECRET.slice(0, 8));
     expect(createKeyMask('acme')(`%acme_${SECRET.slice(0, 9)}`)).toBe('%acme_[redacted]');
   });

@@ -58,7 +58,7 @@ describe('a store that answers in the wrong shape', () => {
     'list addressing': [['list', noRows]],
   };
 
-  it.each(Object.keys(wrong))('is broken, whatever the shape: %s', async (name) => {
+  it.each(Object.keys(wrong))('is broken if the shape is wrong: %s', async (name) => {
     for (const [method, answers] of wrong[name] ?? []) {
       for (const answer of answers) {
         for (const give of [() => answer, async () => answer]) {
@@ -73,13 +73,13 @@ describe('a store that answers in the wrong shape', () => {
   });
 
   it.each(['list', 'list addressing'])(
-    'is broken if it lists what nobody asked for: %s',
+    'is broken if it lists keys outside the query: %s',
     async (name) => {
       const listings: readonly ((rows: readonly KeyRecord[]) => unknown)[] = [
         () => [{}],
         (rows) => rows.map((row) => ({ ...row, prefix: 'acmf' })),
         (rows) => rows.map((row) => ({ ...row, entityUuid: THIRD, accessibleEntities: [THIRD] })),
-        // The keys of the entity itself in place of those of others, and the other way round.
+        // The entity's own keys instead of those of others, and vice versa.
         (rows) => rows.map((row) => ({ ...row, entityUuid: row.entityUuid === OWN ? OTHER : OWN })),
         (rows) => Array.from({ length: 102 }, () => rows[0]),
       ];
@@ -94,7 +94,7 @@ describe('a store that answers in the wrong shape', () => {
     },
   );
 
-  it('shows as damaged a key of others that was edited to address nobody', async () => {
+  it('leads to a damaged key if a row of another entity was edited to address nobody', async () => {
     const { keyring, known } = await behind((method, _args, call) => {
       const answer = call();
       if (method !== 'list') return answer;
@@ -105,7 +105,7 @@ describe('a store that answers in the wrong shape', () => {
     expect(page).toMatchObject({ keys: [{ state: 'damaged' }], next: null });
   });
 
-  it('shows a malformed row as damaged; a key that depends on one is refused', async () => {
+  it('leads to a damaged key for a malformed row, and that key is refused', async () => {
     const bad = (row: KeyRecord) => ({ ...row, scopes: ['*:*'] });
     const { keyring, known } = await behind((method, _args, call) => {
       if (method === 'findById') return bad(call() as KeyRecord);
@@ -116,11 +116,11 @@ describe('a store that answers in the wrong shape', () => {
     expect(await get?.(keyring, known)).toEqual(damaged);
     expect(await list?.(keyring, known)).toEqual({ keys: [damaged], next: null });
     await denied(async () => rotate?.(keyring, known), 'invalid_token', 'record_tampered');
-    // Whatever the row says, the key can be ended.
+    // Whatever the row says, the key can be revoked.
     await revoke?.(keyring, known);
   });
 
-  it('is broken if a row does not even say which key it is, or whose', async () => {
+  it('is broken if a row lacks its key id or its entity', async () => {
     const nameless: readonly object[] = [{ keyId: 7 }, { keyId: 'no uuid' }];
     for (const edit of [...nameless, { entityUuid: null }]) {
       const through = (store: KeyStore) => tampering(store, (row) => ({ ...row, ...edit }));
@@ -130,7 +130,7 @@ describe('a store that answers in the wrong shape', () => {
     }
   });
 
-  it('is broken if it says that it did not mark, and the row has no such mark', async () => {
+  it('is broken if it reports an unwritten mark and the row does not have it', async () => {
     for (const name of ['revoke', 'revokeLineage', 'suspend', 'withdraw']) {
       const { keyring, known } = await behind((method, _args, call) =>
         method === 'mark' ? false : call(),
@@ -140,7 +140,7 @@ describe('a store that answers in the wrong shape', () => {
     }
   });
 
-  it('is broken if a lineage keeps what was revoked, and is not asked for ever', async () => {
+  it('is broken if a lineage never shows revocations, and is not queried forever', async () => {
     let passes = 0;
     const { keyring, known } = await behind((method, args, call) => {
       const answer = call();
@@ -154,7 +154,7 @@ describe('a store that answers in the wrong shape', () => {
     expect(passes).toBe(100);
   });
 
-  it('is broken if verify gets no list of rows', async () => {
+  it('is broken if verify does not get a list of rows', async () => {
     for (const answer of [undefined, null, {}, 'row', 0, new Set()]) {
       const { key, keyring } = await readThrough((store) => returning(store, () => answer));
       await storeError(() => keyring.verify(key));
@@ -190,14 +190,14 @@ describe('a store that answers in the wrong shape', () => {
     await storeError(() => setUp({ store }).keyring.get(OWN, AUTHORITY));
   });
 
-  it('is broken if it says that it did not insert: no key is handed out', async () => {
+  it('is broken if it reports a failed insert, and no key is returned', async () => {
     const store = wrap(memoryStore(), (method, _args, call) =>
       method === 'insert' ? false : call(),
     );
     await storeError(() => issue(setUp({ store }).keyring));
   });
 
-  it('is broken if a list of rows has a hole: the key is not called bad', async () => {
+  it('is broken if a list of rows has a hole, and the key is not called bad', async () => {
     const inner = memoryStore();
     const { key } = await issue(setUp({ store: inner }).keyring);
     const holed = (rows: unknown) =>

@@ -1,4 +1,4 @@
-/** The last argument of every method of a store: when nobody waits any more, and what is fresh. */
+/** The last argument of every store method: the signal of an abandoned call, and `fresh`. */
 import type { CallOptions, KeyStore } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -21,7 +21,7 @@ const TIMEOUT_MS = 50;
 const LISTING = { prefix: 'acme', entityUuid: OWN, after: null, limit: 1 };
 const USE = { keyId: NOWHERE, lastUsedAt: START, scopesUsed: {} };
 
-/** A call of each method, with options where the core gives some. */
+/** A call of each method, with options where the core passes some. */
 const CALLS: Readonly<Record<Method, (store: KeyStore, options?: CallOptions) => unknown>> = {
   insert: (store, options) => store.insert(RECORD, options),
   findByDigest: (store, options) => store.findByDigest([RECORD.digest], options),
@@ -32,7 +32,7 @@ const CALLS: Readonly<Record<Method, (store: KeyStore, options?: CallOptions) =>
   touch: (store, options) => store.touch([USE], options),
 };
 
-/** What each method answers when all is well. */
+/** The answer of each method if all is well. */
 const ANSWERS: Readonly<Record<Method, unknown>> = {
   insert: undefined,
   findByDigest: [],
@@ -43,7 +43,7 @@ const ANSWERS: Readonly<Record<Method, unknown>> = {
   touch: undefined,
 };
 
-/** A guarded store whose methods note the options of each call, and answer as they are told. */
+/** A guarded store whose methods note the options of each call and answer as given. */
 function noting(answer: (method: Method, options: CallOptions) => unknown) {
   const noted: CallOptions[] = [];
   const methods = METHODS.map((method) => {
@@ -60,7 +60,7 @@ function noting(answer: (method: Method, options: CallOptions) => unknown) {
 
 const never = () => new Promise(() => {});
 
-/** What a call that is never answered comes to: of `touch` alone, nothing. */
+/** The result of a call that is never answered: only `touch` has none. */
 async function unanswered(method: Method, store: KeyStore): Promise<string> {
   const call = async () => CALLS[method](store);
   if (method !== 'touch') return (await storeError(call)).message;
@@ -74,7 +74,7 @@ afterEach(() => {
 });
 
 describe.each(METHODS)('the signal of %s', (method) => {
-  it('is aborted when the time is over, and not before', async () => {
+  it('is aborted at the time limit, and not before', async () => {
     vi.useFakeTimers();
     const aborted: unknown[] = [];
     const { store } = noting((_method, { signal }) => {
@@ -89,7 +89,7 @@ describe.each(METHODS)('the signal of %s', (method) => {
     expect(await failed).toBe(`store.${method} did not answer within 50 ms`);
   });
 
-  it('tells a store that asks only after the time is over', async () => {
+  it('is aborted for a store that reads it only after the time limit', async () => {
     vi.useFakeTimers();
     const { store, noted } = noting(never);
     const failed = unanswered(method, store);
@@ -99,7 +99,7 @@ describe.each(METHODS)('the signal of %s', (method) => {
   });
 
   it.each<readonly [string, (method: Method) => unknown]>([
-    ['answers at once', (asked) => ANSWERS[asked]],
+    ['answers synchronously', (asked) => ANSWERS[asked]],
     ['answers by promise', async (asked) => ANSWERS[asked]],
     ['rejects', () => Promise.reject(new Error('down'))],
     ['answers nonsense', async () => 'nonsense'],
@@ -114,7 +114,7 @@ describe.each(METHODS)('the signal of %s', (method) => {
     expect(noted[0]?.signal?.aborted).toBe(false);
   });
 
-  it('is of one call alone: another that is waiting goes on', async () => {
+  it('belongs to one call: another waiting call continues', async () => {
     vi.useFakeTimers();
     const { store, noted } = noting(never);
     const first = unanswered(method, store);
@@ -131,7 +131,7 @@ describe.each(METHODS)('the signal of %s', (method) => {
   });
 
   // A controller costs more than a look-up in memory.
-  it('is not made for a store that does not ask for it', async () => {
+  it('is not made for a store that does not read it', async () => {
     const { AbortController: Real } = globalThis;
     let made = 0;
     class Counted extends Real {
@@ -152,7 +152,7 @@ describe.each(METHODS)('the signal of %s', (method) => {
     }
   });
 
-  it('comes with `fresh` as the core asked for it', async () => {
+  it('comes with the `fresh` of the core', async () => {
     for (const fresh of [true, false, undefined]) {
       const { store, noted } = noting((asked) => ANSWERS[asked]);
       await CALLS[method](store, { fresh });
@@ -164,8 +164,8 @@ describe.each(METHODS)('the signal of %s', (method) => {
   });
 });
 
-describe('a store that is told to stop', () => {
-  it('may throw away what it was doing: nothing of that is heard of', async () => {
+describe('a store whose call was aborted', () => {
+  it('may fail: its error is dropped', async () => {
     vi.useFakeTimers();
     const { store } = noting((_method, { signal }) => {
       return new Promise((_, reject) => {
@@ -178,7 +178,7 @@ describe('a store that is told to stop', () => {
     expect([message, cause]).toEqual(['store.findById did not answer within 50 ms', undefined]);
   });
 
-  it('may answer all the same: the answer is too late', async () => {
+  it('may still answer: the answer is too late', async () => {
     vi.useFakeTimers();
     const { store } = noting((_method, { signal }) => {
       return new Promise((resolve) => {
@@ -192,8 +192,8 @@ describe('a store that is told to stop', () => {
 });
 
 describe('a keyring', () => {
-  // Whoever manages keys decides by what they see: an old state of a key would be undone by it.
-  it('manages keys by what is fresh, and admits requests by what a cache may have', async () => {
+  // People who manage keys act on what they see, and could undo a newer state of a key.
+  it('manages keys by fresh rows, and admits requests by rows that may be cached', async () => {
     const reads: Record<string, (boolean | undefined)[]> = {};
     for (const [name, operation] of Object.entries(OPERATIONS)) {
       const inner = memoryStore();
@@ -226,7 +226,7 @@ describe('a keyring', () => {
       revoke: [true],
       revokeLineage: [true, true],
       suspend: [true],
-      // It was not suspended: the row is read again to see that nothing had to be written.
+      // It was not suspended, so the row is read again to confirm that no write was necessary.
       resume: [true, true],
       withdraw: [true, true],
       rotate: [true],
@@ -237,7 +237,7 @@ describe('a keyring', () => {
     });
   });
 
-  it('has a store of which it needs no more than the methods of the contract', () => {
+  it('needs only the methods of the contract from its store', () => {
     const { summarize, listExpiring, listAll, listChanged, ...rest } = memoryStore();
     expect([summarize, listExpiring, listAll, listChanged].every((m) => m !== undefined)).toBe(
       true,

@@ -1,7 +1,7 @@
 /**
- * Any call of the store fails: in every operation, in every way, before it took effect and after.
- * Nothing passes, nothing is half written, and the same keyring goes on once the store answers
- * again.
+ * Each call to the store fails: in every operation, in every way, before it took effect and after.
+ * No request gets through, nothing is half written, and the same keyring continues once the store
+ * answers again.
  */
 import type { IssuedKey, KeyRecord, KeyStore, Mark, Principal } from 'keyscope';
 import { toResponse } from 'keyscope';
@@ -29,12 +29,12 @@ import {
 } from '../support/keyring.ts';
 import { WIDE } from '../support/outages.ts';
 
-// Shorter than the interval at which usage is written, by the fake timers.
+// Shorter than the interval for writing usage, by the fake timers.
 const TIMEOUT_MS = 4_000;
 const OVERLAP = { overlapMs: HOUR };
 const ADDRESSED = { entityUuid: OTHER };
 
-/** A key that was made, and used once, before anything broke. */
+/** A key that was made and used once before anything broke. */
 type Known = { readonly key: string; readonly keyId: string };
 type Run = (keyring: Ring, known: Known) => Promise<unknown>;
 
@@ -55,18 +55,18 @@ const rotate: Run = (keyring, { keyId }) => keyring.rotate(keyId, OVERLAP, WIDE)
 const WRITES: Readonly<Record<string, Run>> = {
   issue,
   revoke: (keyring, { keyId }) => keyring.revoke(keyId, AUTHORITY),
-  // Of a key that has a predecessor in its overlap.
+  // For a key that has a predecessor in its overlap.
   revokeLineage: (keyring, { keyId }) => keyring.revokeLineage(keyId, AUTHORITY),
   suspend: (keyring, { keyId }) => keyring.suspend(keyId, AUTHORITY),
   resume: (keyring, { keyId }) => keyring.resume(keyId, AUTHORITY),
   withdraw: (keyring, { keyId }) => keyring.withdraw(keyId, ADDRESSED),
-  // Of a key that is suspended, withdrawn and revoked already.
+  // For a key that is already suspended, withdrawn and revoked.
   'suspend again': (keyring, { keyId }) => keyring.suspend(keyId, AUTHORITY),
   'withdraw again': (keyring, { keyId }) => keyring.withdraw(keyId, ADDRESSED),
   'revoke again': (keyring, { keyId }) => keyring.revoke(keyId, AUTHORITY),
   rotate,
   'rotate at once': (keyring, { keyId }) => keyring.rotate(keyId, { overlapMs: 0 }, WIDE),
-  // Somebody else marks the predecessor right before this one does.
+  // Another caller marks the predecessor right before this one does.
   'rotate and lose': rotate,
   'rotate and lose to a suspension': rotate,
   'rotate and lose to a withdrawal': rotate,
@@ -79,14 +79,14 @@ const NOBODY = { by: null, reason: null } as const;
 const SUSPENSION: Mark = { kind: 'suspend', at: START, ...NOBODY };
 const WITHDRAWAL: Mark = { kind: 'withdraw', at: START, entityUuid: OTHER };
 
-/** What somebody else writes right before an operation retires its key. */
+/** The mark of another caller, written right before an operation retires its key. */
 const RIVALS: Readonly<Record<string, Mark>> = {
   'rotate and lose': { kind: 'retire', at: START + 2 * HOUR, ...NOBODY },
   'rotate and lose to a suspension': SUSPENSION,
   'rotate and lose to a withdrawal': WITHDRAWAL,
 };
 
-/** What had become of the key before the operation begins. */
+/** The state of the key before the operation begins. */
 const BEFORE: Readonly<Record<string, (keyring: Ring, known: Known) => Promise<unknown>>> = {
   resume: (keyring, { keyId }) => keyring.suspend(keyId, AUTHORITY),
   'suspend again': (keyring, { keyId }) => keyring.suspend(keyId, AUTHORITY),
@@ -94,7 +94,7 @@ const BEFORE: Readonly<Record<string, (keyring: Ring, known: Known) => Promise<u
   'revoke again': (keyring, { keyId }) => keyring.revoke(keyId, AUTHORITY),
 };
 
-/** What no method may answer. Nothing is read after `touch`. */
+/** An answer that no method may give. The answer of `touch` is not read. */
 const NONSENSE: Readonly<Partial<Record<Method, unknown>>> = {
   insert: false,
   findByDigest: [null],
@@ -121,7 +121,7 @@ const STORES: Readonly<Record<string, () => KeyStore>> = {
 const LISTING = { prefix: 'acme', entityUuid: OWN, after: null, limit: 99 };
 const rowsOf = (store: KeyStore) => store.list(LISTING);
 
-/** A keyring over a store behind `between`, which acts once `arm` is called. */
+/** A keyring over a store behind `between`, which acts after `arm` was called. */
 async function scene(name: string, inner: KeyStore, between: Between) {
   let armed = false;
   const rival = RIVALS[name];
@@ -159,7 +159,7 @@ async function scene(name: string, inner: KeyStore, between: Between) {
 
 type Scene = Awaited<ReturnType<typeof scene>>;
 
-/** The calls that an operation makes where nothing fails. */
+/** The calls that an operation makes if nothing fails. */
 async function callsOf(name: string, inner: KeyStore): Promise<readonly Method[]> {
   const calls: Method[] = [];
   const { keyring, known, arm } = await scene(name, inner, (method, _args, call) => {
@@ -172,7 +172,7 @@ async function callsOf(name: string, inner: KeyStore): Promise<readonly Method[]
 }
 
 interface Case {
-  /** Which call fails, from 1. */
+  /** The number of the failing call, from 1. */
   readonly position: number;
   readonly method: Method;
   readonly when: 'before' | 'after';
@@ -189,15 +189,15 @@ function* casesOf(calls: readonly Method[]): Generator<Case> {
   }
 }
 
-/** What came of a run into a fault. */
+/** The result of a run with a fault. */
 interface Reached extends Scene {
   readonly error: unknown;
-  /** The keys whose marks took effect, and of these the ones that the keyring was told of. */
+  /** The keys whose marks took effect, and those of them that the keyring knows about. */
   readonly marked: readonly string[];
   readonly told: readonly string[];
 }
 
-/** Runs the operation into the fault. */
+/** Runs the operation with the fault. */
 async function runInto(
   name: string,
   inner: KeyStore,
@@ -241,7 +241,7 @@ async function runInto(
   return { ...reached, error, marked, told };
 }
 
-/** 503, and no word that would make a client throw its key away. */
+/** 503, without a word that would make a client discard its key. */
 function expectOutage({ events, error, told }: Reached): void {
   const { status, headers, body } = toResponse(error, { realm: 'x' });
   expect([status, headers['Retry-After'], headers['WWW-Authenticate']]).toEqual([
@@ -251,18 +251,18 @@ function expectOutage({ events, error, told }: Reached): void {
   ]);
   expect(String(error)).toMatch(/^StoreError: /);
   expect(body).not.toMatch(/invalid_token|lost/);
-  // No listener is told of what did not happen, and none that a key was bad.
+  // No event reports an act that did not happen, or a bad key.
   const byKey = (type: string): boolean => type === 'key.revoked' || type === 'key.withdrawn';
   const marked = events.filter(({ type }) => byKey(type)).map(({ keyId }) => String(keyId));
   const others = events.filter(({ type }) => !byKey(type));
   for (const event of others) {
     expect(event).toMatchObject({ type: 'access.denied', code: 'store_error' });
   }
-  // A lineage is marked key by key: of each that is marked for sure, a log knows.
+  // A lineage is marked key by key, and each key that was surely marked has an event.
   expect(marked.every((keyId) => told.includes(keyId))).toBe(true);
 }
 
-/** What is told of a key that had become what {@link BEFORE} says, and has become what it shall. */
+/** The refusal of a key in the state of {@link BEFORE}, or in its final state. */
 const REASONS: Readonly<Record<string, readonly [before: string, after: string]>> = {
   revoke: ['', 'revoked'],
   revokeLineage: ['', 'revoked'],
@@ -273,7 +273,7 @@ const REASONS: Readonly<Record<string, readonly [before: string, after: string]>
   'rotate and lose to a suspension': ['', ''],
 };
 
-/** Each key works, or has ended as the operation would have ended it and no other way. */
+/** Each key works, or has ended in the way of the operation and no other. */
 async function expectKeys(name: string, reached: Reached, made?: KeyRecord): Promise<void> {
   const { keyring, inner, known, keys, marked, clock } = reached;
   const [before, after] = REASONS[name] ?? ['', ''];
@@ -290,7 +290,7 @@ async function expectKeys(name: string, reached: Reached, made?: KeyRecord): Pro
     if (isWithdrawn) expect(name).toContain('withdraw');
     const isRetired = name.startsWith('rotate') && row.retireAt !== null;
     if (isRetired && name !== 'rotate and lose') {
-      // Then its successor is there to be seen, and it has the time that it was given.
+      // Then its successor is visible, and the key has its overlap.
       expect(row.retireAt).toBe(name === 'rotate' ? START + HOUR : START);
       expect(made).toMatchObject({ rotatedFrom: known.keyId, rootKeyId: row.rootKeyId });
       clock.set((row.retireAt ?? 0) - 1);
@@ -307,8 +307,8 @@ async function expectKeys(name: string, reached: Reached, made?: KeyRecord): Pro
 }
 
 /**
- * A row that the operation left behind is whole: sealed, and with everything that its key would
- * have had.
+ * A row that the operation left behind is complete: sealed, with everything that its key would have
+ * had.
  */
 async function expectWhole(name: string, reached: Reached, made: KeyRecord): Promise<void> {
   const { keyring, inner, known } = reached;
@@ -331,17 +331,17 @@ async function expectWhole(name: string, reached: Reached, made: KeyRecord): Pro
   expect([made.retireAt, made.suspendedAt, made.withdrawn]).toEqual([null, null, []]);
   expect([made.lastUsedAt, made.scopesUsed]).toEqual([null, {}]);
   if (made.revokedAt !== null) return;
-  // Only a genuine seal is rotated. What comes of it is the first plaintext that anybody has of
-  // this row.
+  // Only a row with a genuine seal can be rotated. This makes the first plaintext that anyone has
+  // for it.
   const { key } = await keyring.rotate(made.keyId, { overlapMs: 0 }, WIDE);
   await keyring.verify(key);
-  // The documented remedy ends what nobody can use.
+  // The documented remedy ends the key that nobody can use.
   await keyring.revoke(made.keyId, AUTHORITY);
 }
 
 /**
- * Once more, on the same keyring: what was asked for is done, or refused as it is where somebody
- * else has done it.
+ * Repeats the operation on the same keyring. It succeeds, or is refused as if another caller had
+ * already done it.
  */
 async function expectRecovery(name: string, { keyring, inner, known, keys }: Reached) {
   const again = () => OPERATIONS[name]?.(keyring, known) ?? Promise.reject(new Error(name));
@@ -369,7 +369,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Runs one case, and checks everything that holds after it. */
+/** Runs one case and checks all its consequences. */
 async function expectHarmless(name: string, inner: KeyStore, failed: Case): Promise<void> {
   const reached = await runInto(name, inner, failed);
   expectOutage(reached);
@@ -380,7 +380,7 @@ async function expectHarmless(name: string, inner: KeyStore, failed: Case): Prom
   if (!['issue', 'rotate'].some((act) => name.startsWith(act))) expect(made).toBeUndefined();
   await expectKeys(name, reached, made);
   if (made !== undefined) await expectWhole(name, reached, made);
-  // Usage is one write at a time: after one that is never answered there is no other.
+  // Usage is one write at a time: after one that is never answered, no other follows.
   if (name === 'flush' && failed.how === 'never answers') return;
   await expectRecovery(name, reached);
 }
@@ -389,12 +389,12 @@ describe.each(Object.keys(STORES))('if any call of a store fails (%s)', (kind) =
   const fresh = () => STORES[kind]?.() as KeyStore;
 
   it.each(Object.keys(OPERATIONS))(
-    '%s: the answer is an outage, and nothing is half done',
+    '%s answers with an outage and leaves nothing half done',
     async (name) => {
       const calls = await callsOf(name, fresh());
       let cases = 0;
       for (const failed of casesOf(calls)) {
-        // However busy the machine is, no time-out passes unless a case moves the time. Only
+        // On a busy machine too, a time-out passes only if a case moves the time. Only
         // `setImmediate` stays real, because the store that answers by promise needs it.
         vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
         try {
@@ -413,7 +413,7 @@ describe.each(Object.keys(STORES))('if any call of a store fails (%s)', (kind) =
 });
 
 describe('the calls that fail above', () => {
-  // An operation that no longer makes a call would leave it out unseen.
+  // Otherwise, an operation that stopped making a call would go unnoticed.
   it.each<readonly [string, readonly Method[]]>([
     ['issue', ['insert']],
     ['revoke', ['findById', 'mark']],

@@ -32,8 +32,8 @@ import {
 import { behind, OPERATIONS, WIDE } from '../support/outages.ts';
 
 /**
- * The timers of one delay that have neither fired nor been cleared. Not all timers: keyrings of
- * other files set some in the same process, too.
+ * The timers with this delay that have neither fired nor been cleared. Not all timers, because
+ * keyrings of other files set some in the same process.
  */
 function pendingTimers(delay: number): ReadonlySet<unknown> {
   const pending = new Set<unknown>();
@@ -55,13 +55,13 @@ function pendingTimers(delay: number): ReadonlySet<unknown> {
 }
 
 afterEach(() => {
-  // In this order: a spy on a timer that is faked would bring that one back.
+  // In this order, because restoring a spy on a fake timer would restore the fake.
   vi.restoreAllMocks();
   vi.useRealTimers();
 });
 
 describe('a store that never answers', () => {
-  it.each(Object.keys(OPERATIONS))('is given up after the time-out: %s', async (name) => {
+  it.each(Object.keys(OPERATIONS))('is abandoned after the time-out: %s', async (name) => {
     vi.useFakeTimers();
     const { keyring, known } = await behind(() => new Promise(() => {}));
     let settled: unknown;
@@ -75,7 +75,7 @@ describe('a store that never answers', () => {
     expect(String(settled)).toMatch(/^StoreError: store\.\w+ did not answer within 2000 ms$/);
   });
 
-  it('has the configured time for each call', async () => {
+  it('gets the configured time for each call', async () => {
     vi.useFakeTimers();
     const inner = memoryStore();
     const slow = wrap(
@@ -86,7 +86,7 @@ describe('a store that never answers', () => {
     const issued = issue(keyring);
     await vi.advanceTimersByTimeAsync(30);
     const { info } = await issued;
-    // Three calls of 30 ms each are in time.
+    // Three calls of 30 ms each are within the limit.
     const rotated = keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY);
     await vi.advanceTimersByTimeAsync(90);
     await rotated;
@@ -101,7 +101,7 @@ describe('a store that never answers', () => {
     vi.useFakeTimers();
     const set = vi.spyOn(globalThis, 'setTimeout');
     const cleared = vi.spyOn(globalThis, 'clearTimeout');
-    // A time of its own: keyrings of other files, in the same process, set timers too.
+    // An unusual time, because keyrings of other files set timers in the same process.
     const { keyring } = setUp({ store: delayed(memoryStore()), storeTimeoutMs: 123_457 });
     const issued = issue(keyring);
     await vi.advanceTimersByTimeAsync(10);
@@ -122,7 +122,7 @@ describe('a store that never answers', () => {
     await late;
   });
 
-  it('keeps only the requests waiting that came within the time-out', async () => {
+  it('keeps only requests from within the time-out waiting', async () => {
     vi.useFakeTimers();
     const timeout = 97;
     const perMs = 20;
@@ -147,7 +147,7 @@ describe('a store that never answers', () => {
       seen.timers = Math.max(seen.timers, timers.size);
       await vi.advanceTimersByTimeAsync(1);
     }
-    // Ten thousand came, and each asked once.
+    // Ten thousand requests came, and each asked once.
     expect(calls).toHaveLength(perMs * ms);
     expect(new Set(calls)).toEqual(new Set(['findByDigest']));
     const most = perMs * timeout;
@@ -158,7 +158,7 @@ describe('a store that never answers', () => {
     expect(events).toHaveLength(perMs * ms);
   });
 
-  it('delays nobody else: garbage is refused at once meanwhile', async () => {
+  it('does not delay garbage, which is refused immediately', async () => {
     vi.useFakeTimers();
     const { keyring, known } = await behind(() => new Promise(() => {}));
     const pending = keyring.verify(known.key).catch(() => 'timed out');
@@ -167,7 +167,7 @@ describe('a store that never answers', () => {
   });
 });
 
-describe('what a driver says', () => {
+describe('the error of a driver', () => {
   const said = 'duplicate key value h1.p1$00 for "root:hunter2@db"';
   const unreadable = () => {
     throw new RangeError(said);
@@ -175,15 +175,15 @@ describe('what a driver says', () => {
 
   it.each([
     ['an Error', new Error(said)],
-    ['an Error with more', Object.assign(new Error(said), { code: '23505', detail: said })],
+    ['an Error with more fields', Object.assign(new Error(said), { code: '23505', detail: said })],
     ['a text', said],
     ['an object', { message: said }],
     ['nothing', undefined],
     ['null', null],
-    // The message of an error of ours was shown.
-    ['an error of ours', new StoreError(said)],
-    // Reading it throws: the request waited for ever, and the rejection ended the process.
-    ['what cannot be read', new Proxy({}, { get: unreadable })],
+    // The message of a StoreError from the driver was shown.
+    ['a StoreError', new StoreError(said)],
+    // Reading it throws. The request waited forever, and the rejection ended the process.
+    ['an object that cannot be read', new Proxy({}, { get: unreadable })],
   ])('is only in the cause: %s', async (_what, cause) => {
     for (const fail of [
       () => {
@@ -214,8 +214,8 @@ describe('what a driver says', () => {
 });
 
 describe('a clock', () => {
-  // Its error was handed on as it came: 500, and no `access.denied` for the log.
-  it('is broken if it throws, and an event has the time of the machine', async () => {
+  // Its error was rethrown unchanged: a 500, without `access.denied` for the log.
+  it('is broken if it throws, and the event has the time of the machine', async () => {
     vi.useFakeTimers({ now: START });
     const broken = new Error('no time server');
     const store = memoryStore();
@@ -235,15 +235,15 @@ describe('a clock', () => {
         broken,
       ]);
     }
-    // A log needs a time all the same, and no other clock is at hand.
+    // A log needs a time anyway, and this is the only other clock.
     expect(events).toMatchObject([
       { type: 'access.denied', time: START, code: 'store_error', operation: 'list' },
     ]);
-    // A listing shows states, which depend on the time; one without keys does not ask.
+    // A listing shows states, which depend on the time. An empty listing needs no time.
     await keyring.list({}, { entityUuid: THIRD });
   });
 
-  it('is broken if it answers a time beyond what a Date holds', async () => {
+  it('is broken if it returns a time beyond the range of a Date', async () => {
     await storeError(() => issue(setUp({ now: () => 8.64e15 + 1 }).keyring));
   });
 
@@ -257,8 +257,8 @@ describe('a clock', () => {
   });
 });
 
-describe('an object in place of a store', () => {
-  it.each(METHODS)('is refused at start if it has no method %s', (method) => {
+describe('an object as the store', () => {
+  it.each(METHODS)('is refused at start-up without the method %s', (method) => {
     const store = memoryStore();
     const { [method]: _left, ...rest } = store;
     for (const odd of [rest, { ...rest, [method]: null }, { ...rest, [method]: 'function' }]) {
@@ -267,7 +267,7 @@ describe('an object in place of a store', () => {
     }
   });
 
-  it('may be an instance of a class, whose methods need their `this`', async () => {
+  it('may be an instance of a class whose methods need `this`', async () => {
     class Store implements KeyStore {
       readonly #inner = memoryStore();
       insert(record: KeyRecord) {

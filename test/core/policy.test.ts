@@ -42,7 +42,7 @@ async function holding(scopes: readonly string[]) {
 }
 
 describe('policy.authorize', () => {
-  it('returns the entity it checked, the key’s own unless another is asked for', async () => {
+  it('returns the entity that it checked, by default the key’s own', async () => {
     const principal = await holding(['threats:read']);
     const authorize = (...rest: [options?: { entityUuid?: unknown }]) =>
       policy.authorize(principal, 'listThreats', ...rest);
@@ -58,7 +58,7 @@ describe('policy.authorize', () => {
   it.each([
     ['repeated', [OWN, OTHER]],
     ['repeated with the same value', [OWN, OWN]],
-    ['repeated with nothing', [OWN, '']],
+    ['repeated with an empty text', [OWN, '']],
     ['empty', ''],
     ['a list of the empty text', ['']],
     ['upper case', OTHER.toUpperCase()],
@@ -71,7 +71,7 @@ describe('policy.authorize', () => {
     ['a wildcard', '*'],
     ['a prototype name', '__proto__'],
   ])(
-    'refuses an entity that is %s, and takes neither the first nor the own',
+    'refuses an entity that is %s, and uses neither the first nor the own one',
     async (_what, entityUuid) => {
       const principal = await holding(['threats:read']);
       const act = async () => policy.authorize(principal, 'listThreats', { entityUuid });
@@ -90,7 +90,7 @@ describe('policy.authorize', () => {
     }
   });
 
-  it('checks scopes first, so that who lacks one learns nothing of entities', async () => {
+  it('checks scopes first, so callers without one learn nothing about entities', async () => {
     const principal = await holding(['threats:read']);
     for (const entityUuid of [undefined, THIRD, '', [OWN, OTHER]]) {
       const act = async () => policy.authorize(principal, 'triage', { entityUuid });
@@ -106,7 +106,7 @@ describe('policy.authorize', () => {
     await denied(act, 'insufficient_scope', 'scope_missing');
   });
 
-  it('lets any valid key in if the table says [], and only then', async () => {
+  it('admits any valid key if the table says [], and only then', async () => {
     const principal = await holding([]);
     expect(policy.authorize(principal, 'whoami', { entityUuid: OTHER })).toBe(OTHER);
     const act = async () => policy.authorize(principal, 'whoami', { entityUuid: THIRD });
@@ -124,14 +124,14 @@ describe('policy.authorize', () => {
     null,
     7,
     ['whoami'],
-  ])('refuses the operation %j, which is not in the table', async (operation) => {
+  ])('throws on the operation %j, which is not in the table', async (operation) => {
     const principal = await holding(['threats:read']);
     const name = untyped<'whoami'>(operation);
     expect(() => policy.authorize(principal, name)).toThrow(/^policy: .* is not in the table/);
     expect(() => policy.leastScopes([name])).toThrow(TypeError);
   });
 
-  it('refuses unknown options, and does not fall back to the own entity', async () => {
+  it('throws on unknown options, and does not fall back to the own entity', async () => {
     const { keyring } = setUp();
     const principal = await keyring.verify((await issue(keyring)).key);
     for (const options of [OTHER, { entity: OTHER }, null]) {
@@ -148,22 +148,22 @@ describe('requestedEntity', () => {
     ['the own entity for null', null, OWN],
     ['the own entity for an empty list', [], OWN],
     ['the own entity for a list of nothing', [undefined], OWN],
-    ['the one in a list of one', [OTHER], OTHER],
-    ['what was asked for', OTHER, OTHER],
-    ['an empty text, which was asked for', '', ''],
-    ['a list of two as it is', [OWN, OTHER], [OWN, OTHER]],
-    ['a list of one and nothing as it is', [OTHER, undefined], [OTHER, undefined]],
+    ['the entity in a list of one', [OTHER], OTHER],
+    ['the requested entity', OTHER, OTHER],
+    ['a requested empty text', '', ''],
+    ['an unchanged list of two', [OWN, OTHER], [OWN, OTHER]],
+    ['an unchanged list of one and undefined', [OTHER, undefined], [OTHER, undefined]],
   ])('is %s', (_what, asked, meant) => {
     expect(requestedEntity(asked, OWN)).toEqual(meant);
   });
 
-  it('is nothing if nothing was asked for and nobody authenticated', () => {
+  it('is undefined if no entity was requested and nobody authenticated', () => {
     expect(requestedEntity(undefined, undefined)).toBeUndefined();
   });
 });
 
 describe('a policy', () => {
-  it('lists the operations that a principal may use, in the order written', async () => {
+  it('lists the operations that a principal may use, in the order of the table', async () => {
     expect(policy.operations).toEqual([
       'whoami',
       'listThreats',
@@ -183,7 +183,7 @@ describe('a policy', () => {
     ]);
   });
 
-  it('allows exactly what authorize lets through, whatever the scopes', async () => {
+  it('allows exactly the operations that authorize allows, whatever the scopes', async () => {
     const cases = fc.uniqueArray(fc.constantFrom(...catalog.all));
     await fc.assert(
       fc.asyncProperty(cases, async (scopes) => {
@@ -196,7 +196,7 @@ describe('a policy', () => {
           }
         });
         expect(policy.allowed(principal)).toEqual(passes);
-        // And no more than its scopes: an independent reading of the table.
+        // And no more than its scopes allow, by an independent reading of the table.
         for (const operation of passes) {
           const least = policy.leastScopes([operation]);
           expect(coversScopes(scopes, least)).toBe(true);
@@ -207,7 +207,7 @@ describe('a policy', () => {
     );
   });
 
-  it('names the fewest scopes that an integration needs, in catalog order', () => {
+  it('returns the fewest scopes that an integration needs, in catalog order', () => {
     expect(policy.leastScopes(['createUser', 'triage', 'listThreats'])).toEqual([
       'threats:read',
       'threats:write',
@@ -217,7 +217,7 @@ describe('a policy', () => {
     expect(policy.leastScopes(['whoami'])).toEqual([]);
   });
 
-  it('names the operations that are not in the table', () => {
+  it('returns the operations that are not in the table', () => {
     expect(policy.unmapped(['whoami', 'exportReport', 'toString', 'exportReport'])).toEqual([
       'exportReport',
       'toString',
@@ -230,7 +230,7 @@ describe('a policy', () => {
     }
   });
 
-  it('is frozen, and copies what it is made of', async () => {
+  it('is frozen, and copies its table', async () => {
     const scopes: 'threats:read'[] = [];
     const table = { open: scopes };
     const own = definePolicy(catalog, table);
@@ -255,8 +255,8 @@ describe('a policy', () => {
     ['a list', [['threats:read'], []], /at least one operation/],
     ['a Map', new Map([['list', []]]), /at least one operation/],
     ['an inherited table', Object.create({ whoami: [] }), /at least one operation/],
-    ['a scope that is no list', { list: 'threats:read' }, /"list": pass a list/],
-    ['nothing for an operation', { list: undefined }, /"list": pass a list/],
+    ['a scope that is not a list', { list: 'threats:read' }, /"list": pass a list/],
+    ['undefined for an operation', { list: undefined }, /"list": pass a list/],
     ['true for an operation', { list: true }, /"list": pass a list/],
     ['a wildcard', { list: ['threats:*'] }, /definePolicy: "list": .*"threats:\*"/],
     ['every wildcard', { list: ['*:*'] }, /definePolicy: "list"/],
@@ -267,19 +267,19 @@ describe('a policy', () => {
     ],
     ['a malformed scope', { list: ['threats'] }, /definePolicy: "list": .*"threats"/],
     ['a hole', { list: new Array<string>(1) }, /element 0/],
-  ])('is not made of a table that is or has %s', (_what, table, message) => {
+  ])('cannot be made from a table that is or has %s', (_what, table, message) => {
     const make = () => definePolicy(catalog, untyped<Record<string, readonly []>>(table));
     expect(make).toThrow(TypeError);
     expect(make).toThrow(message);
   });
 
-  it('is made of a module namespace, too', () => {
+  it('can be made from a module namespace', () => {
     const table = Object.defineProperty({ whoami: [] }, Symbol.toStringTag, { value: 'Module' });
     expect(definePolicy(catalog, table).operations).toEqual(['whoami']);
   });
 
   it.each([undefined, null, {}, { all: catalog.all }])(
-    'is not made of %j as a catalog',
+    'cannot be made from %j as a catalog',
     (given) => {
       const make = () => definePolicy(untyped<typeof catalog>(given), { whoami: [] });
       expect(make).toThrow(
@@ -288,9 +288,9 @@ describe('a policy', () => {
     },
   );
 
-  // For `undefined` the error was the engine's own, about reading a property of it.
+  // For `undefined`, the error was the engine's, about reading a property.
   it.each([undefined, null, 'key', {}])(
-    'refuses %j as a principal, also for an operation without scopes',
+    'throws on %j as a principal, also for an operation without scopes',
     (given) => {
       const said =
         'principal: pass one that this copy of keyscope made; does the route have a guard?';
@@ -301,7 +301,7 @@ describe('a policy', () => {
     },
   );
 
-  it('may require reserved scopes, which are special only to grant', () => {
+  it('may require reserved scopes, which are special only when granted', () => {
     const other = defineScopes({ a: { b: 'c' } }, { reserved: ['a:b'] });
     expect(definePolicy(other, { x: ['a:b'] }).leastScopes(['x'])).toEqual(['a:b']);
   });

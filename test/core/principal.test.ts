@@ -47,7 +47,7 @@ async function principalOf(
 }
 
 describe('requireScopes', () => {
-  it('returns if all are held, and says what is needed if one is missing', async () => {
+  it('returns if the key has all scopes, and otherwise lists the required ones', async () => {
     const principal = await principalOf();
     expect(requireScopes(principal, 'threats:read')).toBeUndefined();
     requireScopes(principal, 'decoys:read', 'threats:read', 'decoys:read');
@@ -60,7 +60,7 @@ describe('requireScopes', () => {
     expect(error.keyId).toBe(principal.keyId);
   });
 
-  it('refuses to be called without scopes, which would let everybody in', async () => {
+  it('throws without scopes, which would admit everybody', async () => {
     const principal = await principalOf();
     for (const guard of [requireScopes, hasScopes]) {
       expect(() => guard(principal)).toThrow(/^scopes: name at least one/);
@@ -86,8 +86,8 @@ describe('requireScopes', () => {
     7,
     ['threats:read'],
     { toString: () => 'threats:read' },
-  ])('refuses to require %j, whether it is held or not', async (scope) => {
-    // No answer to a wildcard on the required side may be yes.
+  ])('throws on %j, whether the key has it or not', async (scope) => {
+    // A required wildcard must never be granted.
     const principal = await principalOf();
     for (const guard of [requireScopes, hasScopes]) {
       expect(() => guard(principal, untyped(scope))).toThrow(TypeError);
@@ -118,7 +118,7 @@ describe('requireScopes', () => {
     );
   });
 
-  it('denies everything to a key without scopes, names of Object.prototype included', async () => {
+  it('denies everything to a key without scopes, including names of Object.prototype', async () => {
     const principal = await principalOf([]);
     for (const name of ['constructor', 'valueof', 'tostring', 'has', 'size']) {
       for (const scope of [`${name}:read`, `threats:${name}`])
@@ -129,7 +129,7 @@ describe('requireScopes', () => {
 });
 
 describe('requireEntity', () => {
-  it('returns for each entity of the key, and for no other', async () => {
+  it('returns for each entity of the key, and throws for any other', async () => {
     const principal = await principalOf();
     for (const entity of [OWN, OTHER]) {
       expect(requireEntity(principal, entity)).toBeUndefined();
@@ -185,7 +185,7 @@ describe('a principal', () => {
       structuredClone(principal),
       JSON.parse(JSON.stringify(principal)),
       new Proxy(principal, {}),
-      // Whose trap is not asked.
+      // Its traps are not called.
       new Proxy(principal, {
         getPrototypeOf: () => {
           throw new RangeError('a trap');
@@ -222,7 +222,7 @@ describe('a principal', () => {
     expect(() => policy.allowed(copy)).toThrow(TypeError);
   });
 
-  it('is not null or undefined', () => {
+  it('cannot be null or undefined', () => {
     for (const nothing of [undefined, null].map((value) => untyped<Principal>(value))) {
       expect(() => requireScopes(nothing, 'threats:read')).toThrow(TypeError);
       expect(() => requireEntity(nothing, OWN)).toThrow(TypeError);
@@ -230,12 +230,12 @@ describe('a principal', () => {
     }
   });
 
-  it('is accepted by a policy of another catalog: guards ask no keyring', async () => {
+  it('is accepted by a policy of another catalog, because guards use no keyring', async () => {
     expect(policy.authorize(await principalOf(), 'list')).toBe(OWN);
   });
 
-  // It had the prototype of a class: strict comparisons found no principal equal to its own fields.
-  it('is plain data, as the record is, also in strict comparisons', async () => {
+  // It had the prototype of a class, so it was not strictly equal to its own fields.
+  it('is plain data like the record, also in strict comparisons', async () => {
     const { keyring, store } = setUp();
     const { key, info } = await issue(keyring);
     const principal = await keyring.verify(key);
@@ -246,7 +246,7 @@ describe('a principal', () => {
     }
   });
 
-  it('cannot be changed, nor can its lists', async () => {
+  it('cannot be changed, and neither can its lists', async () => {
     const { keyring, store } = setUp();
     const { key, info } = await issue(keyring);
     const principal = await keyring.verify(key);
@@ -277,7 +277,7 @@ describe('a principal', () => {
     expect(hasScopes(await keyring.verify(key), 'users:delete')).toBe(false);
   });
 
-  it('grants nothing by a polluted prototype', async () => {
+  it('grants nothing through a polluted prototype', async () => {
     const principal = await principalOf([]);
     Object.defineProperty(Object.prototype, 'threats:read', { value: true, configurable: true });
     try {
@@ -290,7 +290,7 @@ describe('a principal', () => {
 });
 
 describe('the shared sets of scopes', () => {
-  it('give each key its own grant, beyond as many as are remembered', async () => {
+  it('give each key its own grant, even beyond the limit of the table', async () => {
     const actions = Array.from({ length: 11 }, (_, i) => [`a${i}`, 'Do it.'] as const);
     const wide = defineScopes({ things: Object.fromEntries(actions) });
     const keyring = createKeyring({
@@ -299,7 +299,7 @@ describe('the shared sets of scopes', () => {
       store: memoryStore(),
       peppers: 'none',
     });
-    // Each number names a subset: those scopes whose bit is set.
+    // Each number is a subset: the scopes whose bits are set.
     for (let subset = 0; subset < 2 ** actions.length; subset += 1) {
       const scopes = wide.all.filter((_, index) => (subset >> index) % 2 === 1);
       const { key } = await keyring.issue({ name: 'n', scopes, expiresAt: 'never' }, AUTHORITY);
@@ -315,7 +315,7 @@ describe('the shared sets of scopes', () => {
     return process.memoryUsage().heapUsed;
   };
 
-  it('are bounded, whatever combinations are issued', async () => {
+  it('are bounded, whatever combinations callers issue', async () => {
     const actions = Array.from({ length: 16 }, (_, i) => [`a${i}`, 'Do it.'] as const);
     const wide = defineScopes({ things: Object.fromEntries(actions) });
     let subset = 0;
@@ -339,12 +339,12 @@ describe('the shared sets of scopes', () => {
     const before = heap();
     for (subset = 1; subset <= 20_000; subset++) await keyring.authenticate('Bearer a.b.c');
     expect(heap() - before).toBeLessThan(5e6);
-    // Until here, all of it is in use.
+    // Keeps everything in use until here.
     await keyring.authenticate('Bearer a.b.c');
   });
 });
 
-describe('a scope that the catalog no longer knows', () => {
+describe('a scope that left the catalog', () => {
   it('is shown and grants nothing', async () => {
     const store = memoryStore();
     const { keyring, clock } = setUp({ store, peppers: 'none' });
@@ -364,7 +364,7 @@ describe('a scope that the catalog no longer knows', () => {
     const principal = await later.verify(key);
     expect(toMe(principal).scopes).toEqual(scopes);
     expect(hasScopes(principal, 'decoys:read')).toBe(true);
-    // `threats:read` is stored on the key, and still no longer a scope of the service.
+    // `threats:read` is stored on the key, but no longer a scope of the service.
     for (const scope of ['threats:read', 'threats:write', 'threats:list', 'decoys:update']) {
       expect(hasScopes(principal, scope)).toBe(false);
     }
@@ -373,7 +373,7 @@ describe('a scope that the catalog no longer knows', () => {
       listThreats: ['threats:list'],
     });
     expect(policy.allowed(principal)).toEqual(['listDecoys']);
-    // The older keyring still grants it: it is the catalog that decides, not the record.
+    // The older keyring still grants it, because the catalog decides, not the record.
     expect(hasScopes(await keyring.verify(key), 'threats:read')).toBe(true);
   });
 });

@@ -18,13 +18,13 @@ import {
 } from '../support/keyring.ts';
 import { RECORD } from '../support/records.ts';
 
-describe('a row that a store returned', () => {
+describe('a row from a store', () => {
   const without = (field: string) => (row: KeyRecord) =>
     Object.fromEntries(Object.entries(row).filter(([name]) => name !== field));
   const text = 'not what belongs here';
   const noText = [null, 7, {}, '\ud800'];
   const noTextOrNull = [undefined, 7, {}, false, 'half a pair \udc00'];
-  // Text, fractions and what only looks like a number, then what no Date can hold.
+  // Text, fractions, things that only look like numbers, and times beyond the range of a Date.
   const noTime = [String(START), 1.5, Number.NaN, new Date(START), BigInt(START), 8.64e15 + 1];
   const noTimeOrNull = [undefined, '', false, -8.64e15 - 1, Number.POSITIVE_INFINITY, ...noTime];
   const noEntities = [null, {}, [text], [OWN, text], [null], [OWN, null], JSON.stringify([OWN])];
@@ -37,7 +37,7 @@ describe('a row that a store returned', () => {
     ['prefix', noText],
     ['hint', noText],
     ['name', noText],
-    // What the key was digested to: a row with another digest, or with none, is not its row.
+    // The digest of the key: a row with another digest, or without one, is not its row.
     ['digest', [null, 7]],
     ['entityUuid', [text, null, OWN.toUpperCase()]],
     ['accessibleEntities', [...noEntities, [OWN, OTHER.toUpperCase()], [], [OTHER]]],
@@ -55,7 +55,8 @@ describe('a row that a store returned', () => {
     ['revokedAt', noTimeOrNull],
     ['suspendedAt', noTimeOrNull],
     ['retireAt', noTimeOrNull],
-    // An entity withdraws from the keys of others: with its own in there, a key would address none.
+    // Entities withdraw from the keys of others. With its own entity in the list, a key would
+    // address none.
     ['withdrawn', [...noEntities, [OWN], [OTHER, OWN]]],
     ['endedBy', noTextOrNull],
     ['endReason', noTextOrNull],
@@ -65,7 +66,7 @@ describe('a row that a store returned', () => {
   ];
 
   it.each(malformed)('is refused if its %s is missing or malformed', async (field, values) => {
-    // Peppers 'none': no seal would catch it. `revokedAt: undefined` must not read as "not
+    // Peppers 'none', so no seal would detect it. `revokedAt: undefined` must not mean "not
     // revoked".
     const reason = field === 'digest' ? 'unknown_key' : 'record_tampered';
     const edits = [
@@ -81,8 +82,8 @@ describe('a row that a store returned', () => {
     for (const value of values) expect(readRecord({ ...RECORD, [field]: value })).toBeNull();
   });
 
-  // After somebody had edited the database, the audit trail named none of the keys concerned.
-  it('is named by its key id if it is malformed, and by no other text', async () => {
+  // After the database was edited, the audit trail named none of the affected keys.
+  it('is identified by its key id if it is malformed, and by no other text', async () => {
     const bad = { scopes: ['BAD'] };
     for (const edit of [bad, { ...bad, keyId: 'acme_somebody' }]) {
       const { key, keyring, info } = await readThrough(
@@ -101,9 +102,9 @@ describe('a row that a store returned', () => {
     expect(fields).toEqual(Object.keys(RECORD));
   });
 
-  it('is of a later release if its format is a greater number', async () => {
+  it('belongs to a later release if its format is a greater number', async () => {
     for (const format of [2, 3, Number.MAX_SAFE_INTEGER]) {
-      // What else the row has is not looked at: this release cannot know what it means.
+      // The rest of the row is ignored, because this release cannot know its meaning.
       const edit = (row: KeyRecord) => ({ ...row, format, scopes: undefined, revokedAt: START });
       const { key, info, keyring } = await readThrough((store) => tampering(store, edit), {
         peppers: 'none',
@@ -121,15 +122,15 @@ describe('a row that a store returned', () => {
     },
   );
 
-  it('is refused if it has its digest and nothing else', async () => {
+  it('is refused if it has only its digest', async () => {
     const digestOf = ({ digest }: KeyRecord) => ({ digest });
     const { key, keyring } = await readThrough((store) => tampering(store, digestOf));
     const error = await denied(() => keyring.verify(key), 'invalid_token', 'record_tampered');
     expect(error.keyId).toBeUndefined();
   });
 
-  it('is copied before anything relies on it', async () => {
-    // A store that hands out its own object could change it after the check.
+  it('is copied before anything uses it', async () => {
+    // A store that returns its own object could change it after the check.
     const rows: KeyRecord[] = [];
     const keep = (row: KeyRecord) => {
       const own = {
@@ -171,7 +172,7 @@ describe('a row that a store returned', () => {
     ['scopes', new Array<string>(1)],
     ['accessibleEntities', Object.assign(new Array<string>(2), { 1: OWN })],
     ['withdrawn', new Array<string>(1)],
-  ])('is refused if its %s have a hole', async (field, holed) => {
+  ])('is refused if there is a hole in its %s', async (field, holed) => {
     const edit = (row: KeyRecord) => ({ ...row, [field]: holed });
     const { key, keyring } = await readThrough((store) => tampering(store, edit), {
       peppers: 'none',
@@ -179,7 +180,7 @@ describe('a row that a store returned', () => {
     await denied(() => keyring.verify(key), 'invalid_token', 'record_tampered');
   });
 
-  it('is read once, so that a getter cannot answer otherwise after the check', async () => {
+  it('is read once, so that a getter cannot change its answer after the check', async () => {
     const inner = memoryStore();
     const { key } = await issue(setUp({ store: inner, peppers: 'none' }).keyring);
     let reads = 0;
@@ -212,7 +213,7 @@ describe('a row that a store returned', () => {
 });
 
 describe('readRecord', () => {
-  it('takes 256 scopes and 1,000 entities, and not one more', () => {
+  it('accepts 256 scopes and 1,000 entities, and no more', () => {
     const scopes = Array.from({ length: 257 }, (_, index) => `threats:a${index}`);
     const others = Array.from({ length: 1_001 }, (_, index) => {
       const digits = index.toString(16).padStart(8, '0');
@@ -240,7 +241,7 @@ describe('readRecord', () => {
     'lastUsedAt',
   ] as const satisfies readonly (keyof KeyRecord)[];
 
-  it.each(times)('takes every time that a Date can hold, and none beyond, as %s', (field) => {
+  it.each(times)('accepts only times within the range of a Date as %s', (field) => {
     for (const time of [-8.64e15, -1, 0, 8.64e15]) {
       expect(readRecord({ ...RECORD, [field]: time })).toMatchObject({ [field]: time });
     }
@@ -248,7 +249,7 @@ describe('readRecord', () => {
       expect(readRecord({ ...RECORD, [field]: time }), String(time)).toBeNull();
   });
 
-  it('takes the same times as when a scope was used', () => {
+  it('accepts the same times for the use of a scope', () => {
     const used = (time: number) => ({ ...RECORD, scopesUsed: { 'threats:read': time } });
     for (const time of [-8.64e15, 8.64e15]) expect(readRecord(used(time))).toEqual(used(time));
     for (const time of [-8.64e15 - 1, 8.64e15 + 1, 0.5])
@@ -275,14 +276,14 @@ describe('readRecord', () => {
     }
   });
 
-  it('keeps a name of a table that could reach a prototype as any other', () => {
+  it('keeps names of a table that could reach a prototype', () => {
     const metadata = JSON.parse('{"__proto__":"a","constructor":"b"}') as Record<string, string>;
     const read = readRecord({ ...RECORD, metadata });
     expect(JSON.stringify(read?.metadata)).toBe('{"__proto__":"a","constructor":"b"}');
     expect(Object.getPrototypeOf(read?.metadata)).toBe(Object.prototype);
   });
 
-  it('leaves out what is no field of a record', () => {
+  it('leaves out unknown fields', () => {
     expect(Object.keys(readRecord({ ...RECORD, tenant: 'x' }) ?? {})).toEqual(Object.keys(RECORD));
   });
 
@@ -292,7 +293,7 @@ describe('readRecord', () => {
 });
 
 describe('isLaterFormat', () => {
-  it('is true of whole numbers beyond the format of this release, and of nothing else', () => {
+  it('returns true only for whole numbers beyond the format of this release', () => {
     for (const format of [2, 3, 100, Number.MAX_SAFE_INTEGER])
       expect(isLaterFormat({ ...RECORD, format }), String(format)).toBe(true);
     for (const format of [
@@ -320,21 +321,21 @@ describe('addressableBy', () => {
   const having = (withdrawn: readonly string[]) =>
     addressableBy({ ...RECORD, accessibleEntities: made, withdrawn });
 
-  it('returns the entities that a key was made for, less those that withdrew', () => {
+  it('returns the entities of a key, less those that withdrew', () => {
     expect(having([OTHER])).toEqual([OWN, THIRD]);
     expect(having([THIRD, OTHER])).toEqual([OWN]);
-    // A key that was made for it no longer, in a row that somebody edited.
+    // In an edited row, from a key that is not made for this entity.
     expect(having([THIRD, '0f0f0f0f-0000-4000-8000-00000000000f'])).toEqual([OWN, OTHER]);
     expect(Object.isFrozen(having([OTHER]))).toBe(true);
   });
 
-  it('returns the list itself if nobody withdrew, which costs no memory', () => {
+  it('returns the list itself if nobody withdrew, to save memory', () => {
     expect(having([])).toBe(made);
   });
 });
 
-describe('what is remembered of a record', () => {
-  it('is recalled by whoever remembered it, and by nobody else', () => {
+describe('the remembered result for a record', () => {
+  it('is recalled only by the owner that remembered it', () => {
     const record = readRecord({ ...RECORD }) ?? RECORD;
     const owner = {};
     expect(FrozenRecord.recall(record, owner)).toBeUndefined();
@@ -343,7 +344,7 @@ describe('what is remembered of a record', () => {
     expect(FrozenRecord.recall(record, {})).toBeUndefined();
   });
 
-  it('is one thing: another owner takes its place', () => {
+  it('is replaced by that of another owner', () => {
     const record = readRecord({ ...RECORD }) ?? RECORD;
     const owner = {};
     FrozenRecord.remember(record, owner, 'first');

@@ -1,16 +1,16 @@
 /**
- * What cloud functions get, as the vendors' documentation prints it: the credential is found, or
- * the error says what to pass instead. None of them counts as a request without a credential.
+ * Events of cloud functions, copied from the vendors' documentation. Either the credential is
+ * found, or the error says what to pass instead. No event counts as a request without a credential.
  */
 import { describe, expect, it } from 'vitest';
 import { bearer, denied, issue, setUp, untyped } from '../support/keyring.ts';
 
 const ARN = 'arn:aws:execute-api:us-east-1:123456789012:abcdef123/test/GET/request';
 
-/** What is printed for one kind of event, around the headers. */
+/** The documented event of one kind, around the headers. */
 type Event = (value: string) => unknown;
 
-/** An event of Amazon API Gateway, REST, payload 1.0: also of `$connect` and of authorizers. */
+/** An event of Amazon API Gateway, REST, payload 1.0. Also for `$connect` and authorizers. */
 const payloadOne = (value: string) => ({
   resource: '/my/path',
   path: '/my/path',
@@ -211,19 +211,22 @@ describe('the event of a cloud function', () => {
     expect(principal.keyId).toBe(info.keyId);
   });
 
-  // A TOKEN authorizer's and those of Lambda@Edge counted as requests without a credential: every
-  // caller was told to send the key that it had sent.
-  it.each(REFUSED)('is refused with what to pass: %s', async (_what, event, message) => {
-    const { keyring, events } = setUp();
-    const { key } = await issue(keyring);
-    const act = keyring.authenticate(untyped(event(bearer(key))));
-    await expect(act).rejects.toThrow(message);
-    await expect(act).rejects.toBeInstanceOf(TypeError);
-    await expect(act).rejects.not.toThrow(key.slice(5, 20));
-    expect(events.map(({ type }) => type)).toEqual(['key.issued']);
-  });
+  // Events of TOKEN authorizers and Lambda@Edge counted as requests without a credential. Callers
+  // got an error that asked for the key that they had sent.
+  it.each(REFUSED)(
+    'is refused, and the error says what to pass: %s',
+    async (_what, event, message) => {
+      const { keyring, events } = setUp();
+      const { key } = await issue(keyring);
+      const act = keyring.authenticate(untyped(event(bearer(key))));
+      await expect(act).rejects.toThrow(message);
+      await expect(act).rejects.toBeInstanceOf(TypeError);
+      await expect(act).rejects.not.toThrow(key.slice(5, 20));
+      expect(events.map(({ type }) => type)).toEqual(['key.issued']);
+    },
+  );
 
-  it('is read where the error says that it is', async () => {
+  it('is read from the place that the error names', async () => {
     const { keyring } = setUp();
     const { key, info } = await issue(keyring);
     const token = { type: 'TOKEN', authorizationToken: bearer(key), methodArn: ARN };
@@ -238,7 +241,7 @@ describe('the event of a cloud function', () => {
   });
 });
 
-describe('headers that a client has named like the fields of an event', () => {
+describe('headers with the names of event fields', () => {
   const NAMED = {
     type: 'TOKEN',
     authorizationToken: 'Bearer x',
@@ -262,7 +265,7 @@ describe('headers that a client has named like the fields of an event', () => {
     ['a request', (headers: object) => ({ headers })],
     ['a Map', (headers: object) => new Map(Object.entries(headers))],
     ['fetch Headers', (headers: object) => new Headers({ ...headers })],
-  ])('are headers like any other: %s', async (_what, wrap) => {
+  ])('are ordinary headers: %s', async (_what, wrap) => {
     const { keyring } = setUp();
     const { key, info } = await issue(keyring);
     const none = wrap({ Host: 'x', ...NAMED });

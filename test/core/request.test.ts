@@ -13,15 +13,15 @@ import { describe, expect, it } from 'vitest';
 import { bearer, denied, issue, policy, recording, setUp, untyped } from '../support/keyring.ts';
 
 /**
- * What Node's IncomingMessage shows: `headers` hides a second Authorization line, `rawHeaders` has
- * both.
+ * A request like Node's IncomingMessage: `headers` hides a second Authorization line, `rawHeaders`
+ * has both.
  */
 const incoming = (...lines: readonly string[]) => ({
   rawHeaders: ['Host', 'x', ...lines.flatMap((line) => ['aUTHORIZATION', line]), 'X-Api-Key', 'y'],
   headers: { host: 'x', authorization: lines[0] },
 });
 
-/** A kind of request, and how one is made of the value of its header. */
+/** A kind of request, and how to make one from the value of its header. */
 type Requests = readonly (readonly [string, (value: string) => RequestLike])[];
 
 describe('a request with one Authorization header', () => {
@@ -30,9 +30,9 @@ describe('a request with one Authorization header', () => {
     ['fetch Headers', (value) => new Headers({ authorization: value })],
     ['an object with Headers', (value) => ({ headers: new Headers({ authorization: value }) })],
     ['an IncomingMessage', (value) => incoming(value)],
-    // Node's makes an object of all lines when it is asked for its headers, for nothing.
+    // Reading `headers` makes Node build an object of all lines, for nothing.
     [
-      'an IncomingMessage without asking for its headers',
+      'an IncomingMessage without reading its headers',
       (value) => {
         class Incoming {
           readonly rawHeaders = ['Authorization', value];
@@ -47,7 +47,7 @@ describe('a request with one Authorization header', () => {
     ['plain headers in odd case', (value) => ({ aUtHoRiZaTiOn: value })],
     ['plain headers with a list', (value) => ({ authorization: [value] })],
     [
-      'plain headers with a second that is undefined',
+      'plain headers with a second one that is undefined',
       (value) => ({ authorization: undefined, Authorization: value }),
     ],
     [
@@ -59,7 +59,7 @@ describe('a request with one Authorization header', () => {
       (value) => Object.assign(Object.create(null) as object, { authorization: value }),
     ],
     ['an object with plain headers', (value) => ({ headers: { Authorization: value } })],
-    // An event of API Gateway or of an Application Load Balancer.
+    // An event of API Gateway or an Application Load Balancer.
     [
       'an event of AWS',
       (value) => ({
@@ -76,9 +76,10 @@ describe('a request with one Authorization header', () => {
       'an event of AWS with no lists',
       (value) => ({ headers: { authorization: value }, multiValueHeaders: null }),
     ],
-    // As Node's `headersDistinct`: whoever sends these names is no mistake of the server's.
+    // Like Node's `headersDistinct`: a client that sends these names is not a mistake of the
+    // server.
     [
-      'lists of values by name, also by these names',
+      'lists of values by name, including these names',
       (value) => ({
         headers: ['x'],
         multiValueHeaders: ['x'],
@@ -86,13 +87,14 @@ describe('a request with one Authorization header', () => {
         req: ['x'],
         get: ['x'],
         socket: ['x'],
-        // A client that sent this name twice chose the credential, past a proxy that checks it.
+        // A client that sent this name twice could choose the credential, past a proxy that checks
+        // it.
         rawHeaders: ['authorization', 'Bearer other'],
         authorization: [value],
       }),
     ],
     [
-      'an event of AWS with lists alone',
+      'an event of AWS with lists only',
       (value) => ({ multiValueHeaders: { authorization: [value] } }),
     ],
     ['the value', (value) => value],
@@ -126,9 +128,9 @@ describe('a request with one Authorization header', () => {
     );
   });
 
-  // In a cloud function the framework gets a request that was put together without raw lines: every
-  // caller was told to send a key.
-  it('reads a request of Node that was made by hand, without raw lines', async () => {
+  // In a cloud function, the framework gets a request that was built without raw lines. Every
+  // caller got an error that asked for a key.
+  it('reads a Node request that was built by hand, without raw lines', async () => {
     const { keyring } = setUp();
     const { key, info } = await issue(keyring);
     const request = new IncomingMessage(new Socket());
@@ -142,9 +144,9 @@ describe('a request with one Authorization header', () => {
     );
   });
 
-  // Hono's context has a `get` that reads no headers: the answer was that the header is missing,
-  // although it was there.
-  it('reads what Hono hands to a handler', async () => {
+  // Hono's context has a `get` that does not read headers. The answer was that the header is
+  // missing, although it was there.
+  it('reads the context that Hono passes to a handler', async () => {
     const { keyring } = setUp();
     const { key, info } = await issue(keyring);
     const app = new Hono();
@@ -156,14 +158,14 @@ describe('a request with one Authorization header', () => {
     }
   });
 
-  it('finds the credential beside a header that is called headers', async () => {
+  it('reads the credential next to a header called headers', async () => {
     const { keyring } = setUp();
     const { key, info } = await issue(keyring);
     const request = untyped<Headers>({ headers() {}, authorization: `Bearer ${key}` });
     expect((await keyring.authenticate(request)).keyId).toBe(info.keyId);
   });
 
-  it('reads a name only where a name stands, whatever the values are', async () => {
+  it('reads a name only in the position of a name, whatever the values are', async () => {
     const { keyring } = setUp();
     const { key } = await issue(keyring);
     const rawHeaders = [
@@ -195,12 +197,12 @@ describe('a request without the header', () => {
       'an event of AWS with an empty list of headers',
       () => ({ multiValueHeaders: {}, requestContext: {} }),
     ],
-    ['lists of values by name, also by this one', () => ({ headers: ['x'], host: ['localhost'] })],
+    ['lists of values by name, including headers', () => ({ headers: ['x'], host: ['localhost'] })],
     [
-      'lists of values by name, one of which is called as Node calls its lines',
+      'lists of values by name, including rawHeaders',
       (key) => ({ rawHeaders: ['authorization', bearer(key)], host: ['localhost'] }),
     ],
-    ['an event of AWS that has null for headers', () => ({ headers: null, requestContext: {} })],
+    ['an event of AWS with null as headers', () => ({ headers: null, requestContext: {} })],
     ['headers that are undefined', () => ({ authorization: undefined })],
     ['an empty list of values', () => ({ authorization: [] })],
     [
@@ -282,12 +284,12 @@ describe('a request with two credentials, or a malformed one', () => {
     expect(calls).toEqual([]);
   });
 
-  /** What Node hands to a listener for streams. */
+  /** The arguments of a stream listener in Node. */
   type StreamEvent = [object, IncomingHttpHeaders, number, readonly string[]];
 
   /**
-   * A request of HTTP/2 as bytes (RFC 9113 §4.1, RFC 7541 §6.2.2): Node's client sends no second
-   * line of this name.
+   * A request of HTTP/2 as bytes (RFC 9113 §4.1, RFC 7541 §6.2.2), because Node's client sends no
+   * second line of this name.
    */
   function http2Request(lines: readonly string[]): Buffer {
     const frame = (type: number, flags: number, stream: number, payload: Buffer) => {
@@ -332,7 +334,7 @@ describe('a request with two credentials, or a malformed one', () => {
     }
   });
 
-  it('refuses two lines where a framework wraps the request of Node', async () => {
+  it('refuses two lines if a framework wraps the Node request', async () => {
     const { keyring } = setUp();
     const { key } = await issue(keyring);
     const line = `Bearer ${key}`;
@@ -342,7 +344,7 @@ describe('a request with two credentials, or a malformed one', () => {
       { raw: { rawHeaders }, headers },
       { req: { rawHeaders }, headers },
       { raw: { req: { rawHeaders }, res: {} }, headers },
-      // A context of Koa on which a middleware has put the raw body.
+      // A context of Koa to which a middleware has added the raw body.
       { raw: Buffer.from('{}'), req: { rawHeaders }, headers },
       { raw: { req: {} }, req: { rawHeaders }, headers },
     ]) {
@@ -354,8 +356,8 @@ describe('a request with two credentials, or a malformed one', () => {
     }
   });
 
-  // Node 20 drops the lines behind the first thousand or so, and a second credential with them: the
-  // first was read as the only one. A server may have a limit of its own, which nobody looked at.
+  // Node 20 drops lines after about the first thousand, perhaps with a second credential: the first
+  // was read as the only one. The code ignored that a server can set its own limit.
   it.each([
     [undefined, [1, 62, 999], [1_000, 1_001, 1_024, 5_000]],
     [{ maxHeadersCount: null }, [999], [1_000]],
@@ -364,7 +366,7 @@ describe('a request with two credentials, or a malformed one', () => {
     [{ maxHeadersCount: 10 }, [1, 10, 30], [31, 62, 1_000]],
     [{ maxHeadersCount: 2_000 }, [1_000, 1_999], [2_000]],
   ])(
-    'refuses a credential in a request with as many lines as Node keeps: %o',
+    'refuses a credential if the number of lines is at the limit of Node: %o',
     async (server, few, many) => {
       const { keyring } = setUp();
       const { key } = await issue(keyring);
@@ -389,7 +391,7 @@ describe('a request with two credentials, or a malformed one', () => {
   );
 
   it.each([7, true, 10n, Symbol('x'), () => 'Bearer x'])(
-    'refuses %s in place of a request as malformed',
+    'refuses %s instead of a request as malformed',
     async (request) => {
       const { keyring } = setUp();
       await denied(
@@ -402,16 +404,16 @@ describe('a request with two credentials, or a malformed one', () => {
 });
 
 describe('an object that is neither a request nor headers', () => {
-  // An object around the request was taken for headers without an Authorization: every caller was
-  // told to send a key, for ever.
+  // An object around the request counted as headers without an Authorization. Every caller got an
+  // error that asked for a key, forever.
   const strange: readonly (readonly [string, (request: Request) => unknown])[] = [
     ['an object around the request', (request) => ({ request, params: {} })],
     ['a promise of headers', async (request) => request.headers],
-    ['an object that gives headers one by one', () => ({ getHeader: () => 'Bearer x' })],
+    ['an object that returns headers one by one', () => ({ getHeader: () => 'Bearer x' })],
     ['a socket', () => new Socket()],
   ];
 
-  it.each(strange)('refuses %s as a mistake in the code, with no event', async (_what, wrap) => {
+  it.each(strange)('throws a TypeError on %s, without an event', async (_what, wrap) => {
     const { keyring, events } = setUp();
     const { key } = await issue(keyring);
     const request = new Request('http://x/', { headers: { authorization: bearer(key) } });
@@ -425,8 +427,8 @@ describe('an object that is neither a request nor headers', () => {
   });
 });
 
-// What the last match of any expression was made on: properties of `RegExp` itself, which every
-// package in the process can read.
+// The text of the last match of any expression: properties of `RegExp` itself, which every package
+// in the process can read.
 const STATICS = ['input', '$_', 'lastMatch', '$&', 'leftContext', '$`', 'rightContext', "$'"];
 
 describe('the statics of RegExp', () => {
@@ -435,7 +437,7 @@ describe('the statics of RegExp', () => {
     return [...STATICS, ...numbered, 'lastParen'].map((name): unknown => Reflect.get(RegExp, name));
   };
 
-  it('hold nothing of a credential that was read', async () => {
+  it('contain no part of a credential after reading it', async () => {
     const { keyring } = setUp();
     const { key } = await issue(keyring);
     const line = bearer(key);
@@ -448,7 +450,7 @@ describe('the statics of RegExp', () => {
         expect(statics().join('\n')).not.toContain(key.slice(5, -1));
       }
     }
-    // It can be seen: a match leaves its text there.
+    // Proof that the test can fail: a match leaves its text there.
     /Bearer/.test(line);
     expect(statics().join('\n')).toContain(key);
   });

@@ -1,4 +1,4 @@
-/** The grammar of scopes, and when one covers another: vectors, and a model of every small set. */
+/** The grammar of scopes, and covering: vectors, and a model of every small set. */
 import { describe, expect, it } from 'vitest';
 import { hasWider, isCovered, isScope, readPatterns, segmentsOf } from '../../src/core/scope.js';
 import { PATTERNS } from '../support/algebra.ts';
@@ -17,7 +17,7 @@ const inputOf = ({ input, generate }: ScopeVector): unknown =>
   generate === undefined ? input : concat(generate);
 
 describe('the grammar', () => {
-  it('takes every vector for what it is: a scope, a pattern, or neither', async () => {
+  it('classifies every vector as a scope, a pattern, or neither', async () => {
     const failed = await failures(tests, (vector) => {
       const element = inputOf(vector);
       expect(isScope(element)).toBe(vector.result === 'concrete');
@@ -32,20 +32,23 @@ describe('the grammar', () => {
     expect(failed).toEqual([]);
   });
 
-  it('has no character beyond ASCII in any position', () => {
+  it('accepts no character beyond ASCII in any position', () => {
     for (const text of ['users:kiosks', 'tasks:disk'].flatMap(beyondAscii)) {
       expect(isScope(text), text).toBe(false);
       expect(complaint(() => readPatterns([text]))).toMatch(/^scopes: /);
     }
   });
 
-  it.each([undefined, null, 7, {}, ['a:b'], new String('a:b')])('has no scope %j', (value) => {
-    expect(isScope(value)).toBe(false);
-  });
+  it.each([undefined, null, 7, {}, ['a:b'], new String('a:b')])(
+    'does not accept %j as a scope',
+    (value) => {
+      expect(isScope(value)).toBe(false);
+    },
+  );
 });
 
 describe('isCovered', () => {
-  /** By segments: `*` is any, and nothing else is more than itself. */
+  /** The model: a segment `*` matches any, and others match only themselves. */
   function covers(wide: string, narrow: string): boolean {
     const [wideResource, wideAction] = wide.split(':');
     const [resource, action] = narrow.split(':');
@@ -53,7 +56,7 @@ describe('isCovered', () => {
     return isIn(wideResource, resource) && isIn(wideAction, action);
   }
 
-  it('agrees with the segments, on every set of two patterns', () => {
+  it('agrees with the model, on every set of two patterns', () => {
     for (const first of PATTERNS) {
       for (const second of PATTERNS) {
         const set = new Set([first, second]);
@@ -69,7 +72,7 @@ describe('isCovered', () => {
     expect(PATTERNS.length).toBeGreaterThan(5);
   });
 
-  // The world is open: the scopes that exist today are not all that a wildcard means.
+  // The world is open: a wildcard means more than the scopes that exist today.
   it('never lets concrete scopes add up to a wildcard', () => {
     expect(isCovered('a:*', new Set(['a:b', 'a:c', '*:b']))).toBe(false);
     expect(isCovered('*:*', new Set(['a:*', '*:b']))).toBe(false);

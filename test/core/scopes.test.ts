@@ -1,6 +1,6 @@
 /**
- * Scopes and patterns: vectors through every function, the laws of the algebra, and every small set
- * there is.
+ * Scopes and patterns: vectors through every function, the laws of the algebra, and every small
+ * set.
  */
 import fc from 'fast-check';
 import {
@@ -75,7 +75,7 @@ beforeAll(async () => {
   principal = await keyring.verify(key);
 });
 
-/** Every function that takes a list of patterns, with `set` in each place where one goes. */
+/** Every function that takes a list of patterns, with `set` as each such argument. */
 const readers = (set: readonly string[]): Readonly<Record<string, () => unknown>> => ({
   normalizeScopes: () => normalizeScopes(set),
   formatScopes: () => formatScopes(set),
@@ -93,11 +93,11 @@ describe('an intersection', () => {
   const wildcards = (count: number) => Array.from({ length: count }, (_, i) => `r${i}:*`);
   const actions = (count: number) => Array.from({ length: count }, (_, i) => `*:a${i}`);
 
-  it('is refused if it would have more than 100,000 combinations', () => {
+  it('is refused beyond 100,000 combinations', () => {
     expect(intersectScopes(wildcards(250), actions(400))).toHaveLength(100_000);
     const act = () => intersectScopes(wildcards(251), actions(400));
     expect(complaint(act)).toBe('scopes: too many to intersect; narrow one of the sets first');
-    // Concrete scopes are looked up, however many there are.
+    // Concrete scopes only need look-ups, so any number is fine.
     const scopes = Array.from({ length: 1000 }, (_, i) => `r${i}:a`);
     expect(intersectScopes(scopes, ['*:*', ...scopes])).toHaveLength(1000);
   });
@@ -127,7 +127,7 @@ describe('the vectors of scopes', () => {
     expect(failed).toEqual([]);
   });
 
-  it('hold with a character beyond ASCII in any position: the whole list is refused', () => {
+  it('hold with a character beyond ASCII in any position, which refuses the whole list', () => {
     for (const text of ['users:kiosks', '*:disk', 'tasks:*'].flatMap(beyondAscii)) {
       for (const [name, read] of Object.entries(readers(['a:b', text])))
         expect(complaint(read), name).toMatch(/^scopes: /);
@@ -135,7 +135,7 @@ describe('the vectors of scopes', () => {
     }
   });
 
-  it('hold for what is granted to a key and required of it, which is concrete', async () => {
+  it('hold for the concrete scopes that are granted to a key and required of it', async () => {
     const failed = await failures(tests, async (vector) => {
       const element = inputOf(vector);
       const concrete = vector.result === 'concrete';
@@ -169,7 +169,7 @@ describe('the vectors of scopes', () => {
       if (typeof element !== 'string' || element.split(':').length !== 2) return;
       const [resource, action] = element.split(':') as [string, string];
       const define = () => defineScopes({ [resource]: { [action]: 'A sentence.' } });
-      // As a computed field `__proto__` is a field like any other, and so refused by the grammar.
+      // As a computed name, `__proto__` is an ordinary field, so the grammar refuses it.
       if (vector.result === 'concrete') expect(define().all).toEqual([element]);
       else expect(complaint(define)).toMatch(/^defineScopes: /);
     });
@@ -187,12 +187,12 @@ describe('the vectors of scopes', () => {
     expect(failed).toEqual([]);
   });
 
-  it('hold for lists and texts: the minimal set, or refused as a whole', async () => {
+  it('hold for lists and texts: read as the minimal set, or refused as a whole', async () => {
     const failed = await failures(lists, (vector) => {
       const input = listOf(vector);
       if (vector.result === 'malformed') {
         expect(complaint(() => parseScopes(input))).toMatch(/^scopes: /);
-        // The functions on sets take longer lists than one key may have, and no texts.
+        // The functions on sets accept longer lists than a key can have, but no texts.
         if (vector.flags.includes('Size')) return;
         for (const [name, read] of Object.entries(readers(input as unknown as string[]))) {
           expect(complaint(read), name).toMatch(/^scopes: /);
@@ -203,7 +203,7 @@ describe('the vectors of scopes', () => {
       expect(parsed).toEqual(vector.result);
       expect(Object.isFrozen(parsed)).toBe(true);
       if (Array.isArray(input)) expect(normalizeScopes(input)).toEqual(vector.result);
-      // 256 long scopes are a list within bounds, and a text beyond them.
+      // 256 long scopes are within the limit of lists, but beyond that of texts.
       if (vector.result.join(' ').length <= 4096)
         expect(parseScopes(formatScopes(parsed))).toEqual(parsed);
       else expect(complaint(() => formatScopes(parsed))).toMatch(/4096 characters/);
@@ -222,7 +222,7 @@ describe('the algebra', () => {
     expect(disagreements(ours)).toEqual([]);
   });
 
-  it('reads back what it writes: the minimal set, sorted and frozen', () => {
+  it('reads its own output back: the minimal set, sorted and frozen', () => {
     fc.assert(
       fc.property(patternSet, (set) => {
         const minimal = normalizeScopes(set);
@@ -235,7 +235,7 @@ describe('the algebra', () => {
     );
   });
 
-  it('returns frozen lists, and leaves its arguments as they were', () => {
+  it('returns frozen lists, and does not change its arguments', () => {
     fc.assert(
       fc.property(patternSet, patternSet, (a, b) => {
         const before = JSON.stringify([a, b]);
@@ -249,7 +249,7 @@ describe('the algebra', () => {
     );
   });
 
-  // Wrong on purpose, each in a way that was seen in the wild.
+  // Wrong on purpose, each in a way that real code has been.
   const matchBy = (matches: (granted: string, required: string) => boolean): Algebra => {
     const covers: Algebra['covers'] = (granted, required) =>
       required.every((pattern) => granted.some((held) => matches(held, pattern)));
@@ -312,7 +312,7 @@ describe('the algebra', () => {
   };
 
   it.each(Object.entries(wrong))(
-    'is checked by laws and a model that catch one that %s',
+    'is checked by laws and a model that detect one that %s',
     (_, algebra) => {
       expect(brokenLaws(algebra, 300)).not.toEqual([]);
       expect(disagreements(algebra)).not.toEqual([]);
@@ -321,7 +321,7 @@ describe('the algebra', () => {
 });
 
 describe('every function on scopes', () => {
-  it('refuses a key in place of a scope, and does not quote it', () => {
+  it('refuses a key instead of a scope, and does not quote it', () => {
     const odd = [
       KEY,
       SECRET,
@@ -348,7 +348,7 @@ describe('every function on scopes', () => {
     }
   });
 
-  it('quotes odd characters as escapes, and only the length of a long text', () => {
+  it('quotes unusual characters as escapes, and only the length of a long text', () => {
     const message = complaint(() => parseScopes(['a:\u001b[31m\r\n\u0430']));
     expect(message).toMatch(/^[ -~]*$/);
     expect(message).toContain('\\u001b');
@@ -356,14 +356,14 @@ describe('every function on scopes', () => {
     expect(complaint(() => normalizeScopes(['x'.repeat(1e6)]))).toMatch(
       /a text of 1000000 characters/,
     );
-    // The longest scope has 129 characters, so a misspelt one is still shown.
+    // The longest scope has 129 characters, so misspelt scopes are still quoted.
     expect(complaint(() => normalizeScopes(['a b'.repeat(43)]))).toMatch(/not "a ba b/);
     expect(complaint(() => normalizeScopes([`${'a b'.repeat(43)}.`]))).toMatch(
       /a text of 130 characters/,
     );
   });
 
-  it('refuses to require no scope at all', () => {
+  it('refuses to require an empty list', () => {
     expect(complaint(() => requireScopes(principal))).toMatch(/^scopes: name at least one/);
     expect(complaint(() => hasScopes(principal))).toMatch(/^scopes: name at least one/);
   });
@@ -394,8 +394,7 @@ describe('every function on scopes', () => {
 
 describe('formatScopes', () => {
   it('writes a text of up to 4,096 characters', () => {
-    // 32 scopes of 127 characters with 31 spaces between them, and then one character more, and
-    // two.
+    // 32 scopes of 127 characters with 31 spaces in between, and then one and two characters more.
     const scopes = (more: number) =>
       Array.from(
         { length: 32 },

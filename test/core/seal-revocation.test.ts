@@ -23,7 +23,7 @@ const ACTING = { ...AUTHORITY, actor: 'ada@acme.example', reason: 'left the comp
 type Edit = (row: KeyRecord) => object;
 
 describe('the seal of a revoked key', () => {
-  /** A key that was revoked, and the same row as somebody who writes the database makes it. */
+  /** A revoked key, and the same row after an attacker with write access edited it. */
   async function revoked(edit: Edit, peppers: 'none' | undefined = undefined) {
     const options = peppers === undefined ? {} : { peppers };
     const store = memoryStore();
@@ -38,7 +38,7 @@ describe('the seal of a revoked key', () => {
 
   const shown = (keyring: Ring, keyId: string) => keyring.get(keyId, AUTHORITY);
 
-  it('is another one, under a secret of its own, and vouches for who, when and why', async () => {
+  it('has a separate secret, and vouches for who revoked the key, when and why', async () => {
     const { key, info, live, store, keyring } = await revoked(() => ({}));
     const row = await rowOf(store, info.keyId);
     expect(row.seal).toMatch(/^[0-9a-f]{64}$/);
@@ -57,15 +57,12 @@ describe('the seal of a revoked key', () => {
   it.each<readonly [string, Edit]>([
     ['was cleared', () => ({ revokedAt: null })],
     [
-      'was cleared with who and why',
+      'was cleared, together with who and why',
       () => ({ revokedAt: null, endedBy: null, endReason: null, changedAt: null }),
     ],
-    [
-      'became a suspension, which was to be resumed',
-      () => ({ revokedAt: null, suspendedAt: START }),
-    ],
+    ['became a suspension that could be resumed', () => ({ revokedAt: null, suspendedAt: START })],
     ['became a retirement', () => ({ revokedAt: null, retireAt: START + HOUR })],
-  ])('leaves a row damaged whose mark %s: nothing revives', async (_what, edit) => {
+  ])('leaves the row damaged if its mark %s, so the key stays ended', async (_what, edit) => {
     const { key, info, keyring } = await revoked(edit);
     await denied(() => keyring.verify(key), 'invalid_token', 'record_tampered');
     await keyring.resume(info.keyId, AUTHORITY).catch(() => {});
@@ -78,28 +75,28 @@ describe('the seal of a revoked key', () => {
   it.each<readonly [string, Edit]>([
     ['dated later', () => ({ revokedAt: START + 6 })],
     ['dated back', () => ({ revokedAt: START })],
-    ['ascribed to somebody else', () => ({ endedBy: 'eve@acme.example' })],
-    ['ascribed to nobody', () => ({ endedBy: null })],
+    ['attributed to another person', () => ({ endedBy: 'eve@acme.example' })],
+    ['attributed to nobody', () => ({ endedBy: null })],
     ['given another reason', () => ({ endReason: 'unused' })],
     ['given no reason', () => ({ endReason: null })],
     ['put under the seal of the live key', ({ seal }) => ({ seal })],
     ['put under no seal', () => ({ seal: null })],
     ['put on a key with another name', () => ({ name: 'other' })],
-  ])('tells a revocation that was %s from the one that was made', async (_what, edit) => {
+  ])('detects a revocation that was %s', async (_what, edit) => {
     const { key, info, live, keyring } = await revoked(edit);
     await denied(() => keyring.verify(key), 'invalid_token', 'revoked');
-    // Without a seal, nothing could revive it.
+    // Without a seal, no edit can revive it.
     const state = Object.entries(edit(live)).join() === 'seal,' ? 'revoked' : 'damaged';
     expect(await shown(keyring, info.keyId)).toMatchObject({ state, tampered: true });
   });
 
-  it('leaves out what is written later', async () => {
+  it('does not cover fields that are written later', async () => {
     const later = { lastUsedAt: START, scopesUsed: { 'threats:read': START }, suspendedAt: START };
     const { info, keyring } = await revoked(() => ({ ...later, withdrawn: [OTHER] }));
     expect(await shown(keyring, info.keyId)).toMatchObject({ state: 'revoked', tampered: false });
   });
 
-  it('is null for a row that was damaged already: what was edited is not sealed now', async () => {
+  it('is null for a row that was already damaged, so edited fields do not get sealed', async () => {
     const inner = memoryStore();
     const edited = tampering(inner, (row) => ({ ...row, scopes: ['users:delete'] }));
     const { key, info } = await issue(setUp({ store: inner }).keyring);
@@ -111,13 +108,13 @@ describe('the seal of a revoked key', () => {
     expect(await shown(keyring, info.keyId)).toMatchObject({ tampered: true });
   });
 
-  // What no seal can prevent, so that nobody relies on it; the documentation says the same.
-  it('cannot keep whoever has the old row from putting all of it back', async () => {
+  // No seal can prevent this. The test is here so that nobody relies on it; the docs say the same.
+  it('cannot prevent an attacker from restoring a whole old row', async () => {
     const { key, keyring } = await revoked((live) => live);
     await keyring.verify(key);
   });
 
-  it('is null without a pepper, where clearing the mark revives the key', async () => {
+  it('is null without a pepper, so clearing the mark revives the key', async () => {
     const { key, store, info, keyring } = await revoked(() => ({ revokedAt: null }), 'none');
     expect((await rowOf(store, info.keyId)).seal).toBeNull();
     await keyring.verify(key);

@@ -37,7 +37,7 @@ const ACTING = { ...AUTHORITY, actor: 'ada@acme.example', reason: 'left the comp
 
 type Edit = (row: KeyRecord) => object;
 
-/** What somebody who writes the database would make of each field of a record. */
+/** The edits of an attacker with write access, for each field of a record. */
 const EDITS: Readonly<Record<keyof KeyRecord, readonly unknown[]>> = {
   format: [2, 0],
   keyId: [NOWHERE],
@@ -74,17 +74,17 @@ describe('the seal of a live key', () => {
   const record: KeyRecord = { ...RECORD, seal: sealOf(RECORD, SCHEME) };
   const covered = [...NEVER_CHANGES, 'seal'];
 
-  it.each(FIELDS)('covers %s, or leaves it to what is written later', (field) => {
+  it.each(FIELDS)('covers %s, unless that is written later', (field) => {
     expect(isSealed(record, SCHEME)).toBe(true);
     for (const value of EDITS[field]) {
       const edited = { ...record, [field]: value };
-      // A mark of a revocation wants the other seal.
+      // A revocation mark requires the other seal.
       const isCovered = covered.includes(field) || field === 'revokedAt';
       expect(isSealed(edited, SCHEME), `${field}: ${String(value)}`).toBe(!isCovered);
     }
   });
 
-  it('covers everything that never changes, as an independent implementation has it', () => {
+  it('covers every field that never changes, like an independent implementation', () => {
     expect(FIELDS).toEqual(Object.keys(RECORD));
     const all = { ...RECORD, expiresAt: START, rotatedFrom: NOWHERE, issuedUnder: OTHER };
     for (const each of [RECORD, all]) {
@@ -97,14 +97,14 @@ describe('the seal of a live key', () => {
   });
 });
 
-// Whoever writes the database chooses one side of the comparison, and could find a seal bit by bit
-// if it stopped at the first that differs.
+// Anyone who can write to the database chooses one side of the comparison. If it stopped at the
+// first difference, they could find a seal bit by bit.
 describe('the comparison of seals', () => {
   afterEach(() => {
     vi.restoreAllMocks();
   });
 
-  it.each([0, 31, 62, 63])('reads every character, whether or not number %i differs', (at) => {
+  it.each([0, 31, 62, 63])('reads every character, even if number %i differs', (at) => {
     const seal = String(SCHEME.seal?.(sealedText(RECORD)));
     const other = seal.charAt(at) === 'a' ? 'b' : 'a';
     const edited = `${seal.slice(0, at)}${other}${seal.slice(at + 1)}`;
@@ -134,7 +134,7 @@ describe('the seal', () => {
     return { key, info, ...setUp({ store: tampering(store, edit) }) };
   }
 
-  // Each of these can be read: only the seal tells.
+  // Each of these rows is readable. Only the seal detects the edit.
   it.each<readonly [keyof KeyRecord, Edit]>([
     ['keyId', () => ({ keyId: NOWHERE })],
     ['hint', () => ({ hint: 'AAAA' })],
@@ -158,19 +158,18 @@ describe('the seal', () => {
     expect(error.keyId).toBe(field === 'keyId' ? NOWHERE : info.keyId);
   });
 
-  // An encoding without lengths, or one to which null and empty are the same, would read these as
-  // what was sealed.
+  // An encoding without lengths, or one that treats null and empty as the same, would accept these.
   it.each([
     ['no seal', () => ({ seal: null })],
     ['an empty seal', () => ({ seal: '' })],
-    ['one scope joined of two', (row: KeyRecord) => ({ scopes: [...row.scopes].reverse() })],
+    ['reordered scopes', (row: KeyRecord) => ({ scopes: [...row.scopes].reverse() })],
     ['a scope dropped', (row: KeyRecord) => ({ scopes: row.scopes.slice(1) })],
     ['no scopes', () => ({ scopes: [] })],
     ['an empty justification', () => ({ justification: '' })],
-    ['nobody who made it', () => ({ createdBy: null })],
-    ['an empty text for who made it', () => ({ createdBy: '' })],
+    ['no author', () => ({ createdBy: null })],
+    ['an empty text as its author', () => ({ createdBy: '' })],
     ['an empty trust', () => ({ trust: '{}' })],
-    ['an expiry that moved', (row: KeyRecord) => ({ expiresAt: (row.expiresAt ?? 0) + 1 })],
+    ['a moved expiry', (row: KeyRecord) => ({ expiresAt: (row.expiresAt ?? 0) + 1 })],
     ['metadata moved between key and value', () => ({ metadata: { a1: '', b: '2' } })],
     ['metadata merged', () => ({ metadata: { a: '1b2' } })],
     ['the name moved into metadata', () => ({ name: 'c', metadata: { a: '1', b: '2', i: '' } })],
@@ -184,7 +183,7 @@ describe('the seal', () => {
     await denied(() => keyring.verify(key), 'invalid_token', 'record_tampered');
   });
 
-  it('tells half a surrogate pair in a name of metadata from U+FFFD', async () => {
+  it('distinguishes half a surrogate pair in a metadata name from U+FFFD', async () => {
     const store = memoryStore();
     const { key } = await setUp({ store }).keyring.issue(
       { ...PLAIN, metadata: { '\ufffd': 'a' } },
@@ -198,7 +197,7 @@ describe('the seal', () => {
     );
   });
 
-  it('does not depend on the order of metadata, which databases change', async () => {
+  it('does not depend on the order of metadata, which databases may change', async () => {
     const { key, keyring } = await rich((row) => ({ ...row, metadata: { b: '2', a: '1' } }));
     await keyring.verify(key);
   });
@@ -213,7 +212,7 @@ describe('the seal', () => {
     await denied(() => swapped.keyring.verify(mine.key), 'invalid_token', 'record_tampered');
   });
 
-  it('leaves out the marks but for a revocation, and usage: they are written later', async () => {
+  it('does not cover usage or marks other than a revocation, which are written later', async () => {
     const marks = {
       retireAt: START + 1,
       withdrawn: [OTHER],
@@ -229,8 +228,9 @@ describe('the seal', () => {
     await denied(() => suspended.keyring.verify(suspended.key), 'invalid_token', 'suspended');
   });
 
-  it('is checked again if the store hands out another object', async () => {
-    // Remembering seals by key id instead of by object would let an edit pass after the first use.
+  it('is checked again if the store returns another object', async () => {
+    // If seals were remembered by key id instead of by object, an edit after the first use would
+    // pass.
     let tamper = false;
     const { key, keyring } = await readThrough((store) =>
       tampering(store, (row) => (tamper ? { ...row, scopes: ['users:delete'] } : row)),
@@ -240,7 +240,7 @@ describe('the seal', () => {
     await denied(() => keyring.verify(key), 'invalid_token', 'record_tampered');
   });
 
-  it('is null without peppers, and a row with one is refused there', async () => {
+  it('is null without peppers, where a row with a seal is refused', async () => {
     const { key, info, keyring, store } = await readThrough((inner) => inner, { peppers: 'none' });
     expect((await rowOf(store, info.keyId)).seal).toBeNull();
     await keyring.verify(key);
@@ -251,7 +251,7 @@ describe('the seal', () => {
     await denied(() => given.keyring.verify(key), 'invalid_token', 'record_tampered');
   });
 
-  // Null means that there was no pepper to seal with; an empty text is a seal that is wrong.
+  // Null means that the record was made without a pepper. An empty text is a wrong seal.
   it('refuses an empty text as the seal of a row without a pepper', async () => {
     const inner = await readThrough((store) => store, { peppers: 'none' });
     const edited = tampering(inner.store, (row) => ({ ...row, seal: '' }));
@@ -286,7 +286,7 @@ describe('a seal', () => {
       ['acme', ''],
       ['acmf', ''],
     ],
-  ] as const)('holds for one prefix and one deployment: %j is not %j', (one, other) => {
+  ] as const)('is valid for one prefix and one deployment: %j is not %j', (one, other) => {
     const seals = [one, other].flatMap(([prefix, deployment]) => {
       const [{ seal, revocationSeal }] = readPeppers([PEPPER], { prefix, deployment });
       return [seal?.('text'), revocationSeal?.('text')];
@@ -294,7 +294,7 @@ describe('a seal', () => {
     expect(new Set(seals).size).toBe(4);
   });
 
-  it('holds for one prefix and one deployment, whatever they are', () => {
+  it('is valid for one prefix and one deployment, whatever they are', () => {
     const bindings = fc.record({ prefix: texts, deployment: texts });
     fc.assert(
       fc.property(bindings, bindings, (one, other) => {
@@ -307,7 +307,7 @@ describe('a seal', () => {
     );
   });
 
-  it('holds in no other deployment, though the row and the pepper are the same', async () => {
+  it('is invalid in another deployment, even with the same row and pepper', async () => {
     const store = memoryStore();
     const staging = setUp({ store, deployment: 'acme staging' });
     const { key, info } = await issue(staging.keyring);
@@ -315,13 +315,13 @@ describe('a seal', () => {
     for (const deployment of ['acme production', 'acme stagin', '', undefined]) {
       const { keyring } = setUp({ store, deployment });
       await denied(() => keyring.verify(key), 'invalid_token', 'record_tampered');
-      // Nothing there can be made of it, and it can be ended.
+      // The key is useless there, but can be revoked.
       const next = () => keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY);
       await denied(next, 'invalid_token', 'record_tampered');
     }
   });
 
-  it('is that of an independent implementation, whatever is issued', async () => {
+  it('equals that of an independent implementation, for any issued key', async () => {
     const clean = /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+$/u;
     const named = fc
       .string({ unit: 'grapheme', minLength: 1, maxLength: 20 })
@@ -366,7 +366,7 @@ describe('a seal', () => {
 });
 
 describe('sealedText', () => {
-  it('encodes each field with its name, its type and its length, by name, without nulls', () => {
+  it('encodes fields with name, type and length, sorted by name, without nulls', () => {
     expect(sealedText(RECORD)).toBe(
       [
         'f14:',
@@ -394,8 +394,8 @@ describe('sealedText', () => {
     expect(new Set(texts).size).toBe(4);
   });
 
-  // Another release can seal another field: what was sealed without it stays valid.
-  it('is the same with another field that is null, whatever its name sorts between', () => {
+  // A later release can seal another field: records that were sealed without it stay valid.
+  it('is the same with an additional null field, wherever its name sorts', () => {
     for (const field of ['aaa', 'expiresBy', 'zone']) {
       const names = [...NEVER_CHANGES, field];
       expect(fieldsText({ ...RECORD, [field]: null }, names)).toBe(sealedText(RECORD));
@@ -403,7 +403,7 @@ describe('sealedText', () => {
     }
   });
 
-  it('differs if anything that never changes does, and is no part of another', () => {
+  it('differs if any sealed field differs, and is never part of another', () => {
     const edited = fc
       .tuple(...NEVER_CHANGES.map((field) => editOf(field as keyof KeyRecord)))
       .map((parts) => ({ ...RECORD, ...Object.assign({}, ...parts) }) as KeyRecord);

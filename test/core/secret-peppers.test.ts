@@ -1,4 +1,6 @@
-/** Peppers that can only be a mistake: silently another pepper elsewhere, or a placeholder. */
+/**
+ * Peppers that must be a mistake: placeholders, and texts that other processes read differently.
+ */
 import { createKeyring, digestKey } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
@@ -26,13 +28,13 @@ describe('a pepper', () => {
   const ENDS = ['\n', '\r\n', '\r', '\t', ' ', '\u00a0', '\u2028', '\u3000', '\ufeff', ' \n'];
 
   it.each(ENDS)(
-    'is refused with %j at one of its ends, as text and as the bytes of a file',
+    'is refused with %j at its start or end, as text and as the bytes of a file',
     (end) => {
       for (const secret of [SECRET + end, end + SECRET, end + SECRET + end]) {
         for (const given of [secret, bytesOf(secret), Buffer.from(secret)]) {
           const said = complaintOf(given);
           expect(said).toMatch(
-            /^pepper p1: white space or a byte order mark at an end of the secret/,
+            /^pepper p1: the secret starts or ends with white space or a byte order mark/,
           );
           expect(said).not.toContain('thirty');
         }
@@ -56,7 +58,7 @@ describe('a pepper', () => {
     expectAccepted(bytesOf(secret));
   });
 
-  it('may be any bytes that are not text, whatever they begin and end with', () => {
+  it('may be any bytes that are not text, whatever their first and last bytes', () => {
     const chance = chanceFrom(5);
     for (let turn = 0; turn < 2000; turn++) {
       const secret = Uint8Array.from({ length: 32 }, () => Math.floor(chance() * 256));

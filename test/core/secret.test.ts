@@ -1,6 +1,6 @@
 /**
- * Hashes and digests: known answers on both backends, and both against the platform's own
- * `createHmac`. Randomness: keys that are evenly distributed, from a secure source.
+ * Hashes and digests: known answers on both backends, and both against the platform's `createHmac`.
+ * Randomness: evenly distributed keys, from a secure source.
  */
 
 import { createHash, createHmac, hash, hkdfSync } from 'node:crypto';
@@ -60,7 +60,7 @@ const backends: Readonly<Record<string, Sha256>> = {
 };
 
 describe.each(Object.entries(backends))('the %s backend', (_, sha256) => {
-  it('computes SHA-256 as FIPS 180-4 has it', async () => {
+  it('computes SHA-256 as in FIPS 180-4', async () => {
     expect(having('Sha256').length).toBeGreaterThan(15);
     const failed = await failures(having('Sha256'), (vector) => {
       expect(sha256(textOf(vector))).toBe(vector.result);
@@ -68,7 +68,7 @@ describe.each(Object.entries(backends))('the %s backend', (_, sha256) => {
     expect(failed).toEqual([]);
   });
 
-  it('computes HMAC-SHA-256 as RFC 4231 has it, with a key that is used twice', async () => {
+  it('computes HMAC-SHA-256 as in RFC 4231, also if the key is used twice', async () => {
     expect(having('HmacSha256').length).toBeGreaterThan(20);
     const failed = await failures(having('HmacSha256'), (vector) => {
       const mac = hmacSha256(sha256, bytesOf(vector.secretHex));
@@ -79,7 +79,7 @@ describe.each(Object.entries(backends))('the %s backend', (_, sha256) => {
     expect(failed).toEqual([]);
   });
 
-  it('equals createHmac and createHash on any secret and text', () => {
+  it('equals createHmac and createHash for any secret and text', () => {
     const text = fc
       .string({ unit: 'grapheme', maxLength: 80 })
       .filter((value) => value.isWellFormed());
@@ -96,8 +96,8 @@ describe.each(Object.entries(backends))('the %s backend', (_, sha256) => {
     );
   });
 
-  it.each(['a key of 37 characters, as they are', 'x'.repeat(300)])(
-    'leaves nothing of what it hashed in its buffer: %.20s',
+  it.each(['a key of 37 characters, like real ones', 'x'.repeat(300)])(
+    'leaves no part of the hashed text in its buffer: %.20s',
     (text) => {
       const views: Uint8Array[] = [];
       const mac = hmacSha256((data) => {
@@ -108,12 +108,12 @@ describe.each(Object.entries(backends))('the %s backend', (_, sha256) => {
       const [inner] = views;
       const length = 64 + text.length;
       expect(inner?.length).toBe(length);
-      // The first block is the padded secret, which the process has to keep.
+      // The first block is the padded secret, which the process must keep.
       expect(inner?.subarray(64)).toEqual(new Uint8Array(text.length));
     },
   );
 
-  it('copies a secret, so that the caller may wipe it', () => {
+  it('copies a secret, so that the caller can wipe it', () => {
     const secret = new Uint8Array(40).fill(7);
     const mac = hmacSha256(sha256, secret);
     const before = mac('text');
@@ -123,7 +123,7 @@ describe.each(Object.entries(backends))('the %s backend', (_, sha256) => {
 });
 
 describe('the seals of a pepper', () => {
-  it('are HMACs under keys that HKDF derives with labels of their own (RFC 5869)', () => {
+  it('are HMACs under keys that HKDF derives with different labels (RFC 5869)', () => {
     const bytes = fc.uint8Array({ minLength: 32, maxLength: 200 });
     const texts = fc.string({ unit: 'grapheme', maxLength: 20 }).filter((t) => t.isWellFormed());
     fc.assert(
@@ -140,7 +140,7 @@ describe('the seals of a pepper', () => {
     );
   });
 
-  it('are none without a pepper', () => {
+  it('are null without a pepper', () => {
     const [scheme] = readPeppers('none', { prefix: 'acme', deployment: '' });
     expect([scheme.seal, scheme.revocationSeal]).toEqual([null, null]);
   });
@@ -152,18 +152,18 @@ describe('digestKey', () => {
   const key = generateKey({ prefix: 'acme' });
   const secret = 'a secret of at least thirty-two bytes';
 
-  it('gives the known answers', async () => {
+  it('returns the known answers', async () => {
     const failed = await failures(having('Digest'), ({ key: given = '', pepper, result }) => {
       expect(digestKey(given, pepper ? pepperOf(pepper) : undefined)).toBe(result);
     });
     expect(failed).toEqual([]);
   });
 
-  it('uses the native hash here, since Node has one', () => {
+  it('uses the native hash here, because Node has one', () => {
     expect(digestBackend).toBe('native');
   });
 
-  it('uses noble without node:crypto, and gives the same answers', async () => {
+  it('uses noble without node:crypto, and returns the same digests', async () => {
     for (const without of [{}, { hash: undefined }, undefined]) {
       vi.stubGlobal('process', { ...process, getBuiltinModule: () => without });
       vi.resetModules();
@@ -176,7 +176,7 @@ describe('digestKey', () => {
     }
   });
 
-  it('gives what the store holds, of which no part is a key', async () => {
+  it('returns the stored digest, no part of which is a key', async () => {
     for (const peppers of ['none', [{ id: 'p1', secret }]] as const) {
       const store = memoryStore();
       const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers });
@@ -216,7 +216,7 @@ describe('digestKey', () => {
     ['an empty id', { id: '', secret }, /^pepper: id/],
     ['an id in upper case', { id: 'P1', secret }, /^pepper: id/],
     ['an id with the separator', { id: 'p$1', secret }, /^pepper: id/],
-    ['an id with LF behind', { id: 'p1\n', secret }, /^pepper: id/],
+    ['an id with LF at the end', { id: 'p1\n', secret }, /^pepper: id/],
     ['an id of 33 characters', { id: 'p'.repeat(33), secret }, /^pepper: id/],
     ['an id of a million characters', { id: 'p'.repeat(1e6), secret }, /^pepper: id/],
     ['an id beyond ASCII', { id: 'pé', secret }, /^pepper: id/],
@@ -245,7 +245,7 @@ describe('digestKey', () => {
       /^pepper p1: the secret has 31 bytes/,
     ],
     [
-      '31 bytes of 15 letters',
+      '31 bytes in 16 letters',
       { id: 'p1', secret: `${'é'.repeat(15)}a` },
       /^pepper p1: the secret has 31 bytes/,
     ],
@@ -253,7 +253,7 @@ describe('digestKey', () => {
     expect(complaint(() => digestKey(key, pepper as Pepper))).toMatch(message);
   });
 
-  it('refuses a key that is no text, and quotes no secret', () => {
+  it('refuses a key that is not a text, and quotes no secret', () => {
     for (const odd of [undefined, null, 4, [key], { key }]) {
       expect(complaint(() => digestKey(odd as unknown as string))).toMatch(/^key: pass a string/);
     }
@@ -281,19 +281,19 @@ describe('the peppers of a keyring', () => {
     expect((await rowOf(store, fresh.info.keyId)).digest).toBe(digestKey(fresh.key, PEPPER_2));
     expect((await after.keyring.verify(old.key)).keyId).toBe(old.info.keyId);
     expect((await after.keyring.verify(fresh.key)).keyId).toBe(fresh.info.keyId);
-    // Taking a pepper out ends the keys made under it.
+    // Removing a pepper ends the keys made under it.
     const only = setUp({ store, peppers: [PEPPER_2] });
     await denied(() => only.keyring.verify(old.key), 'invalid_token', 'unknown_key');
     await only.keyring.verify(fresh.key);
   });
 
-  it('differ by their secret, not by the id alone', async () => {
+  it('differ by their secret, not only by the id', async () => {
     const { key, store } = await readThrough((inner) => inner);
     const other = setUp({ store, peppers: [{ id: PEPPER.id, secret: PEPPER_2.secret }] });
     await denied(() => other.keyring.verify(key), 'invalid_token', 'unknown_key');
   });
 
-  it('are the same as text and as UTF-8 bytes, which are copied', async () => {
+  it('are the same as text and as UTF-8 bytes, which the keyring copies', async () => {
     const secret = new TextEncoder().encode(PEPPER.secret);
     const { key, store } = await readThrough((inner) => inner, {
       peppers: [{ id: PEPPER.id, secret }],
@@ -305,22 +305,22 @@ describe('the peppers of a keyring', () => {
   });
 
   it.each<[string, unknown, RegExp]>([
-    ['left out', undefined, /^peppers: pass/],
+    ['missing', undefined, /^peppers: pass/],
     ['null', null, /^peppers: pass/],
     ['another word', 'None', /^peppers: pass/],
-    ['a list of none', [], /^peppers: pass/],
+    ['an empty list', [], /^peppers: pass/],
     ['one pepper without a list', { id: 'p1', secret }, /^peppers: pass/],
     ['a list of texts', [secret], /^pepper: pass an object/],
     [
-      'two of one id',
+      'two with the same id',
       [
         { id: 'p1', secret },
         { id: 'p1', secret: `${secret}2` },
       ],
-      /two of them have the same id/,
+      /two peppers have the same id/,
     ],
     [
-      'a good one and a short one',
+      'a valid one and a short one',
       [
         { id: 'p1', secret },
         { id: 'p2', secret: 'short' },
@@ -336,7 +336,7 @@ describe('the peppers of a keyring', () => {
     expect(said).not.toContain(secret);
   });
 
-  it('are not quoted if the secret stands in place of the id', () => {
+  it('are not quoted if the secret was passed as the id', () => {
     const secret = 'Zm9v+YmFyMTIzNDU2/Nzg5MGFiY2+RlZmdoaWprbG1ub3A=';
     const make = () =>
       createKeyring({
@@ -359,8 +359,8 @@ const base62 = (length: number) =>
     .map((digits) => digits.join(''));
 
 /**
- * Pearson's statistic over all entropy characters of `count` keys; the threshold is 61 degrees, p
- * = 10^-9.
+ * Pearson's statistic over all entropy characters of `count` keys. The threshold is for 61 degrees
+ * of freedom and p = 10^-9.
  */
 function chiSquare(count: number, random?: (length: number) => Uint8Array): number {
   const seen = new Map<string, number>(Array.from(ALPHABET, (digit) => [digit, 0]));
@@ -377,7 +377,7 @@ function chiSquare(count: number, random?: (length: number) => Uint8Array): numb
 }
 const THRESHOLD = 150;
 
-/** A small generator with a seed (xorshift32), so that the sample is the same in every run. */
+/** A small seeded generator (xorshift32), so that every run has the same sample. */
 function seeded(seed: number): (length: number) => Uint8Array {
   let state = seed;
   return (length) =>
@@ -392,7 +392,7 @@ function seeded(seed: number): (length: number) => Uint8Array {
 describe('generateKey', () => {
   afterEach(() => vi.restoreAllMocks());
 
-  it('makes a key of its prefix and of no other', () => {
+  it('makes a key with its prefix and no other', () => {
     fc.assert(
       fc.property(prefixes, prefixes, (prefix, other) => {
         const key = generateKey({ prefix });
@@ -403,7 +403,7 @@ describe('generateKey', () => {
     );
   });
 
-  it('makes keys of which no single character can be changed', () => {
+  it('makes keys in which no single character can be changed', () => {
     fc.assert(
       fc.property(base62(26), fc.nat(31), fc.constantFrom(...ALPHABET), (entropy, at, digit) => {
         const bytes = Uint8Array.from(entropy, (digit) => ALPHABET.indexOf(digit));
@@ -422,19 +422,19 @@ describe('generateKey', () => {
     expect(chiSquare(4_000)).toBeLessThan(THRESHOLD);
   });
 
-  it('is checked by a chi-square that sees a modulo bias', () => {
+  it('is checked by a chi-square test that detects a modulo bias', () => {
     // 256 = 4 · 62 + 8: under `byte % 62` the first eight characters are a quarter more frequent.
     const even = seeded(1);
     const biased = (length: number) => even(length).map((byte) => byte % 62);
     expect(chiSquare(20_000, biased)).toBeGreaterThan(THRESHOLD);
   });
 
-  it('takes 6 bits of a byte and throws 62 and 63 away', () => {
+  it('takes 6 bits of a byte and drops 62 and 63', () => {
     const all = (length: number) =>
       Uint8Array.from({ length }, (_, index) =>
         index % 2 === 0 ? 62 + (index & 2) / 2 : 0x40 | index,
       );
-    // Of 32 bytes the odd ones count: 1, 3, … 31, then again from 1.
+    // Only the odd ones of 32 bytes count: 1, 3, … 31, then again from 1.
     const wanted = Array.from({ length: 26 }, (_, index) => ALPHABET[(2 * index + 1) % 32]).join(
       '',
     );
@@ -446,13 +446,13 @@ describe('generateKey', () => {
     expect(generateKey({ prefix: 'acme', random: few }).slice(5, 31)).toBe('A'.repeat(26));
   });
 
-  it('repeats none of 20,000 keys, in any case of letters', () => {
+  it('repeats none of 20,000 keys, ignoring the case of letters', () => {
     const keys = Array.from({ length: 20_000 }, () => generateKey({ prefix: 'acme' }));
     expect(new Set(keys).size).toBe(20_000);
     expect(new Set(keys.map((key) => key.slice(5, 31).toLowerCase())).size).toBe(20_000);
   });
 
-  it('takes its bytes from getRandomValues and never from Math.random', async () => {
+  it('gets its bytes from getRandomValues and never from Math.random', async () => {
     const weak = vi.spyOn(Math, 'random').mockImplementation(() => {
       throw new Error('Math.random was asked');
     });
@@ -476,20 +476,17 @@ describe('generateKey', () => {
     ['a promise', async (length: number) => new Uint8Array(length)],
     ['an ArrayBuffer', (length: number) => new ArrayBuffer(length)],
     ['wider elements', (length: number) => new Uint16Array(length)],
-    [
-      'only bytes that are thrown away: 0xff',
-      (length: number) => new Uint8Array(length).fill(0xff),
-    ],
-    ['only bytes that are thrown away: 62', (length: number) => new Uint8Array(length).fill(62)],
-    ['no function but null', null],
-    ['no function but a text', 'random'],
-    ['no function but bytes', new Uint8Array(32)],
+    ['only bytes that are dropped: 0xff', (length: number) => new Uint8Array(length).fill(0xff)],
+    ['only bytes that are dropped: 62', (length: number) => new Uint8Array(length).fill(62)],
+    ['null instead of a function', null],
+    ['a text instead of a function', 'random'],
+    ['bytes instead of a function', new Uint8Array(32)],
   ])('refuses %s as its source of randomness, without hanging', (_, random) => {
     const options = { prefix: 'acme', random } as { prefix: string };
     expect(complaint(() => generateKey(options))).toMatch(/^random: /);
   });
 
-  it('hands on an error of its source as it is', () => {
+  it('rethrows an error of its source unchanged', () => {
     const broken = new Error('no entropy');
     const random = () => {
       throw broken;

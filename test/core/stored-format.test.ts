@@ -1,4 +1,4 @@
-/** What is stored of a key is never read differently, by any later version: vectors. */
+/** Stored records keep their meaning in every later version: vectors. */
 import { createKeyring, type KeyRecord, type KeyState } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
@@ -24,7 +24,7 @@ type StoredVector = Vector & {
   readonly pepper: PepperVector | null;
   readonly deployment: string;
   readonly record: KeyRecord;
-  /** Or why it is refused. */
+  /** Or the reason for the refusal. */
   readonly result: string;
   readonly tampered?: boolean;
   readonly entities?: readonly string[];
@@ -34,12 +34,12 @@ const { tests } = readVectors<{ tests: readonly StoredVector[] }>('records');
 const NOW = Date.parse('2026-06-01');
 
 const having = (flag: string) => tests.filter(({ flags }) => flags.includes(flag));
-/** Those whose seal is what a release writes: not forged, and of fields that this one knows. */
+/** The records with a seal that a release wrote: not forged, and with only known fields. */
 const exact = having('Peppered').filter(
   ({ flags, record }) => !flags.includes('Forged') && !('zone' in record) && record.seal !== null,
 );
 
-/** A keyring over a store that has only the record. */
+/** A keyring over a store with only this record. */
 async function keyringOf({ key, pepper, deployment, record }: StoredVector) {
   const store = memoryStore();
   await store.insert(record);
@@ -54,8 +54,8 @@ function schemeOf({ pepper, deployment, record }: StoredVector): Scheme {
 }
 
 describe('a record that was stored long ago', () => {
-  // In every other test a seal is checked by what wrote it: a change of its encoding would show
-  // nowhere else, and would end every key in use.
+  // In every other test, the code that wrote a seal also checks it. Only this test detects a change
+  // of the encoding, which would end every key in use.
   it('verifies, or is refused for the same reason, for as long as keyscope exists', async () => {
     const failed = await failures(tests, async (vector) => {
       const { key, record, result } = vector;
@@ -77,21 +77,21 @@ describe('a record that was stored long ago', () => {
     keyless: 'live',
   };
 
-  it('is shown to management in the same state, and says whether it was edited', async () => {
+  it('has the same state in management, which shows whether it was edited', async () => {
     const failed = await failures(tests, async (vector) => {
       const { record, result, tampered = false } = vector;
-      // A mark that no seal vouches for was set by somebody else.
+      // A mark without a seal to vouch for it was set by an attacker.
       const isForged = result === 'revoked' && tampered && record.seal !== null;
       const keyring = await keyringOf(vector);
       const shown = await keyring.get(record.keyId, { entityUuid: record.entityUuid });
       expect(shown?.state).toBe(isForged ? 'damaged' : (states[result] ?? result));
-      // A record that cannot be read is shown by its ids and its state alone.
+      // An unreadable record is shown only with its ids and its state.
       if (result !== 'unknown_format') expect(shown).toMatchObject({ tampered });
     });
     expect(failed).toEqual([]);
   });
 
-  it('has exactly the seal that is computed today, for a revocation too', async () => {
+  it('has exactly the seal that is computed today, also after a revocation', async () => {
     const failed = await failures(exact, (vector) => {
       const { record } = vector;
       const { seal, revocationSeal } = schemeOf(vector);
@@ -122,8 +122,8 @@ describe('a record that was stored long ago', () => {
     expect(failed).toEqual([]);
   });
 
-  // Forgeries are of something: undone, each of them is what was sealed.
-  it('is told from every forgery of it by its seal alone', () => {
+  // Every forgery, undone, is the sealed record.
+  it('is distinguished from every forgery by its seal alone', () => {
     const forged = having('Forged');
     expect(forged.length).toBeGreaterThan(8);
     for (const vector of forged) {

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import { isThenable, startTimer, within } from '../../src/core/thenable.js';
 import { issue, setUp, storeError, untyped, wrap } from '../support/keyring.ts';
 
-/** A promise that is a function, too. */
+/** A promise that is also a function. */
 function callable(promise: Promise<unknown>): unknown {
   // biome-ignore lint/suspicious/noThenProperty: this is what is tested
   return Object.assign(() => undefined, { then: promise.then.bind(promise) });
@@ -23,13 +23,13 @@ describe('isThenable', () => {
     [null, false],
     [undefined, false],
     ['then', false],
-  ])('tells of case %#', (value, expected) => {
+  ])('recognizes case %#', (value, expected) => {
     expect(isThenable<unknown>(value)).toBe(expected);
   });
 });
 
-// Such an answer was taken for the answer itself: every look-up over Cloudflare's RPC was a 503.
-describe('a store whose promises are functions, as over the RPC of Cloudflare', () => {
+// Such a promise was treated as the answer itself: every look-up over Cloudflare's RPC was a 503.
+describe('a store whose promises are functions, as over Cloudflare RPC', () => {
   it('is awaited', async () => {
     const { keyring } = setUp({ store: answering(async (call) => call()) });
     const { key, info } = await issue(keyring);
@@ -56,7 +56,7 @@ describe('within', () => {
     throw new Error('late');
   };
 
-  it('answers as the promise does, and leaves no timer behind', async () => {
+  it('settles like the promise, and leaves no timer behind', async () => {
     expect(await within(1_000, Promise.resolve('kept'), late)).toBe('kept');
     await expect(within(1_000, Promise.reject(new Error('broken')), late)).rejects.toThrow(
       'broken',
@@ -65,7 +65,7 @@ describe('within', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('rejects with what onLate throws, when the time is over and not before', async () => {
+  it('rejects with the error of onLate, at the time limit and not before', async () => {
     const called = vi.fn(late);
     const waiting = within(1_000, never, called);
     vi.advanceTimersByTime(999);
@@ -75,7 +75,7 @@ describe('within', () => {
     expect(called).toHaveBeenCalledTimes(1);
   });
 
-  it('answers what onLate returns, or waits on if that is the promise itself', async () => {
+  it('resolves to the result of onLate, or waits on if that is the promise itself', async () => {
     const substituted = within(1_000, never, () => 'substitute');
     let settle = (_: string): void => {};
     const slow = new Promise<string>((resolve) => {
@@ -90,7 +90,7 @@ describe('within', () => {
 });
 
 describe('a timer', () => {
-  it('keeps a process alive, unless it is of something in the background', () => {
+  it('keeps a process alive, unless it is for background work', () => {
     const timers: { readonly unref: () => void }[] = [];
     const start = (): unknown => {
       const timer = { unref: vi.fn() };

@@ -1,4 +1,4 @@
-/** Verifiers of tokens: which of them decides, and what a keyring lets them ask. */
+/** Verifiers of tokens: which of them decides, and the tools that a keyring gives them. */
 import { AccessError, type KeyStore, type LiveKey, type TokenVerifier } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
@@ -21,7 +21,7 @@ import {
 
 const WIDE = { ...AUTHORITY, entities: [OTHER] } as const;
 
-/** A verifier that admits the key which its token names, by what `findLive` says of it. */
+/** A verifier that admits the key that its token names, as `findLive` returns it. */
 function finder(seen: LiveKey[], more: object = {}): TokenVerifier {
   return {
     async verify(token, { findLive }) {
@@ -65,7 +65,7 @@ describe('a list of verifiers', () => {
     expect(asked).toEqual(['a.', 'c.']);
   });
 
-  it('takes nothing but true for an answer', async () => {
+  it('accepts only true as recognition', async () => {
     const asked: string[] = [];
     const tokens = ['true', 1, Promise.resolve(true), undefined].map((answer) =>
       verifier('a.', asked, { recognizes: () => answer }),
@@ -78,7 +78,7 @@ describe('a list of verifiers', () => {
   const asked: string[] = [];
   const named = (issuer: string) => verifier('a.', asked, { issuers: [issuer] });
   it.each<readonly [string, unknown, RegExp]>([
-    ['is empty', [], /^tokens: name a verifier/],
+    ['is empty', [], /^tokens: the list is empty/],
     ['has a hole', new Array(1), /^tokens: verify: pass a function/],
     ['has no verifier', [{}], /^tokens: verify: pass a function/],
     ['has null', [null], /^tokens: verify: pass a function/],
@@ -88,7 +88,7 @@ describe('a list of verifiers', () => {
       /^tokens: in a list, recognizes: pass a function/,
     ],
     [
-      'has two of one issuer',
+      'has two with the same issuer',
       [named('https://a.example'), named('https://b.example'), named('https://a.example')],
       /^tokens: two verifiers have one issuer/,
     ],
@@ -96,7 +96,7 @@ describe('a list of verifiers', () => {
     expect(complaint(() => setUp({ tokens: untyped(tokens) }))).toMatch(message);
   });
 
-  it('leaves a single verifier as it is: it decides about every token', async () => {
+  it('is optional: a single verifier decides about every token', async () => {
     const { recognizes: _none, ...only } = verifier('a.', asked);
     const { keyring } = setUp({ tokens: only });
     await denied(() => keyring.authenticate('Bearer z.z'), 'invalid_token', 'expired');
@@ -104,7 +104,7 @@ describe('a list of verifiers', () => {
 });
 
 describe('findLive', () => {
-  it('answers what the sealed row says, plain and frozen, and is no principal', async () => {
+  it('returns the sealed row, plain and frozen, which is not a principal', async () => {
     const { inner, keyId, keyring: owner } = await prepared();
     await owner.withdraw(keyId, { entityUuid: OTHER });
     const seen: LiveKey[] = [];
@@ -128,8 +128,8 @@ describe('findLive', () => {
     expect(principal).toMatchObject({ keyId, via: 'keyless', accessibleEntities: [OWN] });
   });
 
-  // A verifier that read the store itself judged another row than the one whose seal was checked:
-  // an edited row was let in.
+  // A verifier that read the store itself judged a different row than the one with the checked
+  // seal, so an edited row was admitted.
   it.each([true, false])('is the one look-up of a token (checkParent: %j)', async (checkParent) => {
     const { inner, keyId } = await prepared();
     const { store, calls } = recording(inner);
@@ -145,7 +145,7 @@ describe('findLive', () => {
     expect(calls).toEqual(['findById']);
   });
 
-  it('binds a keyless token by its record also without checkParent', async () => {
+  it('binds a keyless token to its record, also without checkParent', async () => {
     const { inner, keyId } = await prepared();
     const wider = { scopes: ['threats:read', 'users:delete'], accessibleEntities: [OWN, NOWHERE] };
     const tokens = finder([], { ...wider, expiresAt: START + 9 * HOUR });
@@ -182,7 +182,7 @@ describe('findLive', () => {
     }
   });
 
-  it('is an outage if the store is broken, and passes on what is fresh', async () => {
+  it('is an outage if the store is broken, and passes on `fresh`', async () => {
     const { inner, keyId } = await prepared();
     const asked: unknown[] = [];
     const store: KeyStore = {
@@ -203,7 +203,7 @@ describe('findLive', () => {
 });
 
 describe('a key whose text nobody holds', () => {
-  it('is refused if a text with its digest is presented, and is not rotated', async () => {
+  it('is refused if a caller presents a text with its digest, and cannot be rotated', async () => {
     const { inner, key, keyId } = await prepared();
     const { keyring } = setUp({ store: inner });
     await keyring.verify(key);
@@ -225,7 +225,7 @@ describe('a key whose text nobody holds', () => {
       hint: '',
       trust: { subject: 'ci' },
     });
-    // The identities that it trusts may act as it.
+    // The identities that it trusts may act as the key.
     expect((await through.authenticate(`Bearer id.${keyId}`)).via).toBe('keyless');
   });
 

@@ -8,7 +8,7 @@ afterEach(() => {
 });
 
 describe('the option usage', () => {
-  it('has a use within the granularity of the stored one not written', async () => {
+  it('skips a use within the granularity of the stored one', async () => {
     const { keyring, clock, touches } = watched(undefined, memoryStore(), { granularityMs: 1_000 });
     const scopes = ['threats:read', 'threats:write'] as const;
     const { key } = await keyring.issue({ name: 'a', scopes, expiresAt: 'never' }, AUTHORITY);
@@ -20,7 +20,7 @@ describe('the option usage', () => {
     expect(await use('list')).toBe(1);
     clock.advance(1_000);
     expect(await use('list')).toBe(1);
-    // A scope that is not stored in that span is, and so is the key then.
+    // A scope without a stored use in that span is written, together with the key.
     expect(await use('triage')).toBe(2);
     clock.advance(1_001);
     expect(await use('list')).toBe(3);
@@ -31,7 +31,7 @@ describe('the option usage', () => {
     ]);
   });
 
-  it('is a minute by default, and every five seconds', async () => {
+  it('is a minute by default, with writes every five seconds', async () => {
     vi.useFakeTimers();
     const { keyring, clock, touches } = watched(undefined, memoryStore(), {});
     const { key } = await issue(keyring);
@@ -62,7 +62,7 @@ describe('the option usage', () => {
     expect(touches).toHaveLength(1);
   });
 
-  it('may be off: nothing is noted, and flush resolves', async () => {
+  it('may be off, so that nothing is noted and flush resolves', async () => {
     vi.useFakeTimers();
     const { keyring, touches } = watched(undefined, memoryStore(), 'off');
     const { key } = await issue(keyring);
@@ -73,7 +73,7 @@ describe('the option usage', () => {
   });
 
   it.each([
-    [null, /usage: pass an object of intervalMs, granularityMs/],
+    [null, /usage: pass an object with intervalMs, granularityMs/],
     ['on', /usage: pass an object/],
     [true, /usage: pass an object/],
     [{ interval: 1 }, /usage: unknown field "interval"/],

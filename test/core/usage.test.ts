@@ -56,12 +56,12 @@ describe('the usage of keys', () => {
     ]);
     const scopesUsed = { 'threats:read': new Date(START + 10), 'threats:write': new Date(START) };
     expect(await keyring.get(a.info.keyId, AUTHORITY)).toMatchObject({ scopesUsed });
-    // The seal does not cover usage, and the written row is as good as before.
+    // The seal does not cover usage, so the written row is still valid.
     await keyring.verify(a.key);
     expect((await rowOf(inner, b.info.keyId)).lastUsedAt).toBe(START + 20);
   });
 
-  it('is noted neither for a refused request nor by verify and authenticate', async () => {
+  it('is not noted for a refused request or by verify and authenticate', async () => {
     const { keyring, touches } = watched();
     const { key } = await issue(keyring);
     await keyring.verify(key);
@@ -73,7 +73,7 @@ describe('the usage of keys', () => {
     expect(touches).toEqual([]);
   });
 
-  it('names only the scopes that were exercised, not those that were held', async () => {
+  it('has only the scopes that were used, not all granted ones', async () => {
     const { keyring, touches } = watched();
     const input = {
       name: 'n',
@@ -86,7 +86,7 @@ describe('the usage of keys', () => {
     expect(touches.flat().map(({ scopesUsed }) => scopesUsed)).toEqual([{ 'threats:read': START }]);
   });
 
-  it('costs no call if there is none to write', async () => {
+  it('makes no call if there is nothing to write', async () => {
     const { store, calls } = recording(memoryStore());
     const { keyring } = setUp({ store });
     await keyring.flush();
@@ -116,8 +116,8 @@ describe('the usage of keys', () => {
     });
   });
 
-  it('changes nothing else, so that marks set meanwhile stay', async () => {
-    // Writing back the record that was read would undo a revocation.
+  it('changes no other fields, so that concurrent marks stay', async () => {
+    // Writing back the record as read would undo a revocation.
     const { keyring, inner } = watched();
     const { key, info } = await issue(keyring);
     await keyring.admit(bearer(key), { policy, operation: 'list' });
@@ -128,7 +128,7 @@ describe('the usage of keys', () => {
     expect(await rowOf(inner, info.keyId)).toEqual({ ...before, ...used });
   });
 
-  it('is kept if it could not be written, together with what came since', async () => {
+  it('is kept if it could not be written, together with later usage', async () => {
     let down = true;
     const { keyring, clock, touches } = watched(() => down);
     const a = await issue(keyring);
@@ -154,8 +154,8 @@ describe('the usage of keys', () => {
     expect(touches).toHaveLength(1);
   });
 
-  // Every scope was put back as used when its key was last used: while one row could not be
-  // written, no scope was advised against.
+  // Every scope was put back with the time of the key's last use. While one row could not be
+  // written, no scope was reported as unused.
   it('is put back scope by scope if it could not be written', async () => {
     let down = true;
     const { keyring, clock, touches } = watched(() => down);
@@ -186,7 +186,7 @@ describe('the usage of keys', () => {
     expect(touches.map(([entry]) => entry?.lastUsedAt)).toEqual([START, START + 1]);
   });
 
-  it('delays no request, although the store never answers', async () => {
+  it('delays no request, even if the store never answers', async () => {
     vi.useFakeTimers();
     const store = wrap(memoryStore(), (method, _args, call) =>
       method === 'touch' ? new Promise(() => {}) : call(),
@@ -203,7 +203,7 @@ describe('the usage of keys', () => {
 });
 
 describe('the timer of usage', () => {
-  it('writes once after some seconds, and starts again with the next use', async () => {
+  it('writes once after the interval, and restarts with the next use', async () => {
     vi.useFakeTimers();
     const { keyring, clock, touches } = watched();
     const { key } = await issue(keyring);
@@ -216,7 +216,7 @@ describe('the timer of usage', () => {
     await vi.advanceTimersByTimeAsync(60_000);
     expect(touches).toHaveLength(1);
     clock.advance(1);
-    // Nothing was pending and no timer was set: an idle process is not woken.
+    // Without pending usage, no timer is set: an idle process does not wake up.
     expect(timersSetBy(use)).toBe(1);
     await vi.advanceTimersByTimeAsync(10_000);
     expect(touches).toHaveLength(2);
@@ -233,7 +233,7 @@ describe('the timer of usage', () => {
     expect(touches).toHaveLength(1);
   });
 
-  it('tries again while the store is down, without an unhandled rejection or a loss', async () => {
+  it('retries while the store is down, without an unhandled rejection or a loss', async () => {
     vi.useFakeTimers();
     let down = true;
     const { keyring, touches } = watched(() => down);
@@ -247,7 +247,7 @@ describe('the timer of usage', () => {
     expect(touches).toHaveLength(1);
   });
 
-  it('is set again by a write that failed, although nobody uses a key', async () => {
+  it('is set again by a failed write, even if nobody uses a key', async () => {
     vi.useFakeTimers();
     let down = true;
     const { keyring, touches } = watched(() => down);
@@ -284,7 +284,7 @@ describe('the timer of usage', () => {
     });
     const { key } = await issue(keyring);
     await keyring.admit(bearer(key), { policy, operation: 'list' });
-    // One for the interval, and one for the end of the flush.
+    // One for the interval, and one for the time limit of the flush.
     expect(numbers).toHaveBeenCalledTimes(1);
     await keyring.flush();
     expect(numbers).toHaveBeenCalledTimes(2);
@@ -300,7 +300,7 @@ const CALLER = {
   expiresAt: null,
 };
 
-/** A recorder over a store of which only `touch` is asked. */
+/** A recorder over a store with only `touch`. */
 function recorder(touch: KeyStore['touch'], timeoutMs = 2_000) {
   const errors: unknown[] = [];
   const store = guardStore({ ...memoryStore(), touch }, timeoutMs);
@@ -313,7 +313,7 @@ function recorder(touch: KeyStore['touch'], timeoutMs = 2_000) {
 }
 
 describe('the batches of usage', () => {
-  it('hold at most 50,000 keys, and go on noting those', async () => {
+  it('hold at most 50,000 keys, and keep noting their usage', async () => {
     const batches: (readonly UsageEntry[])[] = [];
     const { usage, use } = recorder((batch) => void batches.push(batch));
     for (let number = 0; number <= 50_000; number++) use(`key ${number}`);
@@ -327,9 +327,9 @@ describe('the batches of usage', () => {
     });
   });
 
-  // All keys were written at once: a server that needs longer for them than a store may take never
-  // acknowledged them.
-  it('are written in parts, which go on although a flush has waited long enough', async () => {
+  // All keys were written in one call. A server that needed longer for them than the time limit
+  // never acknowledged them.
+  it('are written in parts, which continue after a flush has timed out', async () => {
     vi.useFakeTimers();
     const written: string[] = [];
     const { usage, use } = recorder((entries) => {
@@ -347,9 +347,9 @@ describe('the batches of usage', () => {
     expect(written).toHaveLength(2_500);
   });
 
-  // One idle transaction that held a lock on one row: every 5 s another write waited for it, on one
-  // more of the connections that look-ups need, and within a minute no key was admitted.
-  it('are one at a time, by the store’s own answer, and one that hangs is told', async () => {
+  // An idle transaction held a lock on one row. Every 5 s, another write waited for it and took
+  // another connection from the look-ups. Within a minute, no key was admitted.
+  it('are written one at a time, by the store’s own answer, and report a hang', async () => {
     vi.useFakeTimers();
     let finish = () => {};
     const touched: (readonly string[])[] = [];
@@ -376,8 +376,8 @@ describe('the batches of usage', () => {
     expect(errors.length).toBeLessThanOrEqual(told + 1);
   });
 
-  // One row that somebody held kept the thousands of keys behind it from being written.
-  it('are written although one before has failed, which is told and tried again', async () => {
+  // One locked row kept thousands of keys after it from being written.
+  it('are written although an earlier one failed, which is reported and retried', async () => {
     const touched: string[] = [];
     let isHeld = true;
     const { usage, use } = recorder((entries) => {
@@ -392,7 +392,7 @@ describe('the batches of usage', () => {
     expect(new Set(touched).size).toBe(2_500);
   });
 
-  it('that fail late are written again', async () => {
+  it('are written again if they fail late', async () => {
     vi.useFakeTimers();
     let fail = () => {};
     const touched: (readonly string[])[] = [];
@@ -410,9 +410,9 @@ describe('the batches of usage', () => {
     expect(touched).toEqual([['a'], ['a']]);
   });
 
-  // On Workers a write dies with the request that began it: a flush that waited for it never began
+  // On Workers, a write ends with the request that began it. A flush that waited for it never began
   // its own.
-  it('are sent on Workers although the one before never ends', async () => {
+  it('are sent on Workers although the previous one never ends', async () => {
     vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' });
     const touched: string[][] = [];
     const { usage, use } = recorder((entries) => {
@@ -429,7 +429,7 @@ describe('the batches of usage', () => {
     await dying;
   });
 
-  it('are waited for by flush, so that a shutdown loses nothing', async () => {
+  it('are awaited by flush, so that a shutdown loses nothing', async () => {
     const inner = memoryStore();
     let finish = () => {};
     const slow = new Promise<void>((resolve) => {
@@ -454,7 +454,7 @@ describe('the batches of usage', () => {
     expect((await rowOf(inner, info.keyId)).lastUsedAt).toBe(START);
   });
 
-  // The flush of a shutdown resolved while the batch before it had failed and was back in memory.
+  // The flush of a shutdown resolved although the previous batch had failed and was back in memory.
   it('are written again by flush if they failed while it waited', async () => {
     const inner = memoryStore();
     let fail = () => {};
@@ -476,7 +476,7 @@ describe('the batches of usage', () => {
     await shutdown;
     expect((await rowOf(inner, info.keyId)).lastUsedAt).toBe(START);
     expect(await timers).toBe('failed');
-    // What failed long ago is no reason to fail or to write again.
+    // An old failure is not a reason to fail or to write again.
     await keyring.flush();
     expect(touches).toBe(2);
   });

@@ -31,7 +31,7 @@ describe('isUuid', () => {
   });
 
   it.each([undefined, null, 7, [OWN], { toString: () => OWN }, new String(OWN)])(
-    'refuses %j, which is no text',
+    'refuses %j, which is not a text',
     (value) => {
       expect(isUuid(value)).toBe(false);
     },

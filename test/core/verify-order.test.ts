@@ -1,6 +1,6 @@
 /**
- * The order of the steps, by rows that are refused for several reasons at once: of each, the first
- * in the order is the one that is told.
+ * The order of the steps, tested with rows that are refused for several reasons at once: the first
+ * one in the order is reported.
  */
 import type { KeyRecord, KeyState, Principal } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
@@ -12,11 +12,11 @@ import { outcome } from '../support/outcome.ts';
 
 const [SCHEME] = readPeppers([PEPPER], { prefix: 'acme', deployment: '' });
 
-/** In the order of the steps: why a row is refused, and what makes it so. */
+/** In the order of the steps: the reason for a refusal, and the edit that causes it. */
 const FAULTS = [
   ['unknown_format', { format: 2 }],
   ['revoked', { revokedAt: START - 1 }],
-  // Under a pepper that nobody configured.
+  // Under a pepper that is not configured.
   ['orphaned', { digest: `h1.gone$${'0'.repeat(64)}` }],
   ['record_tampered', { seal: '0'.repeat(64) }],
   ['suspended', { suspendedAt: START - 1 }],
@@ -26,14 +26,14 @@ const FAULTS = [
 
 type Fault = (typeof FAULTS)[number][0];
 
-/** Every combination of reasons, each in the order of the steps. */
+/** Every combination of reasons, in the order of the steps. */
 const COMBINATIONS: readonly (readonly Fault[])[] = Array.from(
   { length: 2 ** FAULTS.length },
   (_, bits) =>
     FAULTS.filter((_fault, index) => (bits & (1 << index)) !== 0).map(([fault]) => fault),
 );
 
-/** A row with all of these faults and no other: its seal is right unless that is the fault. */
+/** A row with exactly these faults: its seal is valid unless that is one of them. */
 function rowWith(live: KeyRecord, faults: readonly Fault[]): KeyRecord {
   const edits = FAULTS.filter(([fault]) => faults.includes(fault)).map(([, edit]) => edit);
   let row = live;
@@ -42,7 +42,7 @@ function rowWith(live: KeyRecord, faults: readonly Fault[]): KeyRecord {
   return { ...row, seal: sealOf(row, SCHEME) };
 }
 
-/** A key, and keyrings over its row as it is with faults. */
+/** A key, and keyrings over its row with faults. */
 async function prepared() {
   const store = memoryStore();
   const { keyring } = setUp({ store });
@@ -62,9 +62,9 @@ const expected = (faults: readonly Fault[]): string =>
   faults.length === 0 ? 'passed' : `invalid_token ${String(faults[0])}`;
 
 describe('the steps of verify', () => {
-  it('tell the first of several reasons', async () => {
+  it('report the first of several reasons', async () => {
     const { key, over } = await prepared();
-    // A key is found by its digest: the row of one that is orphaned is never found.
+    // A key is looked up by its digest, so an orphaned row is never found.
     const found = COMBINATIONS.filter((faults) => !faults.includes('orphaned'));
     expect(found).toHaveLength(64);
     for (const faults of found) {
@@ -73,7 +73,7 @@ describe('the steps of verify', () => {
     }
   });
 
-  it('tell the first of several reasons for the key behind a token', async () => {
+  it('report the first of several reasons for the key behind a token', async () => {
     const { over } = await prepared();
     for (const faults of COMBINATIONS) {
       const what = await outcome(() => over(faults).authenticate(bearer('a.b.c')));
@@ -81,7 +81,7 @@ describe('the steps of verify', () => {
     }
   });
 
-  it('tell the first of several reasons to who rotates', async () => {
+  it('report the first of several reasons to the caller of rotate', async () => {
     const { keyId, over } = await prepared();
     expect(COMBINATIONS).toHaveLength(128);
     for (const faults of COMBINATIONS.filter(({ length }) => length > 0)) {
@@ -92,7 +92,7 @@ describe('the steps of verify', () => {
 });
 
 describe('the state of a key', () => {
-  // A mark is only a claim: where this keyring cannot check the seal, it does not say "revoked".
+  // A mark is only a claim: if this keyring cannot check the seal, it does not say "revoked".
   const states: readonly (readonly [Fault, KeyState])[] = [
     ['unknown_format', 'unknown_format'],
     ['orphaned', 'orphaned'],
@@ -103,7 +103,7 @@ describe('the state of a key', () => {
     ['expired', 'expired'],
   ];
 
-  it('is the first of several, in the order of the steps', async () => {
+  it('is the first that applies, in the order of the steps', async () => {
     const { keyId, over } = await prepared();
     for (const faults of COMBINATIONS) {
       const [, state] = states.find(([fault]) => faults.includes(fault)) ?? ['', 'live'];

@@ -36,12 +36,12 @@ import { runs } from '../support/runs.ts';
 
 describe('a token', () => {
   /**
-   * A verifier of tokens that look like `a.<key>`: its principal is the key's own, as `claims` has
-   * edited it. Peppers 'none', so that the edited row is taken for genuine, as a token's claims
-   * would be.
+   * A verifier of tokens that look like `a.<key>`. Its principal is the key's, edited by `claims`.
+   * Peppers 'none', so that the keyring accepts the edited row, as it would accept a token's
+   * claims.
    */
   async function door(claims: Partial<KeyRecord>, options: { checkParent?: boolean } = {}) {
-    // A token knows nothing of what became of its key.
+    // A token does not know the state of its key.
     const unended = { revokedAt: null, suspendedAt: null, retireAt: null, withdrawn: [] };
     const store = memoryStore();
     const parent = setUp({ store, peppers: 'none' });
@@ -86,7 +86,7 @@ describe('a token', () => {
     };
   }
 
-  it('is not denied if its verifier has a bug: the error is handed on, with no event', async () => {
+  it('is not denied if its verifier has a bug, which is rethrown without an event', async () => {
     const tokens = { verify: () => Promise.reject(new RangeError('a bug in the verifier')) };
     const { keyring, events } = setUp({ tokens });
     const error = await thrown(() => keyring.admit('Bearer a.b', { policy, operation: 'list' }));
@@ -94,7 +94,7 @@ describe('a token', () => {
     expect(events).toEqual([]);
   });
 
-  // Nobody was answered: the time limit was that of the store alone.
+  // The request got no answer, because the time limit was only for the store.
   it('is an outage if its verifier never settles, and not a refusal', async () => {
     const tokens = { verify: () => new Promise<never>(() => {}) };
     const { keyring, events } = setUp({ tokens, storeTimeoutMs: 20 });
@@ -113,7 +113,7 @@ describe('a token', () => {
     expect((await front.keyring.authenticate('Bearer a.b')).expiresAt).toBeNull();
   });
 
-  it('is told from a key by its shape alone', async () => {
+  it('is distinguished from a key by its shape alone', async () => {
     const { keyring, key, token, seen, info } = await door({});
     expect((await keyring.authenticate(bearer(key))).via).toBe('key');
     expect(seen).toEqual([]);
@@ -134,7 +134,7 @@ describe('a token', () => {
     );
   });
 
-  it('is a malformed key if there is no verifier', async () => {
+  it('is a malformed key without a verifier', async () => {
     const { store, calls } = recording(memoryStore());
     const { keyring } = setUp({ store });
     const act = () => keyring.authenticate('Bearer eyJhbGciOiJub25lIn0.e30.');
@@ -142,13 +142,13 @@ describe('a token', () => {
     expect(calls).toEqual([]);
   });
 
-  it('is accepted in a header only: verify accepts keys alone', async () => {
+  it('is accepted only in a header: verify accepts only keys', async () => {
     const { keyring, key, seen } = await door({});
     await denied(() => keyring.verify(`a.${key}`), 'invalid_token', 'malformed_key');
     expect(seen).toEqual([]);
   });
 
-  it('grants what it and its parent both have, and never more than either', async () => {
+  it('grants only rights that both it and its parent have', async () => {
     const someScopes = fc.subarray([...catalog.all]);
     const someEntities = fc.subarray([OTHER, THIRD, NOWHERE]);
     await fc.assert(
@@ -220,8 +220,8 @@ describe('a token', () => {
     await denied(() => foreign.keyring.authenticate(foreign.token), 'invalid_token', 'unknown_key');
   });
 
-  // The keyring of that prefix answers for it; here it would be let in by its id alone.
-  it('is refused if the key behind it has another prefix, whatever else is right', async () => {
+  // It belongs to the keyring with that prefix. Here, its id alone would admit it.
+  it('is refused if the key behind it has another prefix and is otherwise valid', async () => {
     for (const peppers of ['none', [PEPPER]] as const) {
       const store = memoryStore();
       const other = setUp({ store, peppers, prefix: 'acmf' });
@@ -240,7 +240,7 @@ describe('a token', () => {
     }
   });
 
-  it('does not address an entity that withdrew from its key, though it claims to', async () => {
+  it('cannot address an entity that withdrew from its key, although it claims to', async () => {
     const { keyring, parent, token, info } = await door({});
     const before = await keyring.authenticate(token);
     expect(before.accessibleEntities).toEqual([OWN, OTHER]);
@@ -252,7 +252,7 @@ describe('a token', () => {
     await denied(act, 'entity_forbidden', 'entity_not_accessible');
   });
 
-  it('addresses no entity at all if it was narrowed to the one that withdrew', async () => {
+  it('can address no entity if it was narrowed to one that withdrew', async () => {
     const { keyring, store, clock } = setUp();
     const input = { ...PLAIN, accessibleEntities: [OTHER] };
     const { key, info } = await keyring.issue(input, { ...AUTHORITY, entities: [OTHER] });
@@ -276,11 +276,11 @@ describe('a token', () => {
     expect(trusting.calls).toEqual([]);
     expect(principal.scopes).toEqual(['threats:read']);
     await trusting.parent.revoke(trusting.info.keyId, AUTHORITY);
-    // The price of not asking, until the token expires.
+    // The price of skipping the look-up, until the token expires.
     await trusting.keyring.authenticate(trusting.token);
   });
 
-  it('is refused as its verifier does, and with a broken store as an outage', async () => {
+  it('is refused with its verifier’s error, and is an outage if the store is broken', async () => {
     const refusal = new AccessError('invalid_token', 'token_refused');
     for (const verify of [
       () => Promise.reject(refusal),
@@ -311,7 +311,7 @@ describe('a token', () => {
     via: 'jwt',
   };
 
-  it('is what its verifier claims without a check of the parent; lists are copied', async () => {
+  it('has its verifier’s claims without a check of the parent, with copied lists', async () => {
     const scopes = ['threats:read'];
     const tokens = { verify: async () => untyped<Principal>({ ...claims, scopes }) };
     const { keyring } = setUp({ tokens, checkParent: false });
@@ -346,7 +346,7 @@ describe('a token', () => {
     }
   });
 
-  it('expires to the millisecond, although its key lives on', async () => {
+  it('expires to the millisecond, although its key stays live', async () => {
     const { keyring, store, clock } = setUp();
     const { key } = await issue(keyring);
     const expiresAt = START + HOUR;
@@ -358,7 +358,7 @@ describe('a token', () => {
     await denied(() => front.keyring.authenticate('Bearer a.b'), 'invalid_token', 'expired');
   });
 
-  // A look-up that took its time let a token in that had expired meanwhile.
+  // During a slow look-up, the token expired, and was admitted anyway.
   it('is refused if it expires while its key is looked up', async () => {
     const { keyring, store, clock } = setUp();
     const { key } = await issue(keyring);

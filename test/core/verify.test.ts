@@ -41,9 +41,7 @@ import {
   wrap,
 } from '../support/keyring.ts';
 
-/**
- * The secret and another, so that one differs from the other in a single character of its entropy.
- */
+/** Changes a single character of a key. */
 const withCharacter = (key: string, at: number): string => {
   const other = key.charAt(at) === 'x' ? 'y' : 'x';
   return key.slice(0, at) + other + key.slice(at + 1);
@@ -96,7 +94,7 @@ describe('the steps of verify', () => {
     expect(error.keyId).toBeUndefined();
   });
 
-  it('hash nothing for garbage, and once for a key', async () => {
+  it('hash nothing for garbage, and hash once for a key', async () => {
     const { getBuiltinModule } = process;
     const crypto = getBuiltinModule('node:crypto');
     let hashes = 0;
@@ -104,7 +102,7 @@ describe('the steps of verify', () => {
       hashes += 1;
       return crypto.hash(algorithm, data, encoding);
     };
-    // The hash is chosen when the module loads, so a fresh copy of it is given one that counts.
+    // The module chooses its hash at load, so a fresh copy of it gets one that counts.
     vi.spyOn(process, 'getBuiltinModule').mockReturnValue(untypedModule({ hash }));
     vi.resetModules();
     const fresh = await import('keyscope');
@@ -123,7 +121,7 @@ describe('the steps of verify', () => {
     expect(hashes).toBe(1);
   });
 
-  it('ask the store once, with every candidate digest, whatever the outcome', async () => {
+  it('query the store once, with every candidate digest, whatever the outcome', async () => {
     const { store, calls } = recording(memoryStore());
     const { keyring } = setUp({ store, peppers: [PEPPER, PEPPER_2] });
     const { key } = await issue(keyring);
@@ -133,7 +131,7 @@ describe('the steps of verify', () => {
     expect(calls).toEqual(['findByDigest', 'findByDigest']);
   });
 
-  it('say nothing of the state of a wrong row: the key is unknown, and not named', async () => {
+  it('reveal nothing about the state of a wrong row, not even its key id', async () => {
     const edit = { digest: digestKey(generateKey({ prefix: 'acme' }), PEPPER), revokedAt: START };
     const { key, keyring } = await readThrough((store) =>
       tampering(store, (row) => ({ ...row, ...edit })),
@@ -142,7 +140,7 @@ describe('the steps of verify', () => {
     expect(error.keyId).toBeUndefined();
   });
 
-  it('refuse the row of another prefix, which no seal vouches for without a pepper', async () => {
+  it('refuse a row of another prefix, for which no seal vouches without a pepper', async () => {
     for (const peppers of ['none', [PEPPER]] as const) {
       const edit = (row: KeyRecord) => ({ ...row, prefix: 'acmf' });
       const { key, info, keyring } = await readThrough((store) => tampering(store, edit), {
@@ -153,7 +151,7 @@ describe('the steps of verify', () => {
     }
   });
 
-  it('refuse a revoked key without asking a clock, so that none can bring it back', async () => {
+  it('refuse a revoked key without reading the clock, so that no clock can revive it', async () => {
     const store = memoryStore();
     const { keyring } = setUp({ store });
     const { key, info } = await issue(keyring);
@@ -171,7 +169,7 @@ describe('the steps of verify', () => {
   });
 });
 
-/** `getBuiltinModule` is overloaded by module name; here one object stands for all of them. */
+/** `getBuiltinModule` is overloaded by module name. Here, one object replaces all modules. */
 const untypedModule = (module: object): ReturnType<typeof process.getBuiltinModule> =>
   module as ReturnType<typeof process.getBuiltinModule>;
 
@@ -245,14 +243,14 @@ describe('verify', () => {
     );
     expect([...answers]).toHaveLength(1);
     expect([...answers][0]).toContain('"status":401');
-    // What inspecting an error's enumerable side shows is the same, too: a serializer would be an
+    // The enumerable properties of the errors are the same too. Otherwise, a serializer would be an
     // oracle.
     expect(
       new Set(errors.map((error) => JSON.stringify({ ...error, text: error.message }))).size,
     ).toBe(1);
   });
 
-  it('does not take a digest for a key', async () => {
+  it('does not accept a digest as a key', async () => {
     const { keyring, store } = setUp();
     const { info } = await issue(keyring);
     const { digest, seal } = await rowOf(store, info.keyId);
@@ -260,7 +258,7 @@ describe('verify', () => {
       await thrown(() => keyring.verify(stolen));
   });
 
-  it('treats a clock that answers no time as broken', async () => {
+  it('treats a clock that returns an invalid time as broken', async () => {
     for (const time of [
       Number.NaN,
       Number.POSITIVE_INFINITY,
@@ -278,7 +276,7 @@ describe('verify', () => {
   });
 
   it('checks the life cycle on each use, although the record is the same object', async () => {
-    // Remembering the answer beside the seal would let a key live on past its deadline.
+    // If the answer were remembered with the seal, a key would outlive its deadline.
     const { keyring, clock } = setUp();
     const expiresAt = new Date(START + HOUR);
     const { key } = await keyring.issue({ name: 'n', scopes: [], expiresAt }, AUTHORITY);
@@ -289,7 +287,7 @@ describe('verify', () => {
 });
 
 describe('verify on the very next request', () => {
-  // What is remembered beside a record is its seal and its principal, never a decision.
+  // Only the check of its seal and its principal are remembered with a record, never a decision.
   it.each(ANSWERING)('sees each mark, over a store that answers %s', async (_how, through) => {
     const { keyring, clock } = setUp({ store: through(memoryStore()) });
     const { key, info } = await keyring.issue(
@@ -317,11 +315,11 @@ describe('verify on the very next request', () => {
     clock.set(START);
     await keyring.revoke(keyId, AUTHORITY);
     await denied(() => keyring.verify(key), 'invalid_token', 'revoked');
-    // What a handler holds on to does not change under its hands.
+    // A principal does not change while a handler uses it.
     expect(before.accessibleEntities).toEqual([OWN, OTHER, THIRD]);
   });
 
-  it('sees what another process marked', async () => {
+  it('sees the mark of another process', async () => {
     const store = memoryStore();
     const here = setUp({ store }).keyring;
     const { key, info } = await issue(here);
@@ -335,10 +333,10 @@ describe('verify on the very next request', () => {
     await denied(() => there.verify(key), 'invalid_token', 'revoked');
   });
 
-  it('is answered by each of two keyrings for itself, although the row is one object', async () => {
+  it('is answered by two keyrings independently, even if they share the row object', async () => {
     const inner = memoryStore();
     const { key, info } = await issue(setUp({ store: inner, peppers: 'none' }).keyring);
-    // What the core has frozen itself is taken as it is, and shared.
+    // A row that the core froze itself is used unchanged, and shared.
     const shared = readRecord(await rowOf(inner, info.keyId)) as KeyRecord;
     const store = returning(inner, () => [shared]);
     const open = setUp({ store, peppers: 'none' }).keyring;
@@ -356,7 +354,7 @@ describe('the look-up of verify', () => {
   const otherDigit = (first: string): string => (first === '$0' ? '$1' : '$0');
 
   it('refuses the row of another key', async () => {
-    // Without the comparison, a store with a case-insensitive collation would let another key in.
+    // Without the comparison, a store with a case-insensitive collation would admit another key.
     const store = memoryStore();
     const { keyring } = setUp({ store });
     const mine = await issue(keyring);
@@ -368,7 +366,7 @@ describe('the look-up of verify', () => {
     }
   });
 
-  // The key was let in, and nobody looked at the row that has no business there.
+  // The key was admitted, and the extra row was ignored.
   it('treats an extra row as a broken store, whichever row comes first', async () => {
     const store = memoryStore();
     const { keyring } = setUp({ store });
@@ -409,14 +407,14 @@ describe('the look-up of verify', () => {
     await storeError(() => same.keyring.verify(same.key));
   });
 
-  it('reads a list of rows as a list, although it could be taken for a promise', async () => {
+  it('reads a list of rows as a list, even if it could pass for a promise', async () => {
     const inner = memoryStore();
     const { key, info } = await issue(setUp({ store: inner }).keyring);
     let forging = false;
     const spoof = (rows: unknown) => {
       const list = [...(rows as unknown[])];
       if (!forging) return Object.defineProperty(list, 'then', { value: 5 });
-      // No function when it is first asked for, and a forger afterwards.
+      // The first read is not a function; later reads are a forger.
       let asked = 0;
       const forge = (answer: (rows: unknown) => void): void => answer({ keyId: 'forged' });
       const get = (): unknown => {

@@ -82,7 +82,7 @@ describe('making a key', () => {
     expect([page.status, await site.countOf()]).toEqual([400, before]);
     expect(page.text).toContain(
       '<small id="justification-fault" class="fault">' +
-        'justification: say why users:delete is needed</small>',
+        'justification: say why the key needs users:delete</small>',
     );
     expect(page.text).toContain(
       ' aria-invalid="true" aria-describedby="justification-fault" autofocus>',

@@ -1,4 +1,4 @@
-/** What is malformed in a request, as the answer that its sender gets. */
+/** The answers to malformed requests. */
 import { generateKey, InputError, toResponse } from 'keyscope';
 import { describe, expect, it } from 'vitest';
 import { AUTHORITY, PLAIN, setUp, thrown, untyped } from '../support/keyring.ts';
@@ -24,11 +24,11 @@ describe('toResponse', () => {
     'addressing',
   ];
 
-  it.each(FIELDS)('answers what is malformed in a request with 400 and its field: %s', (field) => {
-    const error = new InputError(field, `${field}: not "a value that somebody sent"`);
+  it.each(FIELDS)('answers a malformed field with 400 and its name: %s', (field) => {
+    const error = new InputError(field, `${field}: not "a value from a request"`);
     const { status, headers, body } = toResponse(error, options);
     expect(status).toBe(400);
-    // No challenge: it is not the credential that is wrong.
+    // No challenge, because the credential is not wrong.
     expect(headers).toEqual({
       'Content-Type': 'application/problem+json',
       'Cache-Control': 'no-store',
@@ -44,7 +44,7 @@ describe('toResponse', () => {
     expect(Object.keys(JSON.parse(body) as object).at(-1)).toBe('field');
   });
 
-  it('answers a malformed input of every operation without its value', async () => {
+  it('answers malformed input of every operation without its value', async () => {
     const { keyring, events } = setUp();
     const acts = [
       () => keyring.issue(untyped({ ...PLAIN, [KEY]: KEY }), AUTHORITY),
@@ -62,7 +62,7 @@ describe('toResponse', () => {
       expect(code).toBe('invalid_input');
       fields.push(field);
       expect(body).not.toContain(KEY.slice(5, 21));
-      // The same answer for whatever is wrong with the field.
+      // The same answer, whatever is wrong with the field.
       const again = new InputError(field, 'another problem');
       expect(toResponse(again, own)).toEqual(toResponse(error, own));
     }
@@ -70,7 +70,7 @@ describe('toResponse', () => {
     expect(events).toEqual([]);
   });
 
-  it('answers a malformed input of another copy of the package, too', () => {
+  it('also answers an InputError of another copy of the package', () => {
     const foreign = { [Symbol.for('keyscope.InputError')]: true, field: 'name' };
     const error = new InputError('name', 'name: pass a string');
     expect(toResponse(foreign, options)).toEqual(toResponse(error, options));

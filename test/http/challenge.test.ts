@@ -1,4 +1,4 @@
-/** From an error to a response: every code, the challenge read back by another parser, quoting. */
+/** Responses to errors: every code, the challenge read back by another parser, quoting. */
 import fc from 'fast-check';
 import {
   AccessError,
@@ -20,8 +20,8 @@ import { thrown, untyped } from '../support/keyring.ts';
 import { uuid } from '../support/vectors.ts';
 
 /**
- * A challenge by RFC 9110 §11.6.1, read by peeling parameters off the front; shares nothing with
- * the writer. Throws on anything that is not one scheme with parameters, each name once.
+ * Reads a challenge by RFC 9110 §11.6.1, one parameter after the other. It shares no code with the
+ * writer. It throws on anything that is not one scheme with parameters, each name once.
  */
 function readChallenge(value: string): {
   readonly scheme: string;
@@ -55,16 +55,16 @@ interface Row {
   readonly reason: DenialReason;
   readonly status: number;
   readonly title: string;
-  /** The challenge's parameters, or null for none. */
+  /** The challenge's parameters, or null without a challenge. */
   readonly params: Readonly<Record<string, string>> | null;
-  /** What the body says beside status, title and detail. */
+  /** The members of the body, without status, title and detail. */
   readonly members?: Readonly<Record<string, string>>;
   readonly details?: ConstructorParameters<typeof AccessError>[2];
 }
 const error = (code: AccessErrorCode) => ({ error: code });
 const scope = { scope: scopes.join(' ') };
 const TABLE: readonly Row[] = [
-  // RFC 6750 §3.1: no error code where no credential was sent.
+  // RFC 6750 §3.1: no error code if the request had no credential.
   {
     code: 'missing_credentials',
     reason: 'no_header',
@@ -174,14 +174,14 @@ describe('toResponse', () => {
           expect(Object.fromEntries(read.params)).toEqual({ ...params, ...extra });
           expect([...read.params.keys()][0]).toBe('realm');
         }
-        // Neither the reason nor the key id nor what exceeded the ceiling leaves the server.
+        // The reason, the key id and the excess never leave the server.
         const sent = JSON.stringify(response);
         for (const hidden of [reason, uuid(1), 'users:delete']) expect(sent).not.toContain(hidden);
       }
     },
   );
 
-  it('answers a broken store with 503 and when to come back, without the driver’s words', () => {
+  it('answers a broken store with 503 and Retry-After, without the driver’s text', () => {
     const cause = new Error('connect ECONNREFUSED 10.0.0.7');
     const { status, headers, body } = toResponse(
       new StoreError('store.findByDigest failed', cause),
@@ -201,7 +201,7 @@ describe('toResponse', () => {
     expect(body).not.toMatch(/store|10\.0\.0\.7|error/);
   });
 
-  it('answers anything else with 500, without detail', () => {
+  it('answers anything else with 500 and no details', () => {
     const pretenders = [
       { code: 'invalid_token' },
       { code: 'invalid_token', name: 'AccessError', reason: 'revoked' },
@@ -274,9 +274,9 @@ describe('toResponse', () => {
     expect(new Set(bytes).size).toBe(1);
   });
 
-  // A quoted key, an entity in upper case and one that was sent twice had one sentence, which
-  // fitted none of them.
-  it('says what is malformed in a request, each mistake in its own words', () => {
+  // A quoted key, an entity in upper case and a repeated one had the same sentence, which fitted
+  // none of them.
+  it('has a specific sentence for each mistake in a malformed request', () => {
     const reasons = ['malformed_header', 'quoted_key', 'malformed_entity', 'repeated_entity'];
     const answers = reasons.map((reason) => {
       const error = new AccessError('invalid_request', reason as DenialReason);
@@ -296,7 +296,7 @@ describe('toResponse', () => {
       expect({ rest, members }).toEqual({ rest: first?.rest, members: first?.members });
   });
 
-  it('says of no other denial why, whatever its reason', () => {
+  it('gives the reason of no other denial', () => {
     const plain = toResponse(new AccessError('invalid_token', 'unknown_key'), options);
     expect(toResponse(new AccessError('invalid_token', 'quoted_key'), options)).toEqual(plain);
     const odd = new AccessError('invalid_request', untyped('constructor'));
@@ -323,7 +323,7 @@ describe('toResponse', () => {
     expect(toResponse(error, { realm: 'r' }).status).toBe(403);
   });
 
-  it('sends the scopes of an error of another copy only if all of them are scopes', () => {
+  it('sends the scopes of an error of another copy only if all are valid', () => {
     const requiredScopes = ['threats:read', 'a" b'];
     const error = new AccessError('insufficient_scope', 'scope_missing', { requiredScopes });
     expect(toResponse(error, { realm: 'r' }).headers['WWW-Authenticate']).toBe(
@@ -331,7 +331,7 @@ describe('toResponse', () => {
     );
   });
 
-  it('shares nothing between calls that a framework may change', () => {
+  it('shares nothing mutable between calls', () => {
     const denial = new AccessError('not_found', 'no_such_key');
     const first = toResponse(denial, options);
     (first.headers as Record<string, string>)['X-Changed'] = 'yes';
@@ -356,7 +356,7 @@ describe('the realm and the URL in a challenge', () => {
     expect(readChallenge(challenge({ realm })).params.get('realm')).toBe(realm);
   });
 
-  it('are read back as they were, without another parameter', () => {
+  it('are read back unchanged, without an additional parameter', () => {
     const printable = fc.string({
       unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)),
     });
@@ -376,7 +376,7 @@ describe('the realm and the URL in a challenge', () => {
     );
   });
 
-  it('are read by a client as they were set in Headers', () => {
+  it('reach a client unchanged through Headers', () => {
     const { headers } = toResponse(denial, { realm: 'a "b" \\ c' });
     const sent = new Headers(headers).get('www-authenticate') ?? '';
     expect(readChallenge(sent).params.get('realm')).toBe('a "b" \\ c');
@@ -430,7 +430,7 @@ describe('the options of toResponse', () => {
   const denial = new AccessError('not_found', 'no_such_key');
 
   it.each<[string, unknown, RegExp]>([
-    ['left out', undefined, /^toResponse: pass an object/],
+    ['missing', undefined, /^toResponse: pass an object/],
     ['null', null, /^toResponse: pass an object/],
     ['a text', 'acme', /^toResponse: pass an object/],
     ['a list', ['acme'], /^toResponse: pass an object/],
@@ -454,7 +454,7 @@ describe('the options of toResponse', () => {
     expect(complaint(() => toResponse(denial, given as ChallengeOptions))).toMatch(message);
   });
 
-  it('are not quoted if they have a key in place of the realm', () => {
+  it('are not quoted if a key was passed as the realm', () => {
     const secret = KEY.slice(5);
     for (const given of [
       { realm: `${KEY}\n` },

@@ -30,7 +30,7 @@ const shown = async ({ response }: Refusal) => ({
 describe('createFetchHandler', () => {
   const request = new Request('https://api.example.com/keys');
 
-  it('answers a refusal itself, and hands everything else that is thrown over', async () => {
+  it('answers a refusal itself, and passes any other error to answerThrown', async () => {
     const thrown: unknown[] = [];
     const handlerOf = (error: unknown) =>
       createFetchHandler<unknown, Response>(
@@ -47,7 +47,7 @@ describe('createFetchHandler', () => {
     expect(thrown).toEqual([BUG]);
   });
 
-  it('rejects with a bug that is thrown onward', async () => {
+  it('rejects with a rethrown bug', async () => {
     const handler = createFetchHandler<unknown, Response>(
       'gate',
       () => Promise.reject(BUG),
@@ -58,7 +58,7 @@ describe('createFetchHandler', () => {
     await expect(handler(request)).rejects.toBe(BUG);
   });
 
-  it('passes what stands next to the request on, and says what to pass as a request', async () => {
+  it('passes its second argument on, and says what to pass as a request', async () => {
     const handler = createFetchHandler<number, number | undefined>(
       'leaks',
       async (_request, input) => input,
@@ -98,11 +98,11 @@ describe('requireRoute', () => {
 });
 
 describe('requireBody', () => {
-  it('takes a body, an empty one too', () => {
+  it('returns a body, including an empty one', () => {
     expect(requireBody('', 'read_before_gate')).toBe('');
   });
 
-  it('refuses one that is too long, and one that somebody else has read', async () => {
+  it('refuses a body that is too long or has been read before', async () => {
     expect(await shown(thrownBy(() => requireBody(null, 'read_before_gate')))).toMatchObject({
       status: 413,
       body: { title: 'Content Too Large' },
@@ -118,7 +118,7 @@ describe('requireBody', () => {
 });
 
 describe('readBasePath', () => {
-  it.each(['/keys', '/v1/api-keys', '/a.b/~c'])('takes %s', (path) => {
+  it.each(['/keys', '/v1/api-keys', '/a.b/~c'])('accepts %s', (path) => {
     expect(readBasePath(path, '/keys')).toBe(path);
   });
 
@@ -130,7 +130,7 @@ describe('readBasePath', () => {
     [null, /^basePath: pass a path/],
     ['/a?b', /^basePath: pass a path/],
     ['/{org}/keys', /^basePath: pass a path/],
-    // Requests have another path there, so nothing was ever found below.
+    // Requests have a different path there, so no route was ever found.
     ['/a/../keys', /^basePath: write it as "\/keys"/],
     ['/..', /^basePath: write it as "\/"/],
     ['/a b', /^basePath: write it as "\/a%20b"/],

@@ -48,7 +48,7 @@ describe('defineGuard', () => {
     expect(guard.answer(error)).toEqual(toResponse(error, CHALLENGE));
   });
 
-  it('calls onOutage for outages alone, and whatever that does changes no answer', async () => {
+  it('calls onOutage only for outages, and answers the same whatever it does', async () => {
     const { keyring } = await prepared();
     const told: unknown[] = [];
     const outage = new StoreError('away');
@@ -62,12 +62,12 @@ describe('defineGuard', () => {
     expect(told).toEqual([outage]);
   });
 
-  it('throws a bug onward, whatever it is', async () => {
+  it('rethrows any bug', async () => {
     const guard = (await prepared()).define('whoami');
     const bug = new TypeError('a bug');
     expect(() => guard.answer(bug)).toThrow(bug);
     expect(() => guard.answer(undefined)).toThrow();
-    // A reader that throws is one.
+    // A reader that throws is a bug.
     const failing = (await prepared()).define('whoami', {
       entity: () => {
         throw bug;
@@ -76,7 +76,7 @@ describe('defineGuard', () => {
     await expect(failing.admit(undefined, undefined)).rejects.toBe(bug);
   });
 
-  it('admits all the same if the reader of the context throws', async () => {
+  it('still admits if the reader of the context throws', async () => {
     const { define, key, events } = await prepared();
     const guard = define('listThreats', {
       context: () => {
@@ -106,15 +106,15 @@ describe('defineGuard', () => {
     ['a realm that no header can carry', { realm: 'a\r\nb' }],
     ['no realm', { realm: undefined }],
     ['an unknown option', { onOutages: () => {} }],
-    ['a listener that is none', { onOutage: 'log' }],
-  ])('refuses %s at once', async (_what, options) => {
+    ['a listener that is not a function', { onOutage: 'log' }],
+  ])('refuses %s immediately', async (_what, options) => {
     const { keyring } = await prepared();
     expect(() => defineGuard({ keyring, policy, ...CHALLENGE, ...options } as never)).toThrow(
       TypeError,
     );
   });
 
-  it('refuses an operation that the policy does not have, and an unknown reader', async () => {
+  it('throws on an operation that is not in the policy, and on an unknown reader', async () => {
     const { define } = await prepared();
     expect(() => define('listThreat' as 'whoami')).toThrow(/not in the table/);
     const readers = { entityUuid: () => OWN };
@@ -122,7 +122,7 @@ describe('defineGuard', () => {
     expect(() => define('whoami', { [Symbol('x')]: 1 } as object)).toThrow(/^guard: pass/);
   });
 
-  it('takes any object with admit, so that a wrapper can stand in for a keyring', async () => {
+  it('accepts any object with admit, so that a wrapper can replace a keyring', async () => {
     const { keyring, key } = await prepared();
     const calls: unknown[] = [];
     const wrapper: Admitting = {

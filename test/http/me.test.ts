@@ -22,7 +22,7 @@ describe('toMe', () => {
     expect(JSON.stringify(toMe(principal))).toBe(`{${fields.join()}}`);
   });
 
-  it('leaves out a field that a later version adds to principals', async () => {
+  it('omits fields that a later version adds to principals', async () => {
     const principal = await principalOfTwoEntities();
     const later = { ...principal, ownerEmail: 'somebody@example.com' };
     expect(toMe(later)).toEqual(toMe(principal));
@@ -34,7 +34,7 @@ describe('toMe', () => {
     expect(toMe(await keyring.verify(key)).scopes).toEqual(['threats:read']);
   });
 
-  // `undefined` was answered with the engine's own words for reading a property of it.
+  // For `undefined`, the error was the engine's, about reading a property.
   it.each([undefined, null, 'key', {}, { keyId: 7 }, { keyId: NOWHERE.toUpperCase() }])(
     'refuses %j, which cannot be a principal',
     (value) => {

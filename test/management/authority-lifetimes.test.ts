@@ -1,4 +1,4 @@
-/** How long a key may live: the lower of two limits, from now. */
+/** The longest lifetime of a key: the lower of two limits, from now. */
 import { describe, expect, it } from 'vitest';
 import {
   AUTHORITY,
@@ -13,7 +13,7 @@ import {
 } from '../support/keyring.ts';
 import { authorityWith, EACH_CALL, refusedAsBug } from '../support/managing.ts';
 
-/** `undefined` is no limit, and `'never'` no end. */
+/** `undefined` means unlimited, and `'never'` means without an expiry. */
 type Case = readonly [
   ofAuthority: number | undefined,
   ofKeyring: number | undefined,
@@ -30,7 +30,7 @@ const LIVES: readonly Case[] = [
   [undefined, HOUR, HOUR, true],
   [undefined, HOUR, HOUR + 1, false],
   [undefined, HOUR, 'never', false],
-  // The lower one counts, whichever it is.
+  // The lower limit counts, whichever it is.
   [HOUR, 2 * HOUR, HOUR, true],
   [HOUR, 2 * HOUR, HOUR + 1, false],
   [2 * HOUR, HOUR, HOUR, true],
@@ -46,9 +46,9 @@ const LIVES: readonly Case[] = [
 const expiryOf = (life: number | 'never', now = START) =>
   life === 'never' ? life : new Date(now + life);
 
-describe('the longest life of a key', () => {
+describe('the longest lifetime of a key', () => {
   it.each(LIVES)(
-    'with a limit of %s in the authority and %s in the keyring: a life of %s is allowed: %s',
+    'with %s in the authority and %s in the keyring, allows a lifetime of %s: %s',
     async (ofAuthority, ofKeyring, life, isAllowed) => {
       const { keyring, clock } = setUp({ maxLifetimeMs: ofKeyring });
       const authority = { ...AUTHORITY, maxLifetimeMs: ofAuthority };
@@ -56,7 +56,7 @@ describe('the longest life of a key', () => {
         keyring.issue(untypedInput({ expiresAt: expiryOf(life, clock.now()) }), authority);
       await expectWhether(isAllowed, issue);
 
-      // And of a successor. From now, not from when the key was made.
+      // Also for a successor, from now and not from the creation of the key.
       const { info } = await setUpOld(keyring, ofKeyring);
       clock.advance(1);
       const rotate = () => {
@@ -81,8 +81,8 @@ describe('the longest life of a key', () => {
     expect(error.excess).toEqual(['expiresAt']);
   }
 
-  // Under an ordinary authority, a rotation made a 60-second key last for ever.
-  it('binds a rotation that keeps the expiry, as much of it as is left', async () => {
+  // Under an ordinary authority, a rotation made a 60-second key last forever.
+  it('limits a rotation that keeps the expiry, by the time that is left', async () => {
     const { keyring, clock, store } = setUp();
     const expiresAt = new Date(START + 9 * HOUR);
     const { info } = await keyring.issue(untypedInput({ expiresAt }), AUTHORITY);
@@ -95,7 +95,7 @@ describe('the longest life of a key', () => {
     expect((await rowOf(store, next.info.keyId)).expiresAt).toBe(START + 9 * HOUR);
   });
 
-  it('binds a rotation of a key that never ends, made before there was a limit', async () => {
+  it('limits a rotation of a key without an expiry that is older than the limit', async () => {
     const { keyring, store } = setUp();
     const { info } = await keyring.issue(PLAIN, AUTHORITY);
     const limited = setUp({ store, maxLifetimeMs: HOUR }).keyring;
@@ -108,7 +108,7 @@ describe('the longest life of a key', () => {
     expect(next.info.expiresAt).toEqual(new Date(START + HOUR));
   });
 
-  it('is told with all of the excess at once: scopes, then entities, then the expiry', async () => {
+  it('is reported with the whole excess: scopes, then entities, then the expiry', async () => {
     const { keyring } = setUp({ maxLifetimeMs: HOUR });
     const wanted = untypedInput({
       scopes: ['threats:read', 'decoys:read'],
@@ -124,7 +124,7 @@ describe('the longest life of a key', () => {
   });
 
   it.each([0, -1, 1.5, '3600000', null, true, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, [1]])(
-    'is a bug of the service in every call if it is %s',
+    'causes a TypeError in every call if it is %s',
     async (maxLifetimeMs) => {
       const message = /^authority\.maxLifetimeMs: pass a whole number from 1 to 9007199254740991$/;
       for (const [, call] of EACH_CALL) {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { AUTHORITY, issue, OTHER, PLAIN, rowOf, setUp } from '../support/keyring.ts';
 import { authorityWith, EACH_CALL, refusedAsBug, refusedAsInput } from '../support/managing.ts';
 
-/** What is no text for people, and what the error says of it. */
+/** Values that are not readable text, and the error about each. */
 const ODD: readonly (readonly [string, unknown, RegExp])[] = [
   ['null', null, /: pass a string/],
   ['a number', 7, /: pass a string/],
@@ -34,7 +34,7 @@ const ODD: readonly (readonly [string, unknown, RegExp])[] = [
 ];
 
 describe('the actor', () => {
-  it.each(ODD)('is a bug of the service if it is %s', async (_what, actor, message) => {
+  it.each(ODD)('causes a plain TypeError if it is %s', async (_what, actor, message) => {
     const whole = new RegExp(`^authority\\.actor${message.source}`);
     for (const [, call] of EACH_CALL) {
       await refusedAsBug((keyring) => call(keyring, authorityWith({ actor })), whole);
@@ -43,8 +43,8 @@ describe('the actor', () => {
 });
 
 describe('the reason', () => {
-  // The one part of an authority that a person types.
-  it.each(ODD)('is a mistake of the request if it is %s', async (_what, reason, message) => {
+  // The only part of an authority that a person types.
+  it.each(ODD)('causes an InputError if it is %s', async (_what, reason, message) => {
     const whole = new RegExp(`^reason${message.source}`);
     for (const [, call] of EACH_CALL) {
       await refusedAsInput((keyring) => call(keyring, authorityWith({ reason })), 'reason', whole);
@@ -55,7 +55,7 @@ describe('the reason', () => {
 describe('actor and reason', () => {
   const longest = '\u{1f511}'.repeat(200);
 
-  it('may be 200 characters of any script, and are composed', async () => {
+  it('can be 200 characters of any script, and are composed', async () => {
     const { keyring, store, events } = setUp();
     const words = { actor: longest, reason: 'Zu\u0308rich: \u0643\u0644\u0645\u0629' };
     const { info } = await keyring.issue(PLAIN, { ...AUTHORITY, ...words });
@@ -72,7 +72,7 @@ describe('actor and reason', () => {
     ]);
   });
 
-  it('are on the record of whatever ended a key last', async () => {
+  it('are on the record of the newest end of a key', async () => {
     const { keyring, store } = setUp();
     const { info } = await keyring.issue(PLAIN, { ...AUTHORITY, actor: 'ada', reason: 'new' });
     const kept = async () => {
@@ -94,7 +94,7 @@ describe('actor and reason', () => {
     expect(await kept()).toEqual(['ada', 'eve', null]);
   });
 
-  it('are null on the record, and absent from the event, if nobody said', async () => {
+  it('are null on the record and absent from the event if not given', async () => {
     const { keyring, store, events } = setUp();
     const { info } = await issue(keyring);
     await keyring.revoke(info.keyId, AUTHORITY);
@@ -105,7 +105,7 @@ describe('actor and reason', () => {
     }
   });
 
-  it('of a successor are those of its rotation', async () => {
+  it('come from the rotation for a successor', async () => {
     const { keyring, store } = setUp();
     const { info } = await keyring.issue(PLAIN, { ...AUTHORITY, actor: 'ada' });
     const authority = { ...AUTHORITY, actor: 'bob', reason: 'yearly' };
@@ -118,7 +118,7 @@ describe('actor and reason', () => {
     expect(next.info.createdBy).toBe('bob');
   });
 
-  it('of a withdrawal are on no record: nobody’s people are shown to another entity', async () => {
+  it('are not stored for a withdrawal, which would show people to another entity', async () => {
     const { keyring, store, events } = setUp();
     const input = { ...PLAIN, accessibleEntities: [OTHER] };
     const { info } = await keyring.issue(input, { ...AUTHORITY, entities: [OTHER] });

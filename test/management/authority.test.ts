@@ -23,14 +23,14 @@ import {
   watched,
 } from '../support/managing.ts';
 
-/** The calls that hand out rights. */
+/** The calls that grant rights. */
 const GRANTS = ['issue', 'rotate'].map((name): [string, ManagementCall] => [
   name,
   CALLS[name] as ManagementCall,
 ]);
 
 describe('readAuthority', () => {
-  it('completes what is absent: the own entity alone, and no scopes at all', () => {
+  it('fills in absent fields: only the own entity, and no scopes', () => {
     const checked = {
       entityUuid: OWN,
       entities: [OWN],
@@ -48,7 +48,7 @@ describe('readAuthority', () => {
     );
   });
 
-  it('adds the own entity to the others', () => {
+  it('adds the own entity to the list', () => {
     const { entities } = readAuthority({ entityUuid: OWN, entities: [OTHER, OWN, OTHER] });
     expect(entities).toEqual([OWN, OTHER]);
   });
@@ -59,7 +59,7 @@ describe('readAuthority', () => {
     expect(readAuthority({ entityUuid: OWN, scopes: ['*:*'] }).scopes).toEqual(['*:*']);
   });
 
-  it('copies its lists, so that what changes later changes nothing', () => {
+  it('copies its lists, so that later changes have no effect', () => {
     const given = { entityUuid: OWN, entities: [OTHER], scopes: ['threats:read'] };
     const checked = readGrantAuthority(given);
     given.entities.push(THIRD);
@@ -69,21 +69,21 @@ describe('readAuthority', () => {
 });
 
 describe('the scopes of an authority', () => {
-  // Who left them out handed out the whole catalog.
-  it.each(GRANTS)('cannot be left out of %s', async (_name, call) => {
-    const message = /^authority\.scopes: say which scopes may be granted, or 'all'$/;
+  // Omitting them used to grant the whole catalog.
+  it.each(GRANTS)('cannot be omitted in %s', async (_name, call) => {
+    const message = /^authority\.scopes: list the scopes that this call may grant, or 'all'$/;
     await refusedAsBug((keyring) => call(keyring, { entityUuid: OWN }), message);
   });
 
-  it('may be left out of every other call', () => {
+  it('can be omitted in every other call', () => {
     const others = EACH_CALL.filter(([name]) => name !== 'issue' && name !== 'rotate');
     expect(others).toHaveLength(7);
     expect(readAuthority({ entityUuid: OWN }).scopes).toBeNull();
     expect(complaint(() => readGrantAuthority({ entityUuid: OWN }))).toMatch(/^authority\.scopes/);
   });
 
-  it.each(EACH_CALL)('are read in %s, too: a mistake is one everywhere', async (_name, call) => {
-    // A misspelt field of a session gave `undefined`, which was read as absent, and so as the whole
+  it.each(EACH_CALL)('are checked in %s, too', async (_name, call) => {
+    // A misspelt field of a session is `undefined`. That was read as absent, and so as the whole
     // catalog.
     const odd: readonly (readonly [unknown, RegExp])[] = [
       [undefined, /scopes: pass a list of strings, not undefined/],
@@ -108,7 +108,7 @@ describe('the scopes of an authority', () => {
     [['threats:read', 'decoys:*'], ['decoys:read'], ['threats:read', 'decoys:update']],
     [['decoys:*'], [], ['decoys:read', 'decoys:update']],
     [['threats:write'], ['*:read'], ['threats:write']],
-  ])('are exceeded by %j if they are %j: the excess is %j', async (scopes, held, excess) => {
+  ])('are exceeded by %j if they are %j, by %j', async (scopes, held, excess) => {
     const { keyring, told } = watched();
     const authority = { entityUuid: OWN, scopes: held };
     const act = () => keyring.issue(untypedInput({ scopes }), authority);
@@ -118,7 +118,7 @@ describe('the scopes of an authority', () => {
     expect(told.events.map(({ type }) => type)).toEqual(['management.denied']);
   });
 
-  it("are the whole catalog if they are 'all', reserved scopes included", async () => {
+  it("are the whole catalog if they are 'all', including reserved scopes", async () => {
     const { keyring } = setUp();
     const input = untypedInput({ scopes: [...catalog.all], justification: 'to test' });
     const { info } = await keyring.issue(input, { entityUuid: OWN, scopes: 'all' });
@@ -127,7 +127,7 @@ describe('the scopes of an authority', () => {
 });
 
 describe('the entities of an authority', () => {
-  it('are its own alone unless others are given', async () => {
+  it('are only its own by default', async () => {
     const { keyring } = setUp();
     const wanted = untypedInput({ accessibleEntities: [OTHER, OWN, THIRD] });
     const excessUnder = async (entities?: string[]) => {
@@ -142,7 +142,7 @@ describe('the entities of an authority', () => {
     expect(info.accessibleEntities).toEqual([OWN, OTHER, THIRD]);
   });
 
-  it('go to no key that does not ask for them', async () => {
+  it('go only to keys that ask for them', async () => {
     const { keyring } = setUp();
     const { info } = await keyring.issue(untypedInput({}), { ...AUTHORITY, entities: [OTHER] });
     expect(info.accessibleEntities).toEqual([OWN]);
@@ -150,7 +150,7 @@ describe('the entities of an authority', () => {
 });
 
 describe('an authority', () => {
-  it('is never exceeded, whatever is asked for', async () => {
+  it('is never exceeded, whatever a call asks for', async () => {
     const { keyring } = setUp();
     const pattern = fc.constantFrom(
       ...catalog.all,
@@ -182,12 +182,14 @@ describe('an authority', () => {
           expect(made.excess?.length).toBeGreaterThan(0);
           expect(made.excess?.some(isAllowed)).toBe(false);
         } else if (made instanceof Error) {
-          expect(String(made)).toMatch(/^InputError: scopes: a wildcard grants no reserved scope/);
+          expect(String(made)).toMatch(
+            /^InputError: scopes: wildcards cannot grant reserved scopes/,
+          );
         } else {
           const { info } = made as Awaited<ReturnType<typeof keyring.issue>>;
           expect(coversScopes(ceiling, info.scopes)).toBe(true);
           expect(info.accessibleEntities.every((each) => reach.has(each))).toBe(true);
-          // Nor was it less than was asked for.
+          // And the key got everything that the call asked for.
           expect(info.scopes).toEqual(catalog.expand(asked.scopes));
         }
       }),
@@ -197,7 +199,7 @@ describe('an authority', () => {
   const odd: readonly (readonly [string, unknown, RegExp])[] = [
     ['missing', undefined, /authority: pass an object/],
     ['null', null, /authority: pass an object/],
-    ['the entity alone', OWN, /authority: pass an object/],
+    ['only the entity', OWN, /authority: pass an object/],
     ['a list', [OWN], /authority: pass an object/],
     ['a Map', new Map([['entityUuid', OWN]]), /authority: pass an object/],
     ['a Date', new Date(), /authority: pass an object/],
@@ -218,28 +220,31 @@ describe('an authority', () => {
     [
       'with an unknown field',
       authorityWith({ scope: [] }),
-      /^authority: unknown field "scope"; it takes entityUuid, entities, actor, reason, keyId, sc/,
+      /^authority: unknown field "scope"; known fields are entityUuid, entities, actor, reason, /,
     ],
     [
       'with a field of an input',
       authorityWith({ expiresAt: 'never' }),
       /unknown field "expiresAt"/,
     ],
-    ['with a text for entities', authorityWith({ entities: OTHER }), /entities: pass a list/],
-    ['with null for entities', authorityWith({ entities: null }), /entities: pass a list/],
-    ['with a wildcard for entities', authorityWith({ entities: ['*'] }), /authority\.entities/],
+    ['with a text as entities', authorityWith({ entities: OTHER }), /entities: pass a list/],
+    ['with null as entities', authorityWith({ entities: null }), /entities: pass a list/],
+    ['with a wildcard as an entity', authorityWith({ entities: ['*'] }), /authority\.entities/],
     ["with 'all' for entities", authorityWith({ entities: 'all' }), /entities: pass a list/],
   ];
 
-  // Nothing of an authority may come from a request, but for its reason.
-  it.each(odd)('is a bug in every call if it is %s', async (_what, authority, message) => {
-    for (const [, call] of EACH_CALL) {
-      await refusedAsBug((keyring) => call(keyring, authority), message);
-    }
-  });
+  // No part of an authority may come from a request, except its reason.
+  it.each(odd)(
+    'causes a TypeError in every call if it is %s',
+    async (_what, authority, message) => {
+      for (const [, call] of EACH_CALL) {
+        await refusedAsBug((keyring) => call(keyring, authority), message);
+      }
+    },
+  );
 
-  // A session class whose `scopes` was a getter granted the whole catalog: the field was not its
-  // own, and so counted as absent.
+  // A session class with a getter `scopes` granted the whole catalog: the field was inherited, so
+  // it counted as absent.
   it.each([
     [
       'a getter of its class',

@@ -1,4 +1,4 @@
-/** A mark is only a claim: what somebody wrote into the database is not taken for the act. */
+/** A mark is only a claim: one that was written into the database does not count as the act. */
 import type { KeyRecord } from 'keyscope';
 import { createLeakHandler } from 'keyscope/leaks';
 import { describe, expect, it } from 'vitest';
@@ -36,8 +36,8 @@ const ENDINGS: Readonly<Record<string, (given: Arranged) => Promise<unknown>>> =
 };
 
 describe.each(Object.entries(ENDINGS))('%s', (name, end) => {
-  // It wrote nothing and reported success; clearing the mark made the key live again.
-  it('ends a key that somebody has marked as revoked, for good and with one event', async () => {
+  // The call wrote nothing and reported success. Clearing the mark made the key live again.
+  it('ends a key that an attacker marked as revoked, for good and with one event', async () => {
     const given = await arrange();
     const { keyring, events, keyId, key, row, edit } = given;
     await edit({ revokedAt: START - 9, endedBy: 'mallory' });
@@ -58,8 +58,8 @@ describe.each(Object.entries(ENDINGS))('%s', (name, end) => {
     await denied(() => keyring.verify(key), 'invalid_token', 'record_tampered');
   });
 
-  // The state "revoked" was decided before the seal was looked at.
-  it('gives no seal to a row that was edited while the mark was set', async () => {
+  // The state "revoked" was decided before the seal was checked.
+  it('does not seal a row that was edited while it had the mark', async () => {
     const given = await arrange();
     const { keyring, key, keyId, row, edit } = given;
     await edit({ revokedAt: START - 9, scopes: ['threats:write'] });
@@ -75,7 +75,7 @@ describe.each(Object.entries(ENDINGS))('%s', (name, end) => {
     ['that is damaged', { name: 'other' }, false],
     ['that cannot be read', { scopes: ['*:*'] }, false],
     ['of a later format', { format: 2 }, false],
-  ])('is idempotent on a row %s, and tells it once', async (_what, fields, isUnpeppered) => {
+  ])('is idempotent on a row %s, and emits one event', async (_what, fields, isUnpeppered) => {
     const given = await arrange(isUnpeppered ? 'none' : undefined);
     const { events, row, edit } = given;
     await edit(fields);
@@ -89,7 +89,7 @@ describe.each(Object.entries(ENDINGS))('%s', (name, end) => {
     expect(events.filter(({ type }) => type === 'key.revoked')).toHaveLength(1);
   });
 
-  it('is idempotent on an orphaned row, whose end stays as it was', async () => {
+  it('is idempotent on an orphaned row, whose end stays unchanged', async () => {
     const given = await arrange();
     const { keyring, store, keyId, row } = given;
     await keyring.revoke(keyId, { ...AUTHORITY, actor: 'ada' });
@@ -107,9 +107,9 @@ describe.each(Object.entries(ENDINGS))('%s', (name, end) => {
   });
 });
 
-// A text that no store can be asked to compare kept a key, and all behind it, from being revoked.
+// A text that no store can compare prevented the revocation of a key and its whole lineage.
 it.each(['x\0', 'é', '\ufffd', '\ud800', ''])(
-  'a mark under the seal %j has ended',
+  'treats a mark under the seal %j as ended',
   async (seal) => {
     const { keyring, keyId, key, edit } = await arrange();
     await edit({ revokedAt: START - 9, seal });
@@ -123,7 +123,7 @@ it.each(['x\0', 'é', '\ufffd', '\ud800', ''])(
 );
 
 describe('a rotation that loses', () => {
-  it('ends its successor though somebody marks it meanwhile', async () => {
+  it('ends its successor even if another process marks it in the meantime', async () => {
     const { keyring, store, keyId, edit } = await arrange();
     const made: string[] = [];
     const racing = setUp({

@@ -37,18 +37,18 @@ async function prepared(): Promise<{ readonly context: Context; readonly calls: 
   return { context: createContext({ prefix: 'acme', catalog, store, peppers: [PEPPER] }), calls };
 }
 
-/** A context that can only show. */
+/** A context that is only used to show keys. */
 const showing = (peppers: 'none' | readonly (typeof PEPPER)[] = 'none'): Context =>
   createContext({ prefix: 'acme', catalog, store: memoryStore(), peppers });
 
 describe('findRow', () => {
-  it('returns the row of a key of the keyring, whosever it is', async () => {
+  it('returns the row of any key of the keyring, of any entity', async () => {
     const { context, calls } = await prepared();
     expect(await findRow(context, RECORD.keyId)).toEqual(RECORD);
     expect(calls).toEqual(['findById']);
   });
 
-  it('denies an unknown key id, and one of another prefix', async () => {
+  it('denies an unknown key id, and a key of another prefix', async () => {
     const { context } = await prepared();
     await denied(() => findRow(context, NOWHERE), 'not_found', 'no_such_key');
     const elsewhere = { ...context, format: { ...context.format, prefix: 'acme_eu' } };
@@ -57,7 +57,7 @@ describe('findRow', () => {
 
   it.each([
     '',
-    'no id',
+    'not-an-id',
     '*',
     '%',
     "' OR 1=1 --",
@@ -91,7 +91,7 @@ describe('requireOwn', () => {
     expect(await requireOwn(context, own, RECORD.keyId)).toEqual(RECORD);
   });
 
-  it('denies an unknown key, a malformed id and a key of another entity alike', async () => {
+  it('denies an unknown key, a malformed id and another entity’s key in the same way', async () => {
     const { context } = await prepared();
     const foreign = readAuthority({ entityUuid: OTHER, entities: [OWN] });
     const calls = [
@@ -123,7 +123,7 @@ describe('readInfo', () => {
     { ...RECORD, scopes: ['*:*'] },
     { ...RECORD, name: 7 },
     { keyId: RECORD.keyId, entityUuid: OWN },
-  ])('shows whose key a malformed row is, and nothing else of it: case %#', (row) => {
+  ])('shows only the ids of a malformed row: case %#', (row) => {
     const { keyId } = RECORD;
     expect(readInfo(showing(), row)).toStrictEqual({ state: 'damaged', keyId, entityUuid: OWN });
   });
@@ -155,8 +155,8 @@ describe('management calls', () => {
     await keyring.verify(mine.key);
   });
 
-  // A cache would show management what it showed requests a moment ago.
-  it('ask past every cache, whenever they read', async () => {
+  // A cache would show an earlier state to management.
+  it('bypass the cache in every read', async () => {
     const inner = memoryStore();
     const reads: [string, boolean | undefined][] = [];
     const noting =

@@ -25,7 +25,7 @@ import { bring, editing, LIFE_NAMES, LIVES } from '../support/lives.ts';
 
 describe('identify', () => {
   it.each(ANSWERING)(
-    'tells whose key a string is, in a store that answers %s',
+    'finds out whose key a string is, in a store that answers %s',
     async (_how, through) => {
       const { keyring, clock, events } = setUp({ store: through(memoryStore()) });
       const { key, info } = await issue(keyring);
@@ -41,7 +41,7 @@ describe('identify', () => {
   );
 
   it.each(LIFE_NAMES.filter((name) => LIVES[name].state !== 'orphaned'))(
-    'tells it of a key that is %s, as get does',
+    'returns the same as get for a key that is %s',
     async (name) => {
       const { keyring, events, key, keyId } = await bring(name);
       const found = await keyring.identify(key);
@@ -51,13 +51,13 @@ describe('identify', () => {
     },
   );
 
-  it('knows no key whose pepper was taken out: nothing leads to it', async () => {
+  it('returns null for a key whose pepper was removed, because it cannot be found', async () => {
     const { keyring, events, key } = await bring('orphaned');
     expect(await keyring.identify(key)).toBeNull();
     expect(events).toEqual([]);
   });
 
-  it('knows the keys of every pepper that is configured', async () => {
+  it('finds the keys of every configured pepper', async () => {
     const store = memoryStore();
     const { key, info } = await issue(setUp({ store }).keyring);
     const { keyring } = setUp({ store, peppers: [PEPPER_2, PEPPER] });
@@ -67,7 +67,7 @@ describe('identify', () => {
     expect(await unpeppered.keyring.identify(plain.key)).toEqual(plain.info);
   });
 
-  it('changes nothing, and counts as no use', async () => {
+  it('changes nothing, and does not count as use', async () => {
     const { keyring, inner, key, keyId } = await bring('live');
     const before = await rowOf(inner, keyId);
     await keyring.identify(key);
@@ -75,7 +75,7 @@ describe('identify', () => {
     expect(await rowOf(inner, keyId)).toEqual(before);
   });
 
-  it('says in its event who asks and why, as the call does', async () => {
+  it('puts the actor and reason of the call into its event', async () => {
     const { keyring, events } = setUp();
     const { key } = await issue(keyring);
     events.length = 0;
@@ -89,11 +89,14 @@ describe('identify', () => {
 
   it.each<[unknown, RegExp]>([
     [{ actor: '' }, /^identify: actor: 1 to 200 characters/],
-    [{ actor: generateKey({ prefix: 'acme' }) }, /^identify: actor: no API key/],
+    [
+      { actor: generateKey({ prefix: 'acme' }) },
+      /^identify: actor: write the id or hint of an API key/,
+    ],
     [{ reason: 7 }, /^identify: reason: pass a string/],
     [{ entityUuid: OWN }, /^identify: unknown field/],
-    [0, /^identify: pass an object of actor, reason/],
-  ])('refuses who asks if that is malformed: %#', async (options, message) => {
+    [0, /^identify: pass an object with actor, reason/],
+  ])('refuses a malformed actor or reason: case %#', async (options, message) => {
     const { keyring, events } = setUp();
     const { key } = await issue(keyring);
     events.length = 0;
@@ -101,7 +104,7 @@ describe('identify', () => {
     expect(events).toEqual([]);
   });
 
-  it('is told to nobody of a key that it does not know', async () => {
+  it('emits no event for an unknown key', async () => {
     const { keyring, events } = setUp();
     await issue(keyring);
     events.length = 0;
@@ -110,7 +113,7 @@ describe('identify', () => {
   });
 });
 
-describe('what is no key', () => {
+describe('identify without a valid key', () => {
   const other = generateKey({ prefix: 'acme_eu' });
   const key = generateKey({ prefix: 'acme' });
   const flipped = key.at(-1) === '0' ? '1' : '0';
@@ -141,7 +144,7 @@ describe('what is no key', () => {
     ['a key without its last character', key.slice(0, -1)],
     ['a key and a space', `${key} `],
     ['a key and a newline', `${key}\n`],
-    ['a key as it is sent', `Bearer ${key}`],
+    ['a key with its auth-scheme', `Bearer ${key}`],
     ['a key in upper case', key.toUpperCase()],
     ['a key with another checksum', key.slice(0, -1) + flipped],
     ['a token', 'eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJhY21lIn0.c2lnbmF0dXJl'],
@@ -149,14 +152,14 @@ describe('what is no key', () => {
     ['a million characters', 'x'.repeat(1_000_000)],
     ['half a pair', `${key.slice(0, -1)}\ud800`],
     ['a full-width digit', `${key.slice(0, -1)}\uff11`],
-  ])('is null, and the store is not asked: %s', async (_what, value) => {
+  ])('returns null without asking the store: %s', async (_what, value) => {
     const { store, calls } = recording(memoryStore());
     const { keyring, events } = setUp({ store });
     expect(await keyring.identify(value)).toBeNull();
     expect({ calls, events }).toEqual({ calls: [], events: [] });
   });
 
-  it('is null for a token even if the keyring accepts tokens, which stays unverified', async () => {
+  it('returns null for a token, unverified, even if the keyring accepts tokens', async () => {
     const tokens = {
       verify: () => {
         throw new Error('asked');
@@ -168,7 +171,7 @@ describe('what is no key', () => {
 });
 
 describe('the store behind identify', () => {
-  it('is asked past its cache', async () => {
+  it('bypasses its cache', async () => {
     const inner = memoryStore();
     const { key } = await issue(setUp({ store: inner }).keyring);
     const asked: unknown[] = [];
@@ -185,7 +188,7 @@ describe('the store behind identify', () => {
     expect(asked).toEqual([true, undefined]);
   });
 
-  it('is not believed: another key’s row is none, and two rows are a broken store', async () => {
+  it('cannot pass off another key’s row, and is broken if it returns two', async () => {
     const inner = memoryStore();
     const { keyring } = setUp({ store: inner });
     const { key } = await issue(keyring);
@@ -217,8 +220,8 @@ describe('the store behind identify', () => {
   });
 });
 
-describe('what identify finds', () => {
-  it('still authenticates nobody that verify refuses', async () => {
+describe('a key that identify found', () => {
+  it('still does not authenticate if verify refuses it', async () => {
     for (const name of ['revoked', 'suspended', 'edited', 'of a later format'] as const) {
       const { keyring, key } = await bring(name);
       expect(await keyring.identify(key)).not.toBeNull();
@@ -228,8 +231,8 @@ describe('what identify finds', () => {
     }
   });
 
-  // A leak report revoked the other key, and reported success.
-  it('is an outage for a row that somebody edited so that it names another key', async () => {
+  // A leak report revoked the named key, and reported success.
+  it('causes a StoreError if its row was edited to name another key', async () => {
     const inner = memoryStore();
     const { keyring } = setUp({ store: inner });
     const { key, info } = await issue(keyring);

@@ -1,6 +1,6 @@
 /**
- * What became of a key: every combination of its marks, its seal, its format, its pepper and the
- * clock, against the order in which the states are said.
+ * The state of a key: every combination of its marks, seal, format, pepper and the clock, against
+ * the order of the states.
  */
 import type { KeyState } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
@@ -18,14 +18,14 @@ import {
 import { EXPIRY, RETIREMENT } from '../support/lives.ts';
 import { outcome } from '../support/outcome.ts';
 
-/** One key. */
+/** The circumstances of a key. */
 interface Circumstances {
-  /** By `revoke`, or by somebody who wrote the mark into the row. */
+  /** By `revoke`, or by an attacker who wrote the mark into the row. */
   readonly revoked: 'no' | 'by revoke' | 'by hand';
   readonly format: 1 | 2;
-  /** Whether the pepper that it was made under is configured. */
+  /** Whether the key's pepper is configured. */
   readonly isPeppered: boolean;
-  /** Whether somebody changed a sealed field. */
+  /** Whether a sealed field was edited. */
   readonly isEdited: boolean;
   /** Whether fields are malformed. */
   readonly isMalformed: boolean;
@@ -49,14 +49,14 @@ function* combinations(): Generator<Circumstances> {
                 }
 }
 
-/** A mark is only a claim: it counts where its own seal can be checked, and matches. */
+/** A mark is only a claim: it counts only if its seal can be checked and matches. */
 function isSealedRevocation(given: Circumstances): boolean {
   const { revoked, format, isPeppered, isEdited, isMalformed } = given;
   const isReadable = format === 1 && !isMalformed && isPeppered;
   return revoked === 'by revoke' && isReadable && !isEdited;
 }
 
-/** The states in the order in which they are said, and when each of them holds. */
+/** The states in their order, and when each of them applies. */
 const ORDER: readonly (readonly [KeyState, (given: Circumstances) => boolean])[] = [
   ['revoked', isSealedRevocation],
   ['unknown_format', ({ format }) => format === 2],
@@ -69,11 +69,11 @@ const ORDER: readonly (readonly [KeyState, (given: Circumstances) => boolean])[]
   ['live', () => true],
 ];
 
-/** With which reason `verify` refuses it; `passed` if it does not. */
+/** The reason for which `verify` refuses it; `passed` if it does not. */
 const REFUSALS: Readonly<Record<KeyState, string>> = {
   revoked: 'invalid_token revoked',
   unknown_format: 'invalid_token unknown_format',
-  // Nothing leads from the string to the row.
+  // The row cannot be found from the string.
   orphaned: 'invalid_token unknown_key',
   damaged: 'invalid_token record_tampered',
   suspended: 'invalid_token suspended',
@@ -87,7 +87,7 @@ function stateOf(given: Circumstances): KeyState {
   return first?.[0] ?? 'live';
 }
 
-/** Undefined where the row cannot be read. */
+/** Undefined if the row cannot be read. */
 function isTampered(given: Circumstances): boolean | undefined {
   const { revoked, format, isPeppered, isEdited, isMalformed } = given;
   if (format === 2 || isMalformed) return undefined;
@@ -95,7 +95,7 @@ function isTampered(given: Circumstances): boolean | undefined {
   return isEdited || revoked === 'by hand';
 }
 
-/** A key in these circumstances, and the keyring that meets it. */
+/** A key in these circumstances, and the keyring that reads it. */
 async function arrange(given: Circumstances) {
   const inner = memoryStore();
   const { keyring: first, clock } = setUp({ store: inner });
@@ -118,7 +118,7 @@ async function arrange(given: Circumstances) {
 }
 
 describe('the state of a key', () => {
-  it('is the first that holds, in list, get and verify alike', async () => {
+  it('is the first that applies, equally in list, get and verify', async () => {
     const seen = new Map<KeyState, number>();
     for (const given of combinations()) {
       const why = JSON.stringify(given);
@@ -146,17 +146,17 @@ describe('the state of a key', () => {
     });
   });
 
-  // `verify` reads the row first: of one that it cannot read it says so, revoked or not.
+  // `verify` reads the row first, and reports an unreadable row as such, revoked or not.
   function verifying(given: Circumstances, refusal: string): string {
     const { revoked, isPeppered, isMalformed, format } = given;
     if (!isPeppered) return refusal;
     if (format === 2) return REFUSALS.unknown_format;
     if (isMalformed) return REFUSALS.damaged;
-    // At the door the mere presence of the mark refuses.
+    // For `verify`, the mere presence of the mark is enough to refuse.
     return revoked === 'no' ? refusal : REFUSALS.revoked;
   }
 
-  it('becomes revoked by revoke, whatever it was', async () => {
+  it('becomes revoked after revoke, whatever it was before', async () => {
     const unrevoked = [...combinations()].filter(({ revoked }) => revoked === 'no');
     for (const given of unrevoked) {
       const { inner, keyring, keyId } = await arrange(given);
@@ -167,7 +167,7 @@ describe('the state of a key', () => {
     }
   });
 
-  it('of a key without a pepper is never damaged by an edit: nothing vouches for it', async () => {
+  it('never becomes damaged by an edit without a pepper, as nothing vouches for it', async () => {
     const inner = memoryStore();
     const { keyring } = setUp({ store: inner, peppers: 'none' });
     const { key, info } = await keyring.issue(PLAIN, AUTHORITY);
@@ -179,7 +179,7 @@ describe('the state of a key', () => {
       scopes: ['threats:write'],
     });
     expect((await through.verify(key)).scopes).toEqual(['threats:write']);
-    // But a seal where none can be was not made by this keyring.
+    // But without a pepper, this keyring cannot have made a seal.
     const sealed = tampering(inner, (row) => ({ ...row, seal: '0'.repeat(64) }));
     const odd = setUp({ store: sealed, peppers: 'none' }).keyring;
     expect(await odd.get(info.keyId, AUTHORITY)).toMatchObject({

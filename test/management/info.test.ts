@@ -21,7 +21,7 @@ describe('toKeyInfo', () => {
   };
   const shownOf = (record: KeyRecord) => toKeyInfo(record, 'revoked', false);
 
-  it('shows every field but digest and seal, and each time as a Date', () => {
+  it('shows every field except digest and seal, with each time as a Date', () => {
     const { digest: _digest, seal: _seal, ...shown } = ended;
     expect(toKeyInfo(ended, 'revoked', true)).toStrictEqual({
       ...shown,
@@ -40,7 +40,7 @@ describe('toKeyInfo', () => {
     });
   });
 
-  it('shows a trust as a frozen object, its members too', () => {
+  it('shows a trust as a deep-frozen object', () => {
     const trust = { claims: { repository: 'acme/api' }, subject: 'ci' };
     const shown = shownOf({ ...ended, hint: '', trust: JSON.stringify(trust) });
     expect(shown.trust).toEqual(trust);
@@ -57,13 +57,13 @@ describe('toKeyInfo', () => {
     'lastUsedAt',
   ] as const;
 
-  it('shows null for a time that there is not, and the epoch for 0', () => {
+  it('shows null for a missing time, and the epoch for 0', () => {
     const all = (value: unknown) => Object.fromEntries(TIMES.map((name) => [name, value]));
     expect(shownOf(RECORD)).toMatchObject({ ...all(null), scopesUsed: {} });
     expect(shownOf({ ...RECORD, ...all(0) })).toMatchObject(all(new Date(0)));
   });
 
-  it('hands out Dates that are the caller’s own', () => {
+  it('returns Dates that the caller may change', () => {
     const first = shownOf(ended);
     for (const date of [first.createdAt, first.scopesUsed['threats:read']]) date?.setTime(0);
     expect(shownOf(ended)).toMatchObject({
@@ -72,7 +72,7 @@ describe('toKeyInfo', () => {
     });
   });
 
-  it('shows a scope with the name of a prototype as a scope', () => {
+  it('shows a scope with the name of a prototype property', () => {
     const scopesUsed = JSON.parse('{"__proto__":5}') as Record<string, number>;
     const shown = shownOf({ ...RECORD, scopesUsed });
     expect(Object.entries(shown.scopesUsed)).toEqual([['__proto__', new Date(5)]]);
@@ -101,12 +101,12 @@ describe('the plaintext of an issued key', () => {
     ],
     ['inspect', (issued) => inspect(issued)],
     [
-      'inspect of everything hidden',
+      'inspect with hidden properties',
       (issued) => inspect(issued, { showHidden: true, depth: Infinity }),
     ],
     ['inspect with getters', (issued) => inspect(issued, { getters: true, depth: Infinity })],
     [
-      'inspect with getters and everything hidden',
+      'inspect with getters and hidden properties',
       (issued) => inspect(issued, { showHidden: true, getters: true, depth: Infinity }),
     ],
     ['inspect of a list', (issued) => inspect([{ issued }], { showHidden: true, depth: Infinity })],
@@ -125,7 +125,7 @@ describe('the plaintext of an issued key', () => {
     expect(issued.key).toHaveLength(37);
   });
 
-  it('is inspected as the info beside it', async () => {
+  it('is left out by inspect, which shows only the info', async () => {
     const issued = await issue(setUp().keyring);
     expect(inspect(issued, { getters: true })).toContain(issued.info.keyId);
   });

@@ -20,14 +20,14 @@ import {
 } from '../support/keyring.ts';
 import { refusedAsInput } from '../support/managing.ts';
 
-/** Asserts that `issue` refuses what a request chose, and says in which field. */
+/** Asserts that `issue` refuses the input of a request, and names the field. */
 async function refused(field: string, over: object, message: RegExp): Promise<void> {
   await refusedAsInput((keyring) => keyring.issue(untypedInput(over), AUTHORITY), field, message);
 }
 
 describe('issue', () => {
   it.each(ANSWERING)(
-    'stores what was asked for and nothing else, in a store that answers %s',
+    'stores exactly the requested key, in a store that answers %s',
     async (_how, through) => {
       const { keyring, store, events } = setUp({ store: through(memoryStore()) });
       const { key, info } = await keyring.issue(
@@ -103,7 +103,7 @@ describe('issue', () => {
     },
   );
 
-  it('accepts an empty list of scopes, for a key that opens nothing', async () => {
+  it('accepts an empty list of scopes, for a key without rights', async () => {
     const { keyring } = setUp();
     const { key, info } = await keyring.issue(untypedInput({ scopes: [] }), AUTHORITY);
     expect(info.scopes).toEqual([]);
@@ -127,7 +127,7 @@ describe('the scopes of a new key', () => {
     ],
     [['*:update'], ['decoys:update']],
     [['constructor:*'], ['constructor:read']],
-  ])('are expanded at once, in catalog order: %j', async (scopes, stored) => {
+  ])('are expanded immediately, in catalog order: %j', async (scopes, stored) => {
     const { keyring, store } = setUp();
     const { info } = await keyring.issue(untypedInput({ scopes }), AUTHORITY);
     expect((await rowOf(store, info.keyId)).scopes).toEqual(stored);
@@ -141,7 +141,7 @@ describe('the scopes of a new key', () => {
     [['*:delete', 'threats:delete'], /name users:delete or/],
     [['*:read'], /name users:read or/],
   ])(
-    'are refused if a wildcard reaches reserved ones, justified or not: %j',
+    'are refused if a wildcard matches reserved ones, justified or not: %j',
     async (scopes, message) => {
       await refused('scopes', { scopes }, message);
       await refused('scopes', { scopes, justification: 'I insist' }, message);
@@ -153,7 +153,7 @@ describe('the scopes of a new key', () => {
     await refused(
       'justification',
       { scopes },
-      /^justification: say why threats:delete users:delete is needed$/,
+      /^justification: say why the key needs threats:delete users:delete$/,
     );
     const { keyring, store } = setUp();
     const { info } = await keyring.issue(
@@ -173,15 +173,15 @@ describe('the scopes of a new key', () => {
     ['a list with a number', ['threats:read', 7], /element 1/],
     ['a list with a hole', Object.assign([], { 1: 'threats:read' }), /element 0/],
     ['a nested list', [['threats:read']], /element 0/],
-    ['a typo', ['threats:raed'], /scopes that the catalog has, not "threats:raed"/],
+    ['a typo', ['threats:raed'], /scopes of the catalog, not "threats:raed"/],
     ['an unknown resource', ['reports:*'], /not "reports:\*"/],
     ['a prototype name', ['__proto__:read'], /write resource:action, .*not "__proto__:read"/],
     ['another prototype name', ['constructor:write'], /not "constructor:write"/],
     ['a scope and a space', ['threats:read '], /not "threats:read "/],
     ['an upper-case scope', ['Threats:read'], /not "Threats:read"/],
     ['a Kelvin sign', ['threats:\u212Aill'], /\\u212a/],
-    ['257 of them', Array.from({ length: 257 }, () => 'threats:read'), /at most 256/],
-  ])('are refused when they are %s', async (_what, scopes, message) => {
+    ['257 scopes', Array.from({ length: 257 }, () => 'threats:read'), /at most 256/],
+  ])('are refused if they are %s', async (_what, scopes, message) => {
     await refused('scopes', { scopes }, message);
   });
 
@@ -194,7 +194,7 @@ describe('the scopes of a new key', () => {
     expect(info.scopes).toEqual(['threats:read']);
   });
 
-  it('may be 256 by a wildcard', async () => {
+  it('may be 256 through a wildcard', async () => {
     const actions = Object.fromEntries(
       Array.from({ length: 256 }, (_, i) => [`a${i}`, 'One of many.']),
     );
@@ -251,8 +251,8 @@ describe('the first argument of issue', () => {
     ['accessibleEntities', [`${OTHER} `], /accessibleEntities: /],
     ['accessibleEntities', [[OTHER]], /accessibleEntities: element 0/],
     ['accessibleEntities', many(1000), /accessibleEntities: at most 1000/],
-    // Counted first: what is in a long list is not read.
-    ['accessibleEntities', Array(1001).fill('x'), /accessibleEntities: at most 1000 of them/],
+    // Counted first: the elements of a long list are not read.
+    ['accessibleEntities', Array(1001).fill('x'), /accessibleEntities: pass at most 1000/],
     ['justification', '', /justification: 1 to 500/],
     ['justification', null, /justification: pass a string/],
     ['justification', 'x'.repeat(501), /justification: 1 to 500/],
@@ -265,22 +265,22 @@ describe('the first argument of issue', () => {
     ['metadata', { a: { b: 'c' } }, /metadata: /],
     ['metadata', { a: 'nul\u0000' }, /metadata: /],
     ['metadata', { '\udfff': 'a' }, /metadata/],
-    ['metadata', { 'a"': 'b' }, /^metadata: .*no quote, backslash or control in names/],
-    ['metadata', { 'a\\': 'b' }, /^metadata: .*no quote, backslash or control in names/],
-    ['metadata', { 'a\n': 'b' }, /^metadata: .*no quote, backslash or control in names/],
+    ['metadata', { 'a"': 'b' }, /^metadata: .*no quotes, backslashes or control characters/],
+    ['metadata', { 'a\\': 'b' }, /^metadata: .*no quotes, backslashes or control characters/],
+    ['metadata', { 'a\n': 'b' }, /^metadata: .*no quotes, backslashes or control characters/],
     ['metadata', null, /^metadata: pass an object/],
     ['metadata', pairs(17), /metadata: /],
     ['metadata', { a: bytes(2048) }, /metadata: /],
-  ])('is refused with an odd %s: case %#', async (field, value, message) => {
+  ])('is refused with a malformed %s: case %#', async (field, value, message) => {
     await refused(field, { [field]: value }, message);
   });
 
   it.each([undefined, null, 7, 'name', [PLAIN]])('is refused if it is %j', async (value) => {
     const act = (keyring: Ring) => keyring.issue(untyped(value), AUTHORITY);
-    await refusedAsInput(act, 'input', /^issue: pass an object of name, scopes, expiresAt, /);
+    await refusedAsInput(act, 'input', /^issue: pass an object with name, scopes, expiresAt, /);
   });
 
-  it('is not taken from a prototype', async () => {
+  it('is not read from a prototype', async () => {
     const act = (keyring: Ring) => keyring.issue(untyped(Object.create(PLAIN)), AUTHORITY);
     await refusedAsInput(act, 'input', /^issue: write name as an own field/);
   });
@@ -306,9 +306,9 @@ describe('the first argument of issue', () => {
     );
   });
 
-  // The bound of a key was one of its maker, too: an operator of 1,001 organizations could make no
-  // key at all.
-  it('is accepted under an authority of more entities than a key may have', async () => {
+  // The limit for keys also applied to authorities: an operator of 1,001 organizations could not
+  // make any key.
+  it('is accepted under an authority with more entities than a key may have', async () => {
     const { keyring } = setUp();
     const entities = many(5000);
     const { info } = await keyring.issue(untypedInput({ accessibleEntities: entities.slice(-1) }), {
@@ -318,15 +318,15 @@ describe('the first argument of issue', () => {
     expect(info.accessibleEntities).toEqual([OWN, entities.at(-1)]);
   });
 
-  it('has its name composed, so that what looks the same is the same', async () => {
+  it('has its name composed, so that names that look the same are the same', async () => {
     const { keyring } = setUp();
     const { info } = await keyring.issue(untypedInput({ name: 'Zu\u0308rich' }), AUTHORITY);
     expect(info.name).toBe('Z\u00fcrich');
-    // 100 characters that composing makes of 200.
+    // Composing turns 200 characters into 100.
     await keyring.issue(untypedInput({ name: 'u\u0308'.repeat(100) }), AUTHORITY);
   });
 
-  it('may name properties of Object.prototype in metadata', async () => {
+  it('may use names of Object.prototype properties in metadata', async () => {
     const { keyring, store } = setUp();
     const metadata = JSON.parse('{"__proto__":"a","constructor":"b","toString":"c"}') as object;
     const { key, info } = await keyring.issue(untypedInput({ metadata }), AUTHORITY);
@@ -341,7 +341,7 @@ describe('the first argument of issue', () => {
     expect(({} as { a?: unknown }).a).toBeUndefined();
   });
 
-  it('is copied, so that later changes change nothing', async () => {
+  it('is copied, so that later changes have no effect', async () => {
     const { keyring, store } = setUp();
     const asked = { scopes: ['threats:read'], accessibleEntities: [OWN], metadata: { a: '1' } };
     const expiresAt = new Date(START + HOUR);
@@ -357,19 +357,19 @@ describe('the first argument of issue', () => {
       metadata: { a: '1' },
     });
     expect(row.expiresAt).toBe(START + HOUR);
-    // A `Date` handed out is the receiver's own.
+    // The caller may change a returned `Date`.
     info.createdAt.setTime(0);
     const shown = await keyring.get(info.keyId, AUTHORITY);
     expect(shown).toMatchObject({ createdAt: new Date(START) });
   });
 
-  it('is refused with metadata that is no plain object, so that nothing is dropped', async () => {
+  it('is refused with metadata that is not a plain object, so that nothing gets lost', async () => {
     const metadata = untyped<Record<string, string>>(new Map([['team', 'a']]));
     await refused('metadata', { metadata }, /^metadata: pass an object/);
   });
 
   // In better-auth (CVE-2025-61928), a field of the body decided whose key was made.
-  it('carries no authority, although a request body may be spread into it', async () => {
+  it('carries no authority, even if a request body is spread into it', async () => {
     const bodies = [
       { entityUuid: OTHER },
       { entities: [OTHER] },

@@ -1,4 +1,4 @@
-/** Rows that were copied from one installation to another, such as from staging to production. */
+/** Rows that were copied between installations, for example from staging to production. */
 import type { KeyStore } from 'keyscope';
 import { createKeyring } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
@@ -21,7 +21,7 @@ function keyringOf(deployment: string | undefined, store: KeyStore = memoryStore
   return createKeyring({ prefix: 'acme', catalog, store, peppers: [PEPPER], now, deployment });
 }
 
-/** A key of one deployment, whose row somebody copied to another one with the same pepper. */
+/** A key of one deployment whose row was copied to another one with the same pepper. */
 async function copied(from: string | undefined, to: string | undefined) {
   const source = memoryStore();
   const first = keyringOf(from, source);
@@ -39,7 +39,7 @@ describe('a row that was copied from another deployment', () => {
     ['', 'acme production'],
     ['acme', 'Acme'],
     ['acme', 'acme '],
-    // The parts of the label have lengths: these would run together.
+    // The parts of the label have lengths. Without them, these two would be the same.
     ['acme4:acme', 'acme'],
   ])('is refused and listed as damaged: from %j to %j', async (from, to) => {
     const { first, second, target, key, keyId } = await copied(from, to);
@@ -51,13 +51,13 @@ describe('a row that was copied from another deployment', () => {
     expect(await second.identify(key)).toMatchObject(shown);
     const act = () => second.rotate(keyId, { overlapMs: 0 }, AUTHORITY);
     await denied(act, 'invalid_token', 'record_tampered');
-    // Revoking it does not make it genuine.
+    // Revoking the row does not make it genuine.
     await second.revoke(keyId, AUTHORITY);
     expect(await rowOf(target, keyId)).toMatchObject({ seal: null, revokedAt: START });
     expect(await second.get(keyId, AUTHORITY)).toMatchObject({ state: 'revoked', tampered: true });
   });
 
-  it('does not prove a revocation that happened elsewhere', async () => {
+  it('does not prove a revocation in the other deployment', async () => {
     const source = memoryStore();
     const first = keyringOf('acme staging', source);
     const { info } = await issue(first);
@@ -76,15 +76,15 @@ describe('a row that was copied from another deployment', () => {
     [undefined, undefined],
     [undefined, ''],
     ['', undefined],
-    // Names are composed: what looks the same is the same.
+    // Names are composed, so names that look the same are the same.
     ['Zu\u0308rich', 'Z\u00fcrich'],
-  ])('is a backup if the name is the same: %j and %j', async (from, to) => {
+  ])('is valid like a backup if the name is the same: %j and %j', async (from, to) => {
     const { second, key, keyId } = await copied(from, to);
     expect((await second.verify(key)).keyId).toBe(keyId);
     expect(await second.get(keyId, AUTHORITY)).toMatchObject({ state: 'live', tampered: false });
   });
 
-  it('ends every key if the name of a deployment changes', async () => {
+  it('is what every row becomes if the name of a deployment changes', async () => {
     const store = memoryStore();
     const before = await issue(keyringOf('before', store));
     const after = keyringOf('after', store);
@@ -92,7 +92,7 @@ describe('a row that was copied from another deployment', () => {
     await after.verify((await issue(after)).key);
   });
 
-  it('is not noticed without a pepper, for nothing vouches for a row: documented', async () => {
+  it('is not detected without a pepper, as documented', async () => {
     const store = memoryStore();
     const without = (deployment: string) =>
       createKeyring({ prefix: 'acme', catalog, store, peppers: 'none', deployment });

@@ -1,4 +1,4 @@
-/** Two keyrings over one store, such as one for live keys and one for test keys. */
+/** Two keyrings over one store, for example one for live keys and one for test keys. */
 import type { KeyRecord, KeyStore, Peppers } from 'keyscope';
 import { createKeyring, digestKey } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
@@ -40,12 +40,12 @@ async function prepared(peppers: Peppers) {
 }
 
 const PEPPERS: readonly (readonly [string, Peppers])[] = [
-  ['with a pepper that they share', [PEPPER]],
+  ['with a shared pepper', [PEPPER]],
   ['without peppers', 'none'],
 ];
 
 describe.each(PEPPERS)('two prefixes over one store, %s', (_how, peppers) => {
-  it('verify, identify and list their own keys alone', async () => {
+  it('verify, identify and list only their own keys', async () => {
     const { live, test, ofLive, ofTest } = await prepared(peppers);
     const sides = [
       [live, ofLive, ofTest],
@@ -65,7 +65,7 @@ describe.each(PEPPERS)('two prefixes over one store, %s', (_how, peppers) => {
   });
 
   it.each(CALLS_ON_A_KEY.filter((name) => name !== 'get'))(
-    'cannot %s each other’s keys, which are not found',
+    'cannot %s each other’s keys, which are not_found',
     async (name) => {
       const { store, live, test, ofLive, ofTest } = await prepared(peppers);
       const before = [await rowOf(store, ofLive.info.keyId), await rowOf(store, ofTest.info.keyId)];
@@ -97,18 +97,19 @@ describe.each(PEPPERS)('two prefixes over one store, %s', (_how, peppers) => {
     expect(next.info.prefix).toBe('acme_live');
   });
 
-  it('page through their own keys, however many the other has', async () => {
+  it('page through their own keys, however many keys the other has', async () => {
     const { live, test } = await prepared(peppers);
     for (let count = 0; count < 5; count++) await test.issue(PLAIN, AUTHORITY);
     const { keys, next } = await live.list({ limit: 1 }, AUTHORITY);
     expect([keys.length, next]).toEqual([1, null]);
   });
 
-  it('refuse a row that somebody moved from one to the other', async () => {
+  it('refuse a row that was moved from one to the other', async () => {
     const { store, ofLive } = await prepared(peppers);
     const { keyId } = ofLive.info;
     const moved = editing(store, keyId, { prefix: 'acme_test' });
-    // The key still begins as it did, so it is no key of the one, and damaged for the other.
+    // The text of the key still has the old prefix: it is not a key of one keyring, and damaged for
+    // the other.
     const test = keyringOf('acme_test', moved, peppers);
     await denied(() => test.verify(ofLive.key), 'invalid_token', 'malformed_key');
     const live = keyringOf('acme_live', moved, peppers);
@@ -117,10 +118,10 @@ describe.each(PEPPERS)('two prefixes over one store, %s', (_how, peppers) => {
     await denied(() => live.revoke(keyId, AUTHORITY), 'not_found', 'foreign_key');
   });
 
-  it('refuse a row whose digest was moved as well, unless there is no pepper', async () => {
+  it('refuse a row whose digest was moved as well, with a pepper', async () => {
     const { store, ofTest, ofLive } = await prepared(peppers);
     const { keyId } = ofLive.info;
-    // The attacker holds a test key, and wants the rights of a live one under it.
+    // The attacker has a test key, and wants it to have the rights of a live one.
     const stolen = peppers === 'none' ? digestKey(ofTest.key) : digestKey(ofTest.key, PEPPER);
     const row = await rowOf(store, keyId);
     const forged: KeyRecord = { ...row, prefix: 'acme_test', digest: stolen };
@@ -128,7 +129,7 @@ describe.each(PEPPERS)('two prefixes over one store, %s', (_how, peppers) => {
     await other.insert(forged);
     const test = keyringOf('acme_test', other, peppers);
     const answer = await outcome(() => test.verify(ofTest.key));
-    // Without a pepper, who writes the database makes keys: documented.
+    // Without a pepper, anyone who can write to the database can make keys, as documented.
     expect(answer).toBe(peppers === 'none' ? 'passed' : 'invalid_token record_tampered');
     const shown = await test.get(keyId, AUTHORITY);
     expect(shown?.state).toBe(peppers === 'none' ? 'live' : 'damaged');
@@ -136,7 +137,7 @@ describe.each(PEPPERS)('two prefixes over one store, %s', (_how, peppers) => {
 });
 
 describe('a pepper that two prefixes share', () => {
-  it('seals for one of them: a row that was copied to the other is damaged there', async () => {
+  it('seals for one of them, so a row that was copied to the other is damaged there', async () => {
     const { store, ofLive } = await prepared([PEPPER]);
     const { keyId } = ofLive.info;
     const moved = editing(store, keyId, { prefix: 'acme_test' });
@@ -153,7 +154,7 @@ describe('a pepper that two prefixes share', () => {
     expect(await rowOf(other, keyId)).toMatchObject({ seal: null, revokedAt: START });
   });
 
-  it('seals no lineage together: what has the same root is left alone', async () => {
+  it('does not join their lineages: the other’s keys with the same root stay', async () => {
     const { store, live, ofLive, ofTest } = await prepared([PEPPER]);
     const row = await rowOf(store, ofTest.info.keyId);
     const injected = { ...row, keyId: NOWHERE, digest: `s1$${'0'.repeat(64)}` };

@@ -64,9 +64,9 @@ describe('a keyring', () => {
     await revokeLineage(next.info.keyId, AUTHORITY);
   });
 
-  it('rejects and never throws as it is called, whatever it is passed', async () => {
+  it('rejects and never throws synchronously, whatever it is passed', async () => {
     const { keyring } = setUp();
-    // These two refuse nothing: `flush` takes nothing, and `identify` answers null.
+    // These two refuse nothing: `flush` has no arguments, and `identify` returns null.
     const { flush: _flush, identify, ...others } = keyring;
     expect(await untyped<() => Promise<unknown>>(identify)()).toBeNull();
     for (const method of Object.values(others)) {
@@ -77,7 +77,7 @@ describe('a keyring', () => {
     }
   });
 
-  it('copies its options, so that what changes later changes nothing', async () => {
+  it('copies its options, so that later changes have no effect', async () => {
     const options = { prefix: 'acme', catalog, store: memoryStore(), peppers: [{ ...PEPPER }] };
     const keyring = createKeyring(options);
     const { key } = await issue(keyring);
@@ -88,7 +88,7 @@ describe('a keyring', () => {
     expect(() => Object.assign(keyring, { verify: () => ({}) })).toThrow(TypeError);
   });
 
-  it('says that a call is malformed before it says that the store is down', async () => {
+  it('reports a malformed call before a store that is down', async () => {
     const store = wrap(memoryStore(), () => {
       throw new Error('down');
     });
@@ -99,7 +99,7 @@ describe('a keyring', () => {
     await inputError(() => keyring.revoke(untyped(7), AUTHORITY), 'keyId', /^keyId/);
   });
 
-  it('accepts no key of another prefix on the same store', async () => {
+  it('accepts no key with another prefix on the same store', async () => {
     const { key, store, clock } = await readThrough((inner) => inner);
     const other = createKeyring({
       prefix: 'acme_eu',

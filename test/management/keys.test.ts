@@ -1,4 +1,4 @@
-/** The key as text: vectors through every reader, and what scanners and log lines are given. */
+/** The text of a key: vectors through every reader, and the patterns for scanners and logs. */
 import fc from 'fast-check';
 import { generateKey, isKey, keyPattern, parseKey, redactKeys } from 'keyscope';
 import { describe, expect, it } from 'vitest';
@@ -70,7 +70,7 @@ describe('parseKey', () => {
 });
 
 describe('redactKeys and keyPattern', () => {
-  // Whatever could stand around a key in a log: pieces of keys, other keys, characters of every
+  // Anything that could surround a key in a log: parts of keys, other keys, characters of every
   // kind.
   const key = fc.noShrink(prefixes.map(() => generateKey({ prefix: 'acme' })));
   const noise = fc.oneof(
@@ -79,7 +79,7 @@ describe('redactKeys and keyPattern', () => {
     fc.constantFrom('acme_', 'acme', '_', 'acme_acme_', '\n', ' ', '"', '0', 'Bearer ', '%20', 'é'),
   );
 
-  it('leave no key in any text, nor the 32 characters of one', () => {
+  it('leave neither a key nor its 32 characters in any text', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(noise, key), { maxLength: 8 }), (pieces) => {
         const redacted = redactKeys(pieces.join(''), { prefix: 'acme' });
@@ -91,7 +91,7 @@ describe('redactKeys and keyPattern', () => {
     );
   });
 
-  it('leave text without a key as it is, and redact twice as once', () => {
+  it('leave text without a key unchanged, and are idempotent', () => {
     fc.assert(
       fc.property(fc.array(noise, { maxLength: 8 }), (pieces) => {
         const text = pieces.join('');
@@ -118,8 +118,8 @@ describe('redactKeys and keyPattern', () => {
     }
   });
 
-  // Boundaries on both sides missed every key in an address, a JSON text or a variable's name.
-  it('find each key whatever touches it, and by checksum none of another prefix', () => {
+  // Word boundaries on both sides missed every key in a URL, a JSON text or a variable name.
+  it('find each key whatever touches it, and with the checksum none of another prefix', () => {
     const touching = ['', ' ', '"', '=', '%3D', '\\n', '\\\\n', '\\u003d', 'X_', 'key', '0', '>'];
     const pieces = fc.array(fc.constantFrom(...touching), { maxLength: 3 });
     fc.assert(
@@ -134,14 +134,14 @@ describe('redactKeys and keyPattern', () => {
     );
   });
 
-  it('redact a key that begins inside what looks like another one', () => {
+  it('redact a key that begins inside something that looks like another key', () => {
     const key = generateKey({ prefix: 'acme' });
     const text = `acme_${'x'.repeat(28)}${key}`;
     expect(redactKeys(text, { prefix: 'acme' })).not.toContain(key.slice(5));
   });
 
-  it('read a million characters in linear time, whatever nearly matches', () => {
-    // A quadratic scan would need 10^12 steps and run into the runner's time limit.
+  it('read a million characters in linear time, even if they nearly match', () => {
+    // A quadratic scan would need 10^12 steps and exceed the time limit of the test.
     const texts = [
       'acme_'.repeat(200_000),
       `acme_${'a'.repeat(31)} `.repeat(27_000),
@@ -192,7 +192,7 @@ describe('every function on keys', () => {
     for (const options of [undefined, null, 'acme', 4, []]) {
       const none = options as unknown as { prefix: string };
       expect(complaint(() => generateKey(none))).toMatch(/^generateKey: pass an object/);
-      // In our words and not in the engine's for reading a property of `undefined`.
+      // Our error, not the engine's about reading a property of `undefined`.
       for (const read of [parseKey, isKey, redactKeys])
         expect(complaint(() => read(key, none))).toMatch(/^prefix: .*, not undefined$/);
     }
@@ -202,7 +202,7 @@ describe('every function on keys', () => {
     expect(complaint(() => generateKey(typo))).toMatch(/unknown field "ramdom"/);
   });
 
-  it('finds no key in a value that is no text', () => {
+  it('finds no key in a value that is not a text', () => {
     for (const text of [undefined, null, 4, [], {}, [key]]) {
       expect(parseKey(text, { prefix: 'acme' })).toBeNull();
       expect(isKey(text, { prefix: 'acme' })).toBe(false);
@@ -212,7 +212,7 @@ describe('every function on keys', () => {
     }
   });
 
-  it('does not quote a key in place of the prefix', () => {
+  it('does not quote a key that was passed as the prefix', () => {
     const secret = key.slice(5);
     const long = generateKey({ prefix: 'a234567890123456789z' });
     for (const prefix of [key, secret, long, `${key} `, `${key}\n`]) {

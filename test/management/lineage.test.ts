@@ -1,4 +1,4 @@
-/** For a key that leaked: it, what it came from, and what came of it. */
+/** Revokes a leaked key, its predecessors and its successors. */
 import type { KeyRecord, KeyState, KeyStore } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
@@ -29,7 +29,7 @@ import { RECORD } from '../support/records.ts';
 
 const EVE = { ...AUTHORITY, actor: 'eve', reason: 'found on GitHub' } as const;
 
-/** A chain of keys, each rotated from the one before, and all of them live in their overlaps. */
+/** A chain of keys, each rotated from the previous one, all live in their overlaps. */
 async function chain(keyring: Ring, length: number) {
   const keys = [await issue(keyring)];
   while (keys.length < length) {
@@ -47,7 +47,7 @@ async function leftIn(store: KeyStore): Promise<readonly string[]> {
   return idsOf(rows.filter(({ revokedAt }) => revokedAt === null));
 }
 
-/** Puts a row into the store that no keyring made. */
+/** Inserts a row that no keyring made. */
 async function inject(store: KeyStore, over: Partial<KeyRecord>): Promise<KeyRecord> {
   const keyId = crypto.randomUUID();
   const digest = `s1$${keyId.replaceAll('-', '').repeat(2)}`;
@@ -61,7 +61,7 @@ const VOUCHED_FOR: readonly KeyState[] = ['revoked', 'suspended', 'retired', 'ex
 
 describe('revokeLineage', () => {
   it.each(ANSWERING)(
-    'ends a whole chain, wherever it is asked, in a store that answers %s',
+    'ends a whole chain from any of its keys, in a store that answers %s',
     async (_how, through) => {
       for (const position of [0, 1, 2, 3]) {
         const { keyring, store, clock, events } = setUp({ store: through(memoryStore()) });
@@ -95,7 +95,7 @@ describe('revokeLineage', () => {
     },
   );
 
-  it('ends branches, left by rotations that broke off before they retired the key', async () => {
+  it('ends branches from rotations that broke off before they retired the key', async () => {
     const inner = memoryStore();
     const { keyring } = setUp({ store: inner });
     const [root] = await chain(keyring, 1);
@@ -118,7 +118,7 @@ describe('revokeLineage', () => {
     expect(await leftIn(inner)).toEqual([]);
   });
 
-  it('returns exactly what it ended: nothing that was revoked before', async () => {
+  it('returns only the keys that it ended, not those that were revoked before', async () => {
     const { keyring, store, clock } = setUp();
     const keys = await chain(keyring, 3);
     const [first = '', second = '', third = ''] = idsOf(keys);
@@ -130,7 +130,7 @@ describe('revokeLineage', () => {
     expect((await rowOf(store, first)).revokedAt).toBe(START + 1);
   });
 
-  it('is idempotent among callers at once: each key is ended by one of them', async () => {
+  it('is idempotent for concurrent callers: exactly one of them ends each key', async () => {
     const { keyring, events } = setUp({ store: delayed(memoryStore()) });
     const keys = await chain(keyring, 3);
     events.length = 0;
@@ -144,9 +144,9 @@ describe('revokeLineage', () => {
     const { keyring, events, inner, keyId } = await bring(name);
     const before = await leftIn(inner);
     if (!VOUCHED_FOR.includes(LIVES[name].state)) {
-      // What leads to other keys is in its row, and nothing vouches for that: it may be incomplete.
+      // Its row leads to other keys, but nothing vouches for it, so the result may be incomplete.
       const { message } = await storeError(() => keyring.revokeLineage(keyId, EVE));
-      expect(message).toContain(`key ${keyId} is revoked, but its row is not to be trusted`);
+      expect(message).toContain(`key ${keyId} is revoked, but its row is untrusted`);
       expect(await leftIn(inner)).toEqual([]);
       events.length = 0;
       await storeError(() => keyring.revokeLineage(keyId, EVE));
@@ -177,7 +177,7 @@ describe('revokeLineage', () => {
   });
 });
 
-describe('rows in a lineage that are not as they should be', () => {
+describe('unusual rows in a lineage', () => {
   it.each([
     ['edited', { name: 'another' }],
     ['malformed', { scopes: ['*:*'] }],
@@ -192,14 +192,14 @@ describe('rows in a lineage that are not as they should be', () => {
       const ids = idsOf(keys);
       const through = setUp({ store: editing(inner, ids[damaged] ?? '', edit) }).keyring;
       const act = () => through.revokeLineage(ids[0] ?? '', EVE);
-      // A suspension is not under the seal.
+      // The seal does not cover a suspension.
       if (damaged === 0 && !('suspendedAt' in edit)) await storeError(act);
       else expect([...(await act())].sort()).toEqual([...ids].sort());
       expect(await leftIn(inner)).toEqual([]);
     }
   });
 
-  it('do not keep the key that was asked for alive, whatever became of its root', async () => {
+  it('do not keep the requested key alive, whatever the state of its root', async () => {
     for (const rootKeyId of [NOWHERE, 'none', null, 7, '']) {
       const inner = memoryStore();
       const { keyring } = setUp({ store: inner });
@@ -211,7 +211,7 @@ describe('rows in a lineage that are not as they should be', () => {
     }
   });
 
-  it('are left alone if they are another entity’s, or of another prefix', async () => {
+  it('stay if they have another entity or another prefix', async () => {
     const { keyring, store } = setUp();
     const [first, second] = idsOf(await chain(keyring, 2));
     const shared = { rootKeyId: first ?? '', rotatedFrom: first ?? '' };
@@ -229,7 +229,7 @@ describe('rows in a lineage that are not as they should be', () => {
   });
 });
 
-describe('a rotation beside it', () => {
+describe('a concurrent rotation', () => {
   const moments: readonly Moment[] = [
     { when: 'before', method: 'findById' },
     { when: 'after', method: 'findById' },
@@ -242,7 +242,7 @@ describe('a rotation beside it', () => {
     { when: 'before', method: 'listLineage', nth: 2 },
   ];
 
-  it.each(moments)('escapes nothing: a rotation of the newest key at %j', async (moment) => {
+  it.each(moments)('leaves no live key if it rotates the newest key at %j', async (moment) => {
     const inner = memoryStore();
     const { keyring } = setUp({ store: inner });
     const keys = await chain(keyring, 2);
@@ -258,9 +258,9 @@ describe('a rotation beside it', () => {
     expect(ended).toHaveLength(2 + made);
   });
 
-  // The rotation has looked, and writes only when all of the lineage is ended.
+  // The rotation has read the row, and writes only after the whole lineage has ended.
   it.each(['insert', 'mark'] as const)(
-    'escapes nothing if it is asleep before its %s',
+    'leaves no live key if it sleeps before its %s',
     async (method) => {
       const inner = memoryStore();
       const { keyring } = setUp({ store: inner });
@@ -279,7 +279,7 @@ describe('a rotation beside it', () => {
     },
   );
 
-  it('escapes nothing if it goes on for many passes', async () => {
+  it('leaves no live key if it continues for many passes', async () => {
     const inner = memoryStore();
     const { keyring } = setUp({ store: inner });
     const [{ keyId } = { keyId: '' }] = await chain(keyring, 1);
@@ -297,7 +297,7 @@ describe('a rotation beside it', () => {
 });
 
 describe('a broken store', () => {
-  it('ends in an error and not in an endless loop if it never sees its own writes', async () => {
+  it('causes an error instead of an endless loop if it never shows its own writes', async () => {
     const inner = memoryStore();
     const [{ keyId } = { keyId: '' }] = await chain(setUp({ store: inner }).keyring, 2);
     const stale = await inner.listLineage(keyId);
@@ -309,11 +309,11 @@ describe('a broken store', () => {
     });
     const act = () => setUp({ store: behind }).keyring.revokeLineage(keyId, EVE);
     const { message } = await storeError(act);
-    expect(message).toBe('store.listLineage does not see what was revoked; see KeyStore');
+    expect(message).toBe('store.listLineage does not see revocations; see KeyStore');
     expect(calls).toBeLessThan(500);
   });
 
-  it('is told at once if it wrote nothing', async () => {
+  it('causes an error immediately if it wrote nothing', async () => {
     const inner = memoryStore();
     const [{ keyId } = { keyId: '' }] = await chain(setUp({ store: inner }).keyring, 2);
     const silent = wrap(inner, (method, _args, call) => (method === 'mark' ? false : call()));
@@ -324,7 +324,7 @@ describe('a broken store', () => {
   });
 
   it.each([null, undefined, {}, [null], [7], new Array(1)])(
-    'is told if the lineage is %j',
+    'causes an error if the lineage is %j',
     async (answer) => {
       const inner = memoryStore();
       const { keyring, info } = await withKey(inner, answer);
@@ -340,7 +340,7 @@ describe('a broken store', () => {
     return { keyring: setUp({ store: odd }).keyring, info };
   }
 
-  it('can be asked again after it failed in the middle', async () => {
+  it('can be called again after it failed in the middle', async () => {
     const inner = memoryStore();
     const ids = idsOf(await chain(setUp({ store: inner }).keyring, 4));
     let marks = 0;

@@ -1,4 +1,4 @@
-/** What an entity sees of the keys of others that address it: the least that it needs. */
+/** The keys of others that address an entity, with only the fields that it needs. */
 import type { AddressedKey, DamagedKey, KeyRecord, KeyStore } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
@@ -30,13 +30,13 @@ const issueBroad = (keyring: Ring) =>
 const addressed = async (keyring: Ring, entityUuid: string = OTHER) =>
   (await keyring.list({ addressing: true }, { entityUuid })).keys;
 
-/** A keyring over a store that hands out rows of the test's own making. */
+/** A keyring over a store that returns the rows of the test. */
 function listing(rows: readonly object[], inner: KeyStore = memoryStore()) {
   const store = wrap(inner, (method, _args, call) => (method === 'list' ? rows : call()));
   return setUp({ store, peppers: 'none' }).keyring;
 }
 
-/** A record of which every field says that it is not for others. */
+/** A record in which every field says that others must not see it. */
 const SECRETIVE: KeyRecord = {
   ...RECORD,
   prefix: 'acme',
@@ -66,7 +66,7 @@ const SECRETIVE: KeyRecord = {
 };
 
 describe('AddressedKey', () => {
-  it('has exactly its fields, whatever else the record holds', async () => {
+  it('has exactly its fields, whatever else the record contains', async () => {
     const [shown] = await addressed(listing([SECRETIVE]));
     expect(shown).toStrictEqual({
       keyId: SECRETIVE.keyId,
@@ -87,7 +87,7 @@ describe('AddressedKey', () => {
     }
   });
 
-  it('shows of those that withdrew the entity that asks alone', async () => {
+  it('shows only the asking entity among those that withdrew', async () => {
     const withdrawn = [THIRD, OTHER, NOWHERE];
     const [shown] = await addressed(listing([{ ...SECRETIVE, withdrawn }]));
     expect(shown).toMatchObject({ accessibleEntities: [OTHER], withdrawn: [OTHER] });
@@ -95,7 +95,7 @@ describe('AddressedKey', () => {
     expect(own).toMatchObject({ accessibleEntities: [NOWHERE], withdrawn: [] });
   });
 
-  it('has a null for a key that does not expire, and Dates of the caller’s own', async () => {
+  it('has null for a key that does not expire, and Dates that the caller may change', async () => {
     const { keyring } = setUp();
     await issueBroad(keyring);
     const [first] = (await addressed(keyring)) as AddressedKey[];
@@ -104,7 +104,7 @@ describe('AddressedKey', () => {
     expect(await addressed(keyring)).toMatchObject([{ createdAt: new Date(START) }]);
   });
 
-  it('of a row that cannot be read is what everybody sees of it', async () => {
+  it('is a DamagedKey for an unreadable row, as for everybody', async () => {
     const rows = [
       { ...SECRETIVE, scopes: ['*:*'] },
       { ...SECRETIVE, format: 2, name: 'CANARY' },
@@ -120,7 +120,7 @@ describe('AddressedKey', () => {
 });
 
 describe('list with addressing', () => {
-  it('shows the keys of others that address the entity, and none of its own', async () => {
+  it('shows only the keys of others that address the entity', async () => {
     const { keyring, clock } = setUp();
     const broad = await issueBroad(keyring);
     await issue(keyring);
@@ -139,7 +139,7 @@ describe('list with addressing', () => {
     expect((await keyring.list({ addressing: undefined }, AUTHORITY)).keys).toHaveLength(2);
   });
 
-  it('goes on showing keys from which it withdrew, marked, and ended ones', async () => {
+  it('still shows ended keys and, marked, keys from which the entity withdrew', async () => {
     const { keyring } = setUp();
     const { info } = await issueBroad(keyring);
     await keyring.withdraw(info.keyId, THEIRS);
@@ -187,7 +187,7 @@ describe('list with addressing', () => {
     input: { addressing: true; limit: number; after: string | null },
   ) => keyring.list(input, THEIRS);
 
-  it('asks the store for them, by prefix, and not from a cache', async () => {
+  it('queries the store for them by prefix, bypassing the cache', async () => {
     const asked: unknown[] = [];
     const store = wrap(memoryStore(), (method, args, call) => {
       if (method === 'list') asked.push(args[0]);
@@ -199,12 +199,12 @@ describe('list with addressing', () => {
   });
 });
 
-describe('a store that hands out too much', () => {
+describe('a store that returns too much', () => {
   const accessibleEntities = [THIRD, NOWHERE];
   const others = { ...SECRETIVE, entityUuid: THIRD, accessibleEntities, withdrawn: [] };
 
   it.each([
-    ['a key of the entity’s own', { ...SECRETIVE, entityUuid: OTHER }],
+    ['a key that the entity owns', { ...SECRETIVE, entityUuid: OTHER }],
     ['a key that does not address it', others],
     ['a key of another prefix', { ...SECRETIVE, prefix: 'acme_eu' }],
     ['a row without its owner', { ...SECRETIVE, entityUuid: undefined }],
@@ -212,18 +212,18 @@ describe('a store that hands out too much', () => {
     await storeError(() => addressed(listing([row])));
   });
 
-  it('is broken if it lists keys of others where the own are asked for', async () => {
+  it('is broken if it lists keys of others instead of the own ones', async () => {
     const keyring = listing([SECRETIVE]);
     await storeError(() => keyring.list({}, THEIRS));
   });
 });
 
-describe('a row whose entities somebody edited', () => {
-  // It hid all keys that address the entity: the list was a broken store.
+describe('a row with edited entities', () => {
+  // Such a row hid all keys that address the entity, because the list failed as a broken store.
   it.each([
     ['live', undefined],
     ['revoked', 'revoke'],
-  ] as const)('is shown as damaged beside its neighbours: %s', async (_state, call) => {
+  ] as const)('is shown as damaged next to the others: %s', async (_state, call) => {
     const inner = memoryStore();
     const { keyring, clock } = setUp({ store: inner });
     const before = await issueBroad(keyring);

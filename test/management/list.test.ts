@@ -48,7 +48,7 @@ async function pages(
 
 const ids = (list: readonly Shown[]) => list.map(({ keyId }) => keyId);
 
-/** So many keys, some of them of one millisecond, newest first. */
+/** Makes this many keys, some in the same millisecond, newest first. */
 async function issueMany(keyring: Ring, clock: { advance(by: number): void }, count: number) {
   for (let index = 0; index < count; index++) {
     await issue(keyring);
@@ -59,7 +59,7 @@ async function issueMany(keyring: Ring, clock: { advance(by: number): void }, co
 
 describe('list', () => {
   it.each(ANSWERING)(
-    'shows an entity’s keys, newest first, ended ones too, from a store that answers %s',
+    'shows an entity’s keys, newest first, including ended ones, from a store that answers %s',
     async (_how, through) => {
       const { keyring, clock } = setUp({ store: through(memoryStore()) });
       const made: string[] = [];
@@ -87,7 +87,7 @@ describe('list', () => {
     },
   );
 
-  it('shows neither digest nor seal, and Dates that are the caller’s own', async () => {
+  it('shows neither digest nor seal, and Dates that the caller may change', async () => {
     const { keyring, store } = setUp();
     const { info } = await issue(keyring);
     const { digest, seal } = await rowOf(store, info.keyId);
@@ -101,7 +101,7 @@ describe('list', () => {
   });
 
   it.each([1, 2, 3, 7, 8, 9, 100])(
-    'neither repeats nor skips a key in pages of %i, among equal times',
+    'neither repeats nor skips a key in pages of %i, despite equal times',
     async (limit) => {
       const { keyring, clock } = setUp();
       const whole = await issueMany(keyring, clock, 8);
@@ -114,7 +114,7 @@ describe('list', () => {
   );
 
   it('neither repeats nor skips while keys are added, rotated, suspended and revoked', async () => {
-    // An offset instead of a position would repeat one key a page here.
+    // An offset instead of a position would repeat one key per page here.
     const { keyring, clock } = setUp();
     const before = await issueMany(keyring, clock, 6);
     const oldest = before.at(-1) ?? '';
@@ -143,7 +143,7 @@ describe('list', () => {
     expect(asked).toEqual(Array(4).fill(query));
   });
 
-  it('accepts a cursor at the position of a key that never was', async () => {
+  it('accepts a cursor at the position of a key that never existed', async () => {
     const { keyring } = setUp();
     const { info } = await issue(keyring);
     const after = `${(START + 1).toString(36)}.${NOWHERE}`;
@@ -152,7 +152,7 @@ describe('list', () => {
     expect((await keyring.list({ after: `-1.${NOWHERE}` }, AUTHORITY)).keys).toEqual([]);
   });
 
-  it('has no next page after one that is exactly full', async () => {
+  it('has no next page after a last page that is exactly full', async () => {
     const { keyring } = setUp();
     for (let count = 0; count < 2; count++) await issue(keyring);
     expect((await keyring.list({ limit: 2 }, AUTHORITY)).next).toBeNull();
@@ -163,7 +163,7 @@ describe('list', () => {
 describe('the input of list', () => {
   const cursor = `${START.toString(36)}.${NOWHERE}`;
   it.each<readonly [string, ListInput | null | object, RegExp]>([
-    ['input', null, /^list: pass an object of after, limit, addressing$/],
+    ['input', null, /^list: pass an object with after, limit, addressing$/],
     ['input', [], /^list: pass an object/],
     ['input', { offset: 0 }, /^list: unknown field "offset"/],
     ['input', { entityUuid: OTHER }, /^list: unknown field "entityUuid"/],
@@ -199,19 +199,16 @@ describe('the input of list', () => {
     ['after', { after: `1e9!.${NOWHERE}` }, /^after/],
     ['after', { after: `${START.toString(36)}.' OR 1=1` }, /^after/],
     ['after', { after: 'x'.repeat(1_000_000) }, /^after/],
-  ])(
-    'is refused with an odd %s before the store is asked: case %#',
-    async (field, input, message) => {
-      const { store, calls } = recording(memoryStore());
-      const { keyring, events } = setUp({ store });
-      await inputError(() => keyring.list(untyped(input), AUTHORITY), field, message);
-      expect({ calls, events }).toEqual({ calls: [], events: [] });
-    },
-  );
+  ])('is refused with a malformed %s before any query: case %#', async (field, input, message) => {
+    const { store, calls } = recording(memoryStore());
+    const { keyring, events } = setUp({ store });
+    await inputError(() => keyring.list(untyped(input), AUTHORITY), field, message);
+    expect({ calls, events }).toEqual({ calls: [], events: [] });
+  });
 });
 
-describe('a store that lists what was not asked for', () => {
-  it('is broken: extra rows, rows of another entity or prefix, and what is no row', async () => {
+describe('a store that lists rows outside the query', () => {
+  it('is broken if there are extra rows, rows of others, or values that are not rows', async () => {
     const inner = memoryStore();
     const { keyring } = setUp({ store: inner });
     for (let index = 0; index < 4; index++) await issue(keyring);
@@ -241,7 +238,7 @@ describe('a store that lists what was not asked for', () => {
     }
   });
 
-  // The engine's own error came out, which is no outage but a bug.
+  // The engine's own error was thrown, which looked like a bug instead of an outage.
   it.each([undefined, null, 'yesterday', 1.5, Number.NaN, {}])(
     'is broken if a page ends with a row whose time is %j',
     async (createdAt) => {
@@ -253,36 +250,36 @@ describe('a store that lists what was not asked for', () => {
       );
       const through = setUp({ store: edited }).keyring;
       await storeError(() => through.list({ limit: 1 }, AUTHORITY));
-      // Elsewhere on a page, one bad row costs one row.
+      // Elsewhere on a page, one bad row damages only that row.
       const { keys } = await through.list({ limit: 2 }, AUTHORITY);
       expect(keys).toMatchObject([{ state: 'damaged' }, { state: 'live' }]);
     },
   );
 });
 
-/** What makes a row unreadable, and what is seen of it then. */
+/** Edits that make a row unreadable, and the state that it then shows. */
 const DAMAGES: readonly (readonly [string, object, DamagedKey['state']])[] = [
   ['a wildcard among its scopes', { scopes: ['*:*'] }, 'damaged'],
-  ['a number for a name', { name: 7 }, 'damaged'],
+  ['a number as the name', { name: 7 }, 'damaged'],
   ['no digest', { digest: undefined }, 'damaged'],
   ['half a pair in its metadata', { metadata: { a: '\ud800' } }, 'damaged'],
-  ['a time that no Date can hold', { expiresAt: 9e15 }, 'damaged'],
-  ['a text for a mark', { suspendedAt: 'now' }, 'damaged'],
+  ['a time beyond the range of a Date', { expiresAt: 9e15 }, 'damaged'],
+  ['a text as a mark', { suspendedAt: 'now' }, 'damaged'],
   ['entities without its own', { accessibleEntities: [OTHER] }, 'damaged'],
   ['its own entity withdrawn', { withdrawn: [OWN] }, 'damaged'],
   ['an earlier format than the first', { format: 0 }, 'damaged'],
   ['a format that is a text', { format: '2' }, 'damaged'],
   ['a later format', { format: 2 }, 'unknown_format'],
-  ['a later format, otherwise written', { format: 3, scopes: 'all', name: {} }, 'unknown_format'],
+  ['a later format with other types', { format: 3, scopes: 'all', name: {} }, 'unknown_format'],
   ['a mark by hand', { scopes: ['*:*'], revokedAt: START }, 'damaged'],
   ['a mark by hand, in a later format', { format: 2, revokedAt: START }, 'unknown_format'],
   ['a revocation', { scopes: ['*:*'], revokedAt: START, seal: null }, 'revoked'],
   ['a revocation, in a later format', { format: 2, revokedAt: 5, seal: null }, 'revoked'],
-  ['a mark that is no revocation', { scopes: ['*:*'], revokedAt: 'soon' }, 'damaged'],
+  ['a mark that is not a time', { scopes: ['*:*'], revokedAt: 'soon' }, 'damaged'],
 ];
 
 describe('a row that cannot be read', () => {
-  it.each(DAMAGES)('hides no other on any page: %s', async (_what, edit, state) => {
+  it.each(DAMAGES)('hides no other row on any page: %s', async (_what, edit, state) => {
     const inner = memoryStore();
     const { keyring, clock } = setUp({ store: inner });
     const whole = await issueMany(keyring, clock, 5);
@@ -308,7 +305,7 @@ describe('a row that cannot be read', () => {
     await denied(() => keyring.verify(key), 'invalid_token', 'revoked');
   });
 
-  it('leaves all of a page if all of its rows are damaged', async () => {
+  it('still fills a page if all of its rows are damaged', async () => {
     const inner = memoryStore();
     const { keyring, clock } = setUp({ store: inner });
     const whole = await issueMany(keyring, clock, 4);
@@ -319,7 +316,7 @@ describe('a row that cannot be read', () => {
 });
 
 describe('get', () => {
-  it('shows one key of the entity, and null for any other id', async () => {
+  it('returns a key of the entity, and null for any other id', async () => {
     const { keyring } = setUp({ store: delayed(memoryStore()) });
     const { info } = await issue(keyring);
     expect(await keyring.get(info.keyId, AUTHORITY)).toEqual(info);
@@ -336,7 +333,7 @@ describe('get', () => {
     }
   });
 
-  it.each(LIFE_NAMES)('shows a key that is %s, as list does', async (name) => {
+  it.each(LIFE_NAMES)('returns the same as list for a key that is %s', async (name) => {
     const { keyring, keyId } = await bring(name);
     const info = await keyring.get(keyId, AUTHORITY);
     expect(info?.state).toBe(LIVES[name].state);
@@ -349,7 +346,7 @@ describe('get', () => {
     await inputError(act, 'keyId', /^keyId: pass a string, not /);
   });
 
-  it('passes on that the store is broken, and does not answer null', async () => {
+  it('rejects if the store is broken, and does not return null', async () => {
     const store = wrap(memoryStore(), () => {
       throw new Error('down');
     });

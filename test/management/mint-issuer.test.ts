@@ -1,4 +1,4 @@
-/** Keys that are made on the authority of a key: they end with it. */
+/** Keys that another key issued: they end with it. */
 import type { KeyRecord, KeyStore } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
@@ -31,7 +31,7 @@ async function statesOf(keyring: Ring, keyIds: readonly string[]) {
 }
 
 describe('issuedUnder', () => {
-  it('is the root of the key on whose authority one is made, under the seal', async () => {
+  it('is the root of the issuing key, under the seal', async () => {
     const { keyring, store } = setUp();
     const first = await issue(keyring);
     const manager = await keyring.rotate(first.info.keyId, OVERLAP, AUTHORITY);
@@ -84,7 +84,7 @@ describe('authority.keyId', () => {
     await denied(act, 'invalid_token', reason as 'unknown_key');
   });
 
-  it('is refused if its pepper is gone, and for another entity', async () => {
+  it('is refused if its pepper is gone, or for another entity', async () => {
     const store = memoryStore();
     const { keyring } = setUp({ store });
     const { info } = await issue(keyring);
@@ -101,7 +101,7 @@ describe('authority.keyId', () => {
     expect(await keysOf(store, OTHER)).toEqual([]);
   });
 
-  it.each([7, '', 'x', OWN.toUpperCase(), {}])('is a bug if it is %j', async (keyId) => {
+  it.each([7, '', 'x', OWN.toUpperCase(), {}])('causes a TypeError if it is %j', async (keyId) => {
     const act = () => setUp().keyring.issue(PLAIN, untyped({ ...AUTHORITY, keyId }));
     await typeError(act, /^authority\.keyId: pass the id of a key/);
   });
@@ -109,7 +109,7 @@ describe('authority.keyId', () => {
 
 type Clock = ReturnType<typeof setUp>['clock'];
 
-describe('a key that ends while another is made on its authority', () => {
+describe('a key that ends while it issues another one', () => {
   const moments: readonly Moment[] = [
     { when: 'after', method: 'findById' },
     { when: 'before', method: 'insert' },
@@ -119,7 +119,7 @@ describe('a key that ends while another is made on its authority', () => {
   const ends = { revoke: 'revoke', revokeLineage: 'revokeLineage' } as const;
 
   it.each(Object.values(ends).flatMap((name) => moments.map((moment) => [name, moment] as const)))(
-    'leaves nothing behind: %s at %j',
+    'leaves no live key behind: %s at %j',
     async (name, moment) => {
       const inner = memoryStore();
       const { keyring } = setUp({ store: inner });
@@ -133,20 +133,20 @@ describe('a key that ends while another is made on its authority', () => {
     },
   );
 
-  it('leaves nothing behind: whichever of the two was faster at the end', async () => {
+  it('leaves no live key behind, whichever of the two calls is faster', async () => {
     const inner = memoryStore();
     const { keyring } = setUp({ store: inner });
     const { info } = await issue(keyring);
     const moment = { when: 'after', method: 'findById', nth: 2 } as const;
     const store = meanwhile(inner, moment, () => keyring.revokeLineage(info.keyId, AUTHORITY));
-    // It was live when it was looked at: the key was issued, and the revocation saw it.
+    // The issuer was live when it was read, so the key was issued, and the revocation saw it.
     expect(await outcome(() => setUp({ store }).keyring.issue(PLAIN, under(info.keyId)))).toBe(
       'passed',
     );
     expect(await leftIn(inner)).toEqual([]);
   });
 
-  it('is an outage, and no key, if the store fails then', async () => {
+  it('causes an outage and no key if the store fails then', async () => {
     const inner = memoryStore();
     const { keyring } = setUp({ store: inner });
     const { info } = await issue(keyring);
@@ -185,7 +185,7 @@ describe('revokeLineage, downward', () => {
     return { ...ring, keys: ids, idOf };
   }
 
-  it('ends all that was issued under the key or its rotations, nothing above', async () => {
+  it('ends everything issued under the key or its rotations, and nothing above', async () => {
     const { keyring, idOf, events, keys } = await family();
     events.length = 0;
     const ended = await keyring.revokeLineage(idOf('next'), AUTHORITY);
@@ -200,8 +200,8 @@ describe('revokeLineage, downward', () => {
     expect(events).toEqual([]);
   });
 
-  // A reported leaf ended the key that it was issued under, and so everybody else's.
-  it('ends a leaf alone', async () => {
+  // A reported leaf used to end the key that issued it, and so everybody else's keys.
+  it('ends only a leaf', async () => {
     const { keyring, idOf } = await family();
     expect(await keyring.revokeLineage(idOf('grandchild'), AUTHORITY)).toEqual([
       idOf('grandchild'),
@@ -210,15 +210,15 @@ describe('revokeLineage, downward', () => {
     expect(new Set(await statesOf(keyring, names.map(idOf)))).toEqual(new Set(['live']));
   });
 
-  it('ends what a management key rotated, into whose hands it came', async () => {
+  it('ends the keys that a management key rotated and so got access to', async () => {
     const { keyring, idOf } = await family();
     const taken = await keyring.rotate(idOf('stranger'), OVERLAP, under(idOf('manager')));
     const ended = await keyring.revokeLineage(idOf('manager'), AUTHORITY);
     expect(ended).toContain(taken.info.keyId);
   });
 
-  // It ended the key that it was issued under, and all that this one had issued.
-  it('ends what came of a key that was taken over, not what was before', async () => {
+  // The call used to end the key that issued this one, and everything that key had issued.
+  it('ends everything after a takeover by rotation, not what was before', async () => {
     const { keyring, idOf, clock } = await family();
     clock.advance(1);
     const taken = await keyring.rotate(idOf('owner'), OVERLAP, under(idOf('child')));
@@ -233,16 +233,16 @@ describe('revokeLineage, downward', () => {
     expect(new Set(await statesOf(keyring, names.map(idOf)))).toEqual(new Set(['live']));
   });
 
-  it('does not descend with a suspension', async () => {
+  it('is the only call that descends: suspend affects one key', async () => {
     const { keyring, idOf } = await family();
     await keyring.suspend(idOf('manager'), AUTHORITY);
     expect(await statesOf(keyring, [idOf('child'), idOf('grandchild')])).toEqual(['live', 'live']);
   });
 
-  // A row that was edited to another key's root ended the stranger, and one that was edited on a
-  // dead predecessor hid the successor; both were reported as success.
+  // A row that was edited to have another key's root ended that key. A row that was edited on an
+  // ended predecessor hid the successor. Both were reported as success.
   it.each(['rootKeyId', 'issuedUnder'] as const)(
-    'believes no %s of an edited row',
+    'ignores the %s of an edited row',
     async (field) => {
       for (const victim of ['manager', 'child', 'sibling'] as const) {
         const { store, idOf, clock } = await family();
@@ -254,7 +254,7 @@ describe('revokeLineage, downward', () => {
         expect(ended).toMatch(/^StoreError/);
         expect((await rowOf(store, idOf('stranger'))).revokedAt).toBeNull();
         expect((await rowOf(store, idOf(victim))).revokedAt).not.toBeNull();
-        // Its rotations say themselves, under their seals, what they were rotated from.
+        // Its rotations name their predecessors themselves, under their seals.
         if (victim !== 'manager') continue;
         expect((await rowOf(store, idOf('next'))).revokedAt).not.toBeNull();
         expect((await rowOf(store, idOf('grandchild'))).revokedAt).not.toBeNull();
@@ -262,7 +262,7 @@ describe('revokeLineage, downward', () => {
     },
   );
 
-  it('believes no row that somebody edited so that it is in the lineage', async () => {
+  it('ignores a row that was edited to be in the lineage', async () => {
     const { store, idOf, clock } = await family();
     const victim = idOf('sibling');
     const edited = tampering(store, (row) =>
@@ -280,7 +280,7 @@ describe('revokeLineage, downward', () => {
     };
     const { keyring } = setUp({ store: listing, now: clock.now });
     await keyring.revokeLineage(idOf('manager'), AUTHORITY);
-    // What it says leads nowhere: the owner and the others of its keys live on.
+    // Its fields lead nowhere: the other keys of the owner stay live.
     expect((await rowOf(store, idOf('owner'))).revokedAt).toBeNull();
   });
 

@@ -14,8 +14,8 @@ import {
 } from '../support/keyring.ts';
 
 describe('mint', () => {
-  // Some serializers accept nothing else.
-  it('gives a store plain objects that are deep-frozen', async () => {
+  // Some serializers accept only plain objects.
+  it('passes plain deep-frozen objects to the store', async () => {
     const rows: object[] = [];
     const store = wrap(memoryStore(), (method, args, call) => {
       if (method === 'insert') rows.push(args[0] as object);
@@ -33,7 +33,7 @@ describe('mint', () => {
     }
   });
 
-  it('takes ids from the platform, as version 4, whatever the source of randomness', async () => {
+  it('gets version 4 ids from the platform, whatever the source of randomness', async () => {
     const random = (length: number) => new Uint8Array(length).fill(0x5a);
     const made = [issue(setUp({ random }).keyring), issue(setUp({ random }).keyring)];
     const ids = (await Promise.all(made)).map(({ info }) => info.keyId);
@@ -42,7 +42,7 @@ describe('mint', () => {
       expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   });
 
-  it('makes keys of the bytes of the configured source', async () => {
+  it('makes keys from the bytes of the configured source', async () => {
     const { keyring } = setUp({
       random: (length) => new Uint8Array(length).fill(0xff).fill(7, length / 2),
     });
@@ -50,7 +50,7 @@ describe('mint', () => {
     expect(key.slice(5, 31)).toBe('7'.repeat(26));
   });
 
-  it('writes what never changes, and no mark yet', async () => {
+  it('writes the fields that never change, and no marks', async () => {
     const { keyring, store } = setUp();
     const { key, info } = await keyring.issue(PLAIN, { ...AUTHORITY, actor: 'ada' });
     expect(await rowOf(store, info.keyId)).toMatchObject({
@@ -85,8 +85,8 @@ describe('mint', () => {
     }
   });
 
-  // The hint is checksum: who knows it knows nothing of the entropy that is not in the checksum.
-  it('stores no part of the plaintext but the hint, not even ten characters of it', async () => {
+  // The hint is part of the checksum, so it reveals no more of the entropy than the checksum.
+  it('stores only the hint of the plaintext, and never ten characters of it', async () => {
     const { keyring, store } = setUp();
     const scopes = ['threats:read', 'threats:delete'] as const;
     const input = { ...PLAIN, scopes, justification: 'j' };
@@ -105,9 +105,9 @@ describe('a source of randomness', () => {
     ['a list', (length: number) => Array.from({ length }, () => 1)],
     ['nothing', () => undefined],
     ['a promise', async (length: number) => new Uint8Array(length)],
-    // 62 and 63 are no digits of base 62: rejected for ever, were there no end to it.
+    // 62 and 63 are not digits of base 62. Without a limit, they would be rejected forever.
     [
-      'only bytes that rejection sampling throws away',
+      'only bytes that rejection sampling drops',
       (length: number) => new Uint8Array(length).fill(63),
     ],
   ])('is refused if it returns %s, and nothing is stored', async (_what, random) => {
@@ -117,7 +117,7 @@ describe('a source of randomness', () => {
     expect((await keyring.list({}, AUTHORITY)).keys).toEqual([]);
   });
 
-  it('cannot replace a key by repeating itself: the store refuses the second', async () => {
+  it('cannot replace a key by repeating bytes: the store refuses the second key', async () => {
     const { keyring, store } = setUp({ random: (length) => new Uint8Array(length).fill(9) });
     const { key, info } = await issue(keyring);
     expect(String(await thrown(() => issue(keyring)))).toBe(

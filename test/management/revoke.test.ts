@@ -28,45 +28,48 @@ const EVE = { ...AUTHORITY, actor: 'eve', reason: 'leaked' } as const;
 const SEAL = /^[0-9a-f]{64}$/;
 
 describe('revoke', () => {
-  it.each(ANSWERING)('ends the key at once, in a store that answers %s', async (_how, through) => {
-    const { keyring, store, clock, events } = setUp({ store: through(memoryStore()) });
-    const { key, info } = await issue(keyring);
-    const neighbour = await issue(keyring);
-    const before = await rowOf(store, info.keyId);
-    await keyring.verify(key);
-    clock.advance(HOUR);
-    await keyring.revoke(info.keyId, EVE);
-    await denied(() => keyring.verify(key), 'invalid_token', 'revoked');
-    await keyring.verify(neighbour.key);
-    // One mark with its seal and nothing else; the record stays.
-    const after = await rowOf(store, info.keyId);
-    expect(after).toEqual({
-      ...before,
-      seal: expect.stringMatching(SEAL) as unknown,
-      revokedAt: START + HOUR,
-      changedAt: START + HOUR,
-      endedBy: 'eve',
-      endReason: 'leaked',
-    });
-    expect(after.seal).not.toBe(before.seal);
-    expect(events.slice(2)).toEqual([
-      {
-        type: 'key.revoked',
-        time: START + HOUR,
-        keyId: info.keyId,
-        entityUuid: OWN,
-        actor: 'eve',
-        reason: 'leaked',
-      },
-    ]);
-  });
+  it.each(ANSWERING)(
+    'ends the key immediately, in a store that answers %s',
+    async (_how, through) => {
+      const { keyring, store, clock, events } = setUp({ store: through(memoryStore()) });
+      const { key, info } = await issue(keyring);
+      const neighbour = await issue(keyring);
+      const before = await rowOf(store, info.keyId);
+      await keyring.verify(key);
+      clock.advance(HOUR);
+      await keyring.revoke(info.keyId, EVE);
+      await denied(() => keyring.verify(key), 'invalid_token', 'revoked');
+      await keyring.verify(neighbour.key);
+      // Only one mark with its seal; the record stays.
+      const after = await rowOf(store, info.keyId);
+      expect(after).toEqual({
+        ...before,
+        seal: expect.stringMatching(SEAL) as unknown,
+        revokedAt: START + HOUR,
+        changedAt: START + HOUR,
+        endedBy: 'eve',
+        endReason: 'leaked',
+      });
+      expect(after.seal).not.toBe(before.seal);
+      expect(events.slice(2)).toEqual([
+        {
+          type: 'key.revoked',
+          time: START + HOUR,
+          keyId: info.keyId,
+          entityUuid: OWN,
+          actor: 'eve',
+          reason: 'leaked',
+        },
+      ]);
+    },
+  );
 
   it.each(LIFE_NAMES)('ends a key that is %s', async (name) => {
     const { keyring, inner, events, key, keyId } = await bring(name);
     const before = await rowOf(inner, keyId);
     await keyring.revoke(keyId, EVE);
     const wasRevoked = LIVES[name].state === 'revoked';
-    // Who revoked it stays, and only the seal, which nobody can check any more, goes.
+    // Who revoked it stays. Only the seal becomes null, because nobody can check it any more.
     const isKept = name === 'revoked and orphaned';
     const after = await rowOf(inner, keyId);
     if (wasRevoked) expect(after).toEqual(before);
@@ -78,12 +81,12 @@ describe('revoke', () => {
     expect(await rowOf(inner, keyId)).toEqual(after);
     expect(events).toEqual([]);
     expect(await keyring.get(keyId, AUTHORITY)).toMatchObject({ state: 'revoked' });
-    // Whatever becomes of the row, of its pepper and of the clock.
+    // Whatever happens to the row, its pepper and the clock.
     const first = setUp({ store: inner }).keyring;
     await denied(() => first.verify(key), 'invalid_token', 'revoked');
   });
 
-  it('is idempotent: who and when of the first call stay, with the only event', async () => {
+  it('is idempotent: the actor and time of the first call stay, with one event', async () => {
     const { keyring, store, clock, events } = setUp({ store: delayed(memoryStore()) });
     const { key, info } = await issue(keyring);
     const revoke = (actor: string) => keyring.revoke(info.keyId, { ...AUTHORITY, actor });
@@ -96,7 +99,7 @@ describe('revoke', () => {
     await denied(() => keyring.verify(key), 'invalid_token', 'revoked');
   });
 
-  // A row that the store and the core read differently stayed live, and revoke resolved.
+  // A row that the store and the core read differently stayed live, although revoke resolved.
   it('throws if the store wrote nothing and the key is not revoked', async () => {
     const inner = memoryStore();
     const silent = wrap(inner, (method, _args, call) => (method === 'mark' ? false : call()));
@@ -105,10 +108,10 @@ describe('revoke', () => {
     await storeError(() => keyring.revoke(info.keyId, AUTHORITY));
     expect(events.map(({ type }) => type)).toEqual(['key.issued']);
     await keyring.verify(key);
-    // A mark that is none: the condition of the write may see one.
+    // Not a valid mark, but the condition of the write may treat it as one.
     const odd = editing(silent, info.keyId, { revokedAt: 'null ' });
     await storeError(() => setUp({ store: odd }).keyring.revoke(info.keyId, AUTHORITY));
-    // Once somebody has revoked it, `false` is true.
+    // Once another caller has revoked it, `false` is a correct answer.
     await setUp({ store: inner }).keyring.revoke(info.keyId, AUTHORITY);
     await keyring.revoke(info.keyId, AUTHORITY);
   });
@@ -123,13 +126,13 @@ describe('revoke', () => {
     for (const keyId of [
       info.keyId,
       NOWHERE,
-      'no id',
+      'not-an-id',
       '',
       info.keyId.toUpperCase(),
       '*',
       'x'.repeat(1e6),
     ]) {
-      // Not even where the authority may hand the entity out: whose keys they are is one entity.
+      // Not even if the authority may grant the entity: the keys of one entity are meant.
       const authority = { entityUuid: OTHER, entities: [OWN] };
       const reason = keyId === info.keyId ? 'foreign_key' : 'no_such_key';
       errors.push(await denied(() => keyring.revoke(keyId, authority), 'not_found', reason));
@@ -146,7 +149,7 @@ describe('revoke', () => {
     await keyring.verify(key);
   });
 
-  it('asks the store only for what can be a key id', async () => {
+  it('queries the store only for valid key ids', async () => {
     const { store, calls } = recording(memoryStore());
     const { keyring } = setUp({ store });
     const odd = ["' OR 1=1 --", '%', `${NOWHERE}\u0000`, `${NOWHERE} `, '{"$ne":null}'];
@@ -182,7 +185,7 @@ describe('the seal of a revoked key', () => {
     return { inner, keyring, key, keyId: info.keyId, sealBefore };
   }
 
-  it('keeps the key dead after somebody clears the mark', async () => {
+  it('keeps the key ended after an attacker clears the mark', async () => {
     const { inner, key, keyId } = await revoked();
     const cleared = { revokedAt: null, endedBy: null, endReason: null };
     for (const edit of [{ revokedAt: null }, cleared, { ...cleared, seal: null }]) {
@@ -211,14 +214,14 @@ describe('the seal of a revoked key', () => {
     [{ seal: '0'.repeat(64) }],
     [{ name: 'another' }],
     [{ scopes: [] }],
-  ])('shows that the evidence was edited: %j', async (edit) => {
+  ])('exposes an edit of the evidence: %j', async (edit) => {
     const { inner, keyId } = await revoked();
     const { keyring } = setUp({ store: editing(inner, keyId, edit) });
     const state = 'seal' in edit && edit.seal === null ? 'revoked' : 'damaged';
     expect(await keyring.get(keyId, AUTHORITY)).toMatchObject({ state, tampered: true });
   });
 
-  it('does not cover what changes afterwards', async () => {
+  it('does not cover later changes', async () => {
     const { inner, keyId } = await revoked();
     const edit = {
       lastUsedAt: 5,
@@ -233,17 +236,17 @@ describe('the seal of a revoked key', () => {
     });
   });
 
-  it('is not the seal of a live key, nor is that one the seal of a revoked key', async () => {
+  it('differs from the seal of a live key, and neither can replace the other', async () => {
     const { inner, key, keyId, sealBefore } = await revoked();
-    // The old seal over a mark made by hand, and the new one without its mark.
+    // The old seal with a mark written by hand, and the new one without its mark.
     const forged = setUp({ store: editing(inner, keyId, { seal: sealBefore }) });
     expect(await forged.keyring.get(keyId, AUTHORITY)).toMatchObject({ tampered: true });
-    // Who kept the old seal can restore the whole row, as from a backup: documented.
+    // Anyone who kept the old seal can restore the whole row, as from a backup. Documented.
     const restored = { seal: sealBefore, revokedAt: null };
     await setUp({ store: editing(inner, keyId, restored) }).keyring.verify(key);
   });
 
-  it('is null without a pepper, and for a row that nothing vouches for', async () => {
+  it('is null without a pepper, and for a row for which nothing vouches', async () => {
     const unpeppered = await revoked('none');
     expect((await rowOf(unpeppered.inner, unpeppered.keyId)).seal).toBeNull();
     for (const name of ['edited', 'malformed', 'of a later format', 'orphaned'] as const) {
@@ -271,7 +274,7 @@ describe('the seal of a revoked key', () => {
     }
   });
 
-  it('is not made by a clock that is broken: nothing is written', async () => {
+  it('is not made with a broken clock, and nothing is written', async () => {
     const { inner, keyId } = await bring('live');
     const before = await rowOf(inner, keyId);
     await storeError(() => setUp({ store: inner, now: () => NaN }).keyring.revoke(keyId, EVE));

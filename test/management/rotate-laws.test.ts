@@ -1,6 +1,6 @@
 /**
- * The law of rotation: a successor has no more than its predecessor and the authority both have,
- * and lives no longer than either limit allows, whatever came before.
+ * The law of rotation: a successor has only rights that both its predecessor and the authority
+ * have, and lives no longer than either limit, whatever happened before.
  */
 import fc from 'fast-check';
 import type { IssuedKey, KeyInfo, Keyring } from 'keyscope';
@@ -27,7 +27,7 @@ import { runs } from '../support/runs.ts';
 const PATTERNS = [...SCOPES, 'a:*', '*:r', '*:*'];
 
 const SENTENCE = 'A scope.';
-/** The catalogs of other releases: one lost a scope, in one a scope is reserved. */
+/** The catalogs of other releases: one without a scope, one with a reserved scope. */
 const smaller = defineScopes({ a: { r: SENTENCE }, b: { r: SENTENCE } });
 const stricter = defineScopes(
   { a: { r: SENTENCE, w: SENTENCE }, b: { r: SENTENCE } },
@@ -37,8 +37,8 @@ const stricter = defineScopes(
 const isWithin = (part: readonly string[], held: readonly string[]) =>
   part.every((element) => held.includes(element));
 
-// All of both at once: test/slow/rotations.test.ts.
-describe('a successor is what was asked for, within predecessor and authority', () => {
+// All combinations of both are in test/slow/rotations.test.ts.
+describe('a successor gets what the call asks for, within predecessor and authority', () => {
   it('for all scopes of a small catalog, and authorities over them', async () => {
     const { count, wrong } = await tryAll({
       old: subsetsOf(SCOPES).map((scopes) => ({ scopes, accessibleEntities: [OTHER] })),
@@ -65,10 +65,10 @@ describe('a successor is what was asked for, within predecessor and authority', 
 
 // ── Any sequence ────────────────────────────────────────────────────────────────────────────────
 
-/** The key that was made last. */
+/** The newest key. */
 const NEWEST = -1;
 
-/** What happens next: to which key, by which release, under which authority. */
+/** The next act: on which key, by which release, under which authority. */
 interface Step {
   readonly act: 'rotate' | 'withdraw' | 'suspend' | 'resume' | 'revoke' | 'wait';
   readonly key: number;
@@ -86,7 +86,7 @@ const expiry = fc.oneof(
   life.map((ms) => new Date(ms)),
 );
 
-/** Most often the value that is in nobody's way. */
+/** Usually the value that causes no refusal. */
 function mostly<T>(value: T, other: fc.Arbitrary<T>): fc.Arbitrary<T> {
   return fc.oneof({ weight: 3, arbitrary: fc.constant(value) }, { weight: 1, arbitrary: other });
 }
@@ -130,15 +130,15 @@ const step: fc.Arbitrary<Step> = fc.record({
 /** The limit of the last release. */
 const RELEASE_LIMIT_MS = 5 * HOUR;
 
-/** What is known of a key by what happened to it. */
+/** The expected state of a key, from its history. */
 interface Known {
   readonly key: string;
   readonly info: KeyInfo;
-  /** Whom it can address: less with each withdrawal. */
+  /** The entities that it can address: fewer with each withdrawal. */
   reach: readonly string[];
 }
 
-/** The keys of one run, and the releases of the service that serve them. */
+/** The keys of one run, and the releases that serve them. */
 class World {
   readonly clock = stoppedClock(0);
   readonly store = memoryStore();
@@ -164,7 +164,7 @@ class World {
     return this.known.at(index % this.known.length) as Known;
   }
 
-  /** A key, and those that came of it by rotations. They are known in the order of these. */
+  /** A key and its rotations, in their order. */
   withSuccessors(first: Known): readonly Known[] {
     const found = [first];
     for (const each of this.known) {
@@ -218,7 +218,7 @@ async function perform(world: World, given: Step): Promise<void> {
   }
 }
 
-/** At the end, and whatever was refused, no key verifies as more than its rights. */
+/** At the end, whatever was refused, no key verifies with more than its rights. */
 async function checkAll(world: World): Promise<void> {
   const [first] = world.known as [Known];
   const keyring = world.releases[0] as Keyring;
@@ -232,7 +232,7 @@ async function checkAll(world: World): Promise<void> {
 }
 
 describe('no sequence of calls makes a key wider', () => {
-  it('whatever is rotated, withdrawn, suspended, resumed, revoked and waited for', async () => {
+  it('with any rotations, withdrawals, suspensions, revocations and waits', async () => {
     let rotations = 0;
     const issuing = fc.record({
       scopes: fc.subarray([...SCOPES], { minLength: 1 }),
@@ -255,7 +255,7 @@ describe('no sequence of calls makes a key wider', () => {
       }),
       { numRuns: runs(200) },
     );
-    // The property would hold of nothing, too.
+    // The property would also hold for an empty run.
     expect(rotations).toBeGreaterThan(runs(200) / 2);
   });
 });

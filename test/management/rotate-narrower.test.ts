@@ -1,4 +1,4 @@
-/** Rotation sheds rights and never adds any. */
+/** Rotation can drop rights and never adds any. */
 import { defineScopes, type KeyStore, type RotateInput } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
@@ -19,7 +19,7 @@ import {
   untypedInput,
 } from '../support/keyring.ts';
 
-/** May hand out what {@link issueBroad} makes, and more. */
+/** May grant the rights of {@link issueBroad}, and more. */
 const BROAD = { ...AUTHORITY, entities: [OTHER, THIRD] } as const;
 const SCOPES = ['threats:read', 'threats:write', 'decoys:read', 'users:read'];
 
@@ -36,7 +36,7 @@ const issueBroad = (keyring: Ring) =>
 
 type Asked = Omit<RotateInput, 'overlapMs'>;
 
-/** A key with everything, and its rotation by what is asked for. */
+/** Makes a key with all rights, and rotates it with the given input. */
 async function prepared() {
   const { keyring, store } = setUp();
   const { key, info } = await issueBroad(keyring);
@@ -47,29 +47,29 @@ async function prepared() {
 
 describe('a narrower successor', () => {
   it.each<readonly [string, readonly string[] | undefined, readonly string[]]>([
-    ['left out', undefined, SCOPES],
+    ['omitted', undefined, SCOPES],
     ['one', ['decoys:read'], ['decoys:read']],
     ['all', SCOPES, SCOPES],
     ['none', [], []],
     ['in another order', ['users:read', 'threats:read'], ['threats:read', 'users:read']],
     ['repeated', ['users:read', 'users:read'], ['users:read']],
-  ])('has the scopes that are asked for: %s', async (_what, scopes, expected) => {
+  ])('has the requested scopes: %s', async (_what, scopes, expected) => {
     const { keyring, store, key, keyId, rotate } = await prepared();
     const next = await rotate({ scopes });
     expect((await rowOf(store, next.info.keyId)).scopes).toEqual(expected);
     expect((await keyring.verify(next.key)).scopes).toEqual(expected);
-    // Scopes of one key never change.
+    // The scopes of a key never change.
     expect((await rowOf(store, keyId)).scopes).toEqual(SCOPES);
     expect((await keyring.verify(key)).scopes).toEqual(SCOPES);
   });
 
   it.each<readonly [string, readonly string[] | undefined, readonly string[]]>([
-    ['left out', undefined, [OWN, OTHER, THIRD]],
+    ['omitted', undefined, [OWN, OTHER, THIRD]],
     ['one', [THIRD], [OWN, THIRD]],
     ['none', [], [OWN]],
-    ['its own', [OWN], [OWN]],
+    ['only its own', [OWN], [OWN]],
     ['in another order', [THIRD, OWN, OTHER, THIRD], [OWN, THIRD, OTHER]],
-  ])('has the entities that are asked for: %s', async (_what, accessibleEntities, expected) => {
+  ])('has the requested entities: %s', async (_what, accessibleEntities, expected) => {
     const { keyring, key, rotate } = await prepared();
     const next = await rotate({ accessibleEntities });
     expect(next.info.accessibleEntities).toEqual(expected);
@@ -77,7 +77,7 @@ describe('a narrower successor', () => {
     expect((await keyring.verify(key)).accessibleEntities).toEqual([OWN, OTHER, THIRD]);
   });
 
-  it('has a new name and justification, and whatever is left out is the old one’s', async () => {
+  it('has the new name and justification, and keeps all omitted fields', async () => {
     const { store, keyId, rotate } = await prepared();
     const name = 'Zu\u0308rich';
     const next = await rotate({ name, justification: 'audit', scopes: undefined });
@@ -93,7 +93,7 @@ describe('a narrower successor', () => {
     expect(old).toMatchObject({ name: 'ci', justification: 'support' });
   });
 
-  it('is possible under an authority that covers no more than it', async () => {
+  it('is possible under an authority that covers only the successor', async () => {
     const { rotate } = await prepared();
     const lesser = { entityUuid: OWN, scopes: ['decoys:*'] };
     await denied(() => rotate({}, lesser), 'ceiling_exceeded', 'scopes_beyond_authority');
@@ -101,7 +101,7 @@ describe('a narrower successor', () => {
     expect(next.info).toMatchObject({ scopes: ['decoys:read'], accessibleEntities: [OWN] });
   });
 
-  it('stays narrow: its successors get nothing back', async () => {
+  it('stays narrow, because its successors get nothing back', async () => {
     const { keyring, rotate } = await prepared();
     const { info } = await rotate({ scopes: ['decoys:read'], accessibleEntities: [] });
     const again = (asked: Asked) => keyring.rotate(info.keyId, { overlapMs: 0, ...asked }, BROAD);
@@ -120,15 +120,15 @@ describe('a narrower successor', () => {
   });
 });
 
-describe('scopes that are asked for', () => {
-  // A list of any length was read, and taken if it repeated what the predecessor has.
-  it('are at most 256, as for a new key', async () => {
+describe('the requested scopes', () => {
+  // A list of any length was read, and accepted if it repeated scopes of the predecessor.
+  it('can be at most 256, as for a new key', async () => {
     const { store, rotate } = await prepared();
     const before = await dump(store);
     const repeated = (length: number) => Array.from({ length }, () => 'threats:read');
     for (const length of [257, 100_000]) {
       const act = () => rotate({ scopes: repeated(length) });
-      await inputError(act, 'scopes', /^scopes: at most 256 of them$/);
+      await inputError(act, 'scopes', /^scopes: pass at most 256$/);
     }
     expect(await dump(store)).toBe(before);
     expect((await rotate({ scopes: repeated(256) })).info.scopes).toEqual(['threats:read']);
@@ -170,9 +170,9 @@ const smaller = defineScopes({
   decoys: { read: 'List and read decoys.', update: 'Update decoys.' },
   users: { read: 'List and read users.' },
 });
-/** A catalog with nothing of {@link SCOPES}. */
+/** A catalog without any of {@link SCOPES}. */
 const another = defineScopes({ reports: { read: 'Read reports.' } });
-/** The catalog, in which one scope more is reserved. */
+/** The catalog with one more reserved scope. */
 const stricter = defineScopes(
   {
     threats: { read: 'Read.', write: 'Write.', delete: 'Delete.' },
@@ -182,7 +182,7 @@ const stricter = defineScopes(
   { reserved: ['threats:write'] },
 );
 
-/** The same keys, served by a release with another catalog. */
+/** Serves the same keys from a release with another catalog. */
 const withCatalog = (store: KeyStore, other: object): Ring =>
   setUp({ store, catalog: untyped<typeof catalog>(other) }).keyring;
 
@@ -192,18 +192,18 @@ describe('scopes that left the catalog', () => {
     const next = await withCatalog(store, smaller).rotate(keyId, { overlapMs: 0 }, BROAD);
     const kept = ['threats:read', 'decoys:read', 'users:read'];
     expect((await rowOf(store, next.info.keyId)).scopes).toEqual(kept);
-    // Not even for a release that knows the scope again.
+    // Not even for a release whose catalog has the scope again.
     expect((await setUp({ store }).keyring.verify(next.key)).scopes).toEqual(kept);
   });
 
-  it('cannot be asked for', async () => {
+  it('cannot be requested', async () => {
     const { store, keyId } = await prepared();
     const input = { overlapMs: 0, scopes: ['threats:read', 'threats:write'] };
     const act = () => withCatalog(store, smaller).rotate(keyId, untyped(input), BROAD);
-    await inputError(act, 'scopes', /scopes that the catalog has, not "threats:write"/);
+    await inputError(act, 'scopes', /scopes of the catalog, not "threats:write"/);
   });
 
-  it('leave a key that can do nothing if all of them left', async () => {
+  it('leave a key without rights if all of its scopes left', async () => {
     const { store, keyId } = await prepared();
     const next = await withCatalog(store, another).rotate(keyId, { overlapMs: 0 }, BROAD);
     expect(next.info.scopes).toEqual([]);
@@ -218,7 +218,7 @@ describe('scopes that left the catalog', () => {
 });
 
 describe('entities that withdrew', () => {
-  it('are not copied, and cannot be asked for', async () => {
+  it('are not copied, and cannot be requested', async () => {
     const { keyring, keyId, rotate } = await prepared();
     await keyring.withdraw(keyId, { entityUuid: OTHER });
     const act = () => rotate({ accessibleEntities: [OTHER, THIRD] });
@@ -236,8 +236,8 @@ describe('entities that withdrew', () => {
   });
 });
 
-describe('a reserved scope that is kept', () => {
-  it('wants no new justification if the predecessor has one', async () => {
+describe('a reserved scope that the successor keeps', () => {
+  it('needs no new justification if the predecessor has one', async () => {
     const { store, rotate } = await prepared();
     const next = await rotate({ scopes: ['users:read'] });
     expect((await rowOf(store, next.info.keyId)).justification).toBe('support');
@@ -253,10 +253,10 @@ describe('a reserved scope that is kept', () => {
     return { store, rotate };
   };
 
-  it('wants one if it became reserved since', async () => {
+  it('needs one if it became reserved since', async () => {
     const { store, rotate } = await unjustified();
     const before = await dump(store);
-    const message = /^justification: say why threats:write is needed$/;
+    const message = /^justification: say why the key needs threats:write$/;
     await inputError(() => rotate({}), 'justification', message);
     await inputError(() => rotate({ scopes: ['threats:write'] }), 'justification', message);
     expect(await dump(store)).toBe(before);
@@ -267,15 +267,15 @@ describe('a reserved scope that is kept', () => {
     });
   });
 
-  it('wants none if it is shed', async () => {
+  it('needs none if the successor drops it', async () => {
     const { rotate } = await unjustified();
     const next = await rotate({ scopes: ['threats:read'] });
     expect(next.info).toMatchObject({ scopes: ['threats:read'], justification: null });
   });
 });
 
-describe('a rotation that asks for nothing', () => {
-  it('copies a key of another order of scopes as it is', async () => {
+describe('a rotation without optional fields', () => {
+  it('copies a key with another order of scopes unchanged', async () => {
     const store = memoryStore();
     const reordered = defineScopes({
       decoys: { read: 'Read.' },

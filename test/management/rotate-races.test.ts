@@ -1,4 +1,4 @@
-/** A rotation, and another call at each moment of it. */
+/** A rotation, and another call at each moment during it. */
 import type { KeyRecord, KeyState } from 'keyscope';
 import { isAccessError } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
@@ -34,7 +34,7 @@ const touchAndGo: Act = async (keyring, keyId) => {
   await keyring.resume(keyId, AUTHORITY);
 };
 
-/** Where in a rotation: its calls are findById, insert and mark. */
+/** The moments of a rotation, whose calls are findById, insert and mark. */
 const BEFORE_THE_LOOK: Moment = { when: 'before', method: 'findById' };
 const BEFORE_THE_INSERT: Moment = { when: 'before', method: 'insert' };
 const BEFORE_THE_MARK: Moment = { when: 'before', method: 'mark' };
@@ -42,7 +42,7 @@ const BEFORE_THE_ANSWER: Moment = { when: 'after', method: 'mark' };
 
 const CONFLICT = 'conflict already_ended';
 
-/** What the rotation answers, and the states of the predecessor and of each successor. */
+/** The result of the rotation, and the states of the predecessor and each successor. */
 type Case = readonly [
   name: string,
   other: Act,
@@ -66,26 +66,26 @@ const CASES: readonly Case[] = [
   ['revokeLineage', revokeAll, BEFORE_THE_LOOK, 'invalid_token revoked', 'revoked', []],
   ['revokeLineage', revokeAll, BEFORE_THE_INSERT, CONFLICT, 'revoked', ['revoked']],
   ['revokeLineage', revokeAll, BEFORE_THE_MARK, CONFLICT, 'revoked', ['revoked']],
-  // A rotation that runs beside it escapes nothing, whatever it answers.
+  // A concurrent rotation leaves no live key, whatever its result.
   ['revokeLineage', revokeAll, BEFORE_THE_ANSWER, 'passed', 'revoked', ['revoked']],
 
   ['rotate', rotate, BEFORE_THE_LOOK, CONFLICT, 'live', ['live']],
   ['rotate', rotate, BEFORE_THE_INSERT, CONFLICT, 'live', ['live', 'revoked']],
   ['rotate', rotate, BEFORE_THE_MARK, CONFLICT, 'live', ['live', 'revoked']],
 
-  // What the successor was made of has changed.
+  // The data for the successor has changed.
   ['withdraw', withdraw, BEFORE_THE_INSERT, CONFLICT, 'live', ['revoked']],
   ['withdraw', withdraw, BEFORE_THE_MARK, CONFLICT, 'live', ['revoked']],
   ['withdraw', withdraw, BEFORE_THE_LOOK, 'passed', 'live', ['live']],
   ['withdraw', withdraw, BEFORE_THE_ANSWER, 'passed', 'live', ['live']],
 
-  // Nothing that lasts.
+  // Without a lasting change.
   ['suspend and resume', touchAndGo, BEFORE_THE_LOOK, 'passed', 'live', ['live']],
   ['suspend and resume', touchAndGo, BEFORE_THE_INSERT, 'passed', 'live', ['live']],
   ['suspend and resume', touchAndGo, BEFORE_THE_MARK, 'passed', 'live', ['live']],
 ];
 
-/** A key, and a rotation of it beside which something else happens at a moment. */
+/** A key and its rotation, with another call at the given moment. */
 async function raced(other: Act, moment: Moment) {
   const inner = memoryStore();
   const { keyring, clock } = setUp({ store: inner });
@@ -108,16 +108,16 @@ async function infoOf({ keyring }: Raced, keyId: string) {
   return info;
 }
 
-/** The state of a key for `KeyInfo` and for `verify` alike. */
+/** The state of a key, which must be the same for `KeyInfo` and `verify`. */
 async function stateIn(race: Raced, keyId: string): Promise<KeyState> {
   const { state, tampered } = await infoOf(race, keyId);
   expect(tampered).toBe(false);
   return state;
 }
 
-describe('a rotation beside another call', () => {
+describe('a rotation during another call', () => {
   it.each(CASES)(
-    '%s, %j: the rotation answers %s, the key is %s, its successors are %j',
+    '%s, %j: the rotation ends with %s, the key is %s, its successors are %j',
     async (_name, other, moment, answer, predecessor, successors) => {
       const race = await raced(other, moment);
       const rows = await successorsOf(race.inner, race.keyId);
@@ -127,7 +127,7 @@ describe('a rotation beside another call', () => {
         predecessor: await stateIn(race, race.keyId),
         successors: states.sort(),
       }).toEqual({ answer, predecessor, successors });
-      // Whoever got a plaintext has a key that says by its state whether it works.
+      // The state of a key with a plaintext says correctly whether it works.
       if (race.made !== undefined) {
         const isLive = states.includes('live');
         expect(await outcome(() => race.keyring.verify(race.made?.key))).toBe(
@@ -156,7 +156,7 @@ describe('a rotation beside another call', () => {
         tampered: false,
         revokedAt: new Date(START),
       });
-      // Who takes the mark away revives nothing.
+      // Removing the mark does not revive the key.
       const without = tampering(race.inner, (row) => ({
         ...row,
         revokedAt: row.keyId === keyId ? null : row.revokedAt,
@@ -166,7 +166,7 @@ describe('a rotation beside another call', () => {
     },
   );
 
-  it('says in the successor of a loser who lost, and why', async () => {
+  it('records who lost, and why, in the successor of the loser', async () => {
     const inner = memoryStore();
     const { keyring } = setUp({ store: inner });
     const { info } = await issue(keyring);
@@ -180,7 +180,7 @@ describe('a rotation beside another call', () => {
     expect(rows).toMatchObject([{ createdBy: 'bob', endedBy: 'bob', endReason: 'yearly' }]);
   });
 
-  it('gives a withdrawn entity no key that was not there when it withdrew', async () => {
+  it('gives a withdrawn entity no new key', async () => {
     for (const moment of [BEFORE_THE_LOOK, BEFORE_THE_INSERT, BEFORE_THE_MARK]) {
       const race = await raced(withdraw, moment);
       const rows = await keysOf(race.inner);
@@ -192,9 +192,9 @@ describe('a rotation beside another call', () => {
     }
   });
 
-  // A key that was rotated before the entity withdrew had a successor already, which went on
-  // addressing the entity.
-  it('cuts a withdrawn entity off from successors that are there already', async () => {
+  // A key that was rotated before the withdrawal already had a successor, which could still address
+  // the entity.
+  it('also withdraws the entity from existing successors', async () => {
     const race = await raced(withdraw, BEFORE_THE_ANSWER);
     const principal = await race.keyring.verify(race.made?.key);
     expect(principal.accessibleEntities).toEqual([OWN]);
@@ -215,8 +215,8 @@ describe('a rotation beside another call', () => {
   });
 });
 
-describe('rotations at once', () => {
-  it('have one winner: the successors of the others are revoked and never shown', async () => {
+describe('concurrent rotations', () => {
+  it('have one winner; the successors of the others are revoked and never returned', async () => {
     const inner = memoryStore();
     const inserted: KeyRecord[] = [];
     const store = wrap(delayed(inner), (method, args, call) => {
@@ -244,7 +244,7 @@ describe('rotations at once', () => {
     expect(successors.filter((row) => row.revokedAt === null).map((row) => row.keyId)).toEqual([
       winner?.info.keyId,
     ]);
-    // One event, and the mark of the winner's overlap is the one that stays.
+    // One event, and the overlap of the winner stays.
     const rotated = events.filter((event) => event.type === 'key.rotated');
     expect(rotated.map((event) => event.keyId)).toEqual([winner?.info.keyId]);
     const { retireAt } = await rowOf(inner, info.keyId);
@@ -254,7 +254,7 @@ describe('rotations at once', () => {
     expect(inserted.filter((row) => row.rotatedFrom !== null)).toHaveLength(4);
   });
 
-  it('conflict while the overlap lasts, which the second does not prolong', async () => {
+  it('conflict during the overlap, which the second does not extend', async () => {
     const { keyring, store, clock } = setUp();
     const { key, info } = await issue(keyring);
     await keyring.rotate(info.keyId, { overlapMs: HOUR }, AUTHORITY);

@@ -30,7 +30,7 @@ import { issueWide, WIDE } from '../support/wide.ts';
 
 describe('rotate', () => {
   it.each(ANSWERING)(
-    'copies everything but the key, in a store that answers %s',
+    'copies everything except the key, in a store that answers %s',
     async (_how, through) => {
       const { keyring, store, clock, events } = setUp({ store: through(memoryStore()) });
       const old = await issueWide(keyring);
@@ -96,7 +96,7 @@ describe('rotate', () => {
     [HOUR, HOUR - 1, true],
     [HOUR, HOUR, false],
   ])(
-    'ends the old key with the overlap: of %i ms, after %i ms it is still good: %s',
+    'ends the old key after an overlap of %i ms: after %i ms, it works: %s',
     async (overlapMs, later, good) => {
       const { keyring, clock } = setUp();
       const { key, info } = await issue(keyring);
@@ -119,7 +119,7 @@ describe('rotate', () => {
 
   it.each<readonly [string, Partial<RotateInput>, number | null]>([
     ['kept', {}, START + 9 * HOUR],
-    ['kept where undefined', { expiresAt: undefined }, START + 9 * HOUR],
+    ['kept if undefined', { expiresAt: undefined }, START + 9 * HOUR],
     ['shortened', { expiresAt: new Date(START + 1) }, START + 1],
     ['extended', { expiresAt: new Date(START + 99 * HOUR) }, START + 99 * HOUR],
     ['lifted', { expiresAt: 'never' }, null],
@@ -140,7 +140,7 @@ describe('rotate', () => {
     await setUp({ store, peppers: [PEPPER_2] }).keyring.verify(next.key);
   });
 
-  it('makes a chain if it goes on: each names the one before, and the first', async () => {
+  it('makes a chain in which each key names its predecessor and the first key', async () => {
     const { keyring, store } = setUp();
     const first = await issue(keyring);
     const second = await keyring.rotate(first.info.keyId, { overlapMs: 0 }, AUTHORITY);
@@ -160,7 +160,7 @@ describe('rotate', () => {
 });
 
 describe('rotate of a key that would not authenticate', () => {
-  // Rotating first and asking later would seal a widened or injected row as genuine.
+  // Without the check first, rotating would seal a widened or injected row as genuine.
   const faults: readonly (readonly [string, object])[] = [
     ['record_tampered', { scopes: ['threats:read', 'users:delete', 'users:write'] }],
     ['record_tampered', { accessibleEntities: [OWN, OTHER, NOWHERE] }],
@@ -170,7 +170,7 @@ describe('rotate of a key that would not authenticate', () => {
     ['record_tampered', { createdBy: 'root' }],
     ['record_tampered', { trust: '{}' }],
     ['record_tampered', { issuedUnder: NOWHERE }],
-    // What the sealed row is not, but a row may be.
+    // Values that a sealed row never has, but an edited one may have.
     ['record_tampered', { scopes: ['*:*'] }],
     ['record_tampered', { format: 0 }],
     ['record_tampered', { withdrawn: [OWN] }],
@@ -201,7 +201,7 @@ describe('rotate of a key that would not authenticate', () => {
     expect(await dump(inner)).toBe(before);
   });
 
-  it('is refused once it expired, to the millisecond, whatever expiry is asked for', async () => {
+  it('is refused after expiry, to the millisecond, whatever the new expiry', async () => {
     const { keyring, clock, store } = setUp();
     const { info } = await issueWide(keyring);
     clock.set(START + 9 * HOUR);
@@ -213,7 +213,7 @@ describe('rotate of a key that would not authenticate', () => {
     await act();
   });
 
-  it('is refused if the key has no pepper and the keyring has one', async () => {
+  it('is refused if the key was made without a pepper and the keyring has one', async () => {
     const store = memoryStore();
     const { info } = await issue(setUp({ store, peppers: 'none' }).keyring);
     const before = await dump(store);
@@ -238,7 +238,7 @@ describe('rotate of a key that would not authenticate', () => {
 });
 
 describe('the authority over a rotation', () => {
-  it('must cover what the successor has', async () => {
+  it('must cover the rights of the successor', async () => {
     const { keyring, store } = setUp();
     const { key, info } = await issueWide(keyring);
     const before = await dump(store);
@@ -263,7 +263,7 @@ describe('the authority over a rotation', () => {
     await act({ ...WIDE, scopes: ['threats:read', '*:delete'] })();
   });
 
-  it('reaches no key of another entity, even of one that the key can address', async () => {
+  it('cannot rotate a key of another entity, even one that the key can address', async () => {
     const { keyring, store } = setUp();
     const { info } = await issueWide(keyring);
     const before = await dump(store);
@@ -284,7 +284,7 @@ describe('the authority over a rotation', () => {
 
 describe('the input of rotate', () => {
   it.each<readonly [string, object | null | undefined, RegExp]>([
-    ['input', undefined, /^rotate: pass an object of overlapMs, expiresAt, name, scopes, /],
+    ['input', undefined, /^rotate: pass an object with overlapMs, expiresAt, name, scopes, /],
     ['input', null, /^rotate: pass an object/],
     ['input', [], /^rotate: pass an object/],
     [
@@ -321,8 +321,8 @@ describe('the input of rotate', () => {
     ['scopes', { overlapMs: 0, scopes: 'all' }, /^scopes: pass a list of strings/],
     ['scopes', { overlapMs: 0, scopes: [7] }, /^scopes: element 0: name concrete scopes/],
     ['scopes', { overlapMs: 0, scopes: new Array(1) }, /^scopes: element 0: name concrete/],
-    ['scopes', { overlapMs: 0, scopes: ['threats:raed'] }, /scopes that the catalog has/],
-    // A wildcard would mean less than it says, and more tomorrow.
+    ['scopes', { overlapMs: 0, scopes: ['threats:raed'] }, /scopes of the catalog/],
+    // A wildcard would mean less than it says now, and more later.
     ['scopes', { overlapMs: 0, scopes: ['threats:*'] }, /element 0: name concrete scopes/],
     ['scopes', { overlapMs: 0, scopes: ['*:read'] }, /element 0: name concrete scopes/],
     ['scopes', { overlapMs: 0, scopes: ['*:*'] }, /element 0: name concrete scopes/],
@@ -334,7 +334,7 @@ describe('the input of rotate', () => {
     ['justification', { overlapMs: 0, justification: '' }, /^justification: 1 to 500/],
     ['justification', { overlapMs: 0, justification: 'a\nb' }, /^justification: no control/],
   ])(
-    'is refused with an odd %s, and nothing is written: case %#',
+    'is refused with a malformed %s, and nothing is written: case %#',
     async (field, input, message) => {
       const { store, calls } = recording(memoryStore());
       const { keyring, events } = setUp({ store });
@@ -366,32 +366,35 @@ describe('a store that fails during a rotation', () => {
     [2, 'after'],
     [3, 'before'],
     [3, 'after'],
-  ])('leaves no key that nobody can end: at call %i, %s it took effect', async (position, when) => {
-    const inner = memoryStore();
-    const { key, info } = await issue(setUp({ store: inner }).keyring);
-    let calls = 0;
-    const store = wrap(inner, (_method, _args, call) => {
-      calls += 1;
-      if (calls !== position) return call();
-      if (when === 'after') call();
-      throw new Error('connection lost');
-    });
-    const { keyring, events } = setUp({ store });
-    await storeError(() => keyring.rotate(info.keyId, { overlapMs: HOUR }, AUTHORITY));
-    expect(events).toEqual([]);
-    await keyring.verify(key);
-    // The remedy that the documentation names works: revoke whatever successor there is, issue
-    // anew. So does ending all of them.
-    for (const row of await successorsOf(inner, info.keyId)) {
-      await keyring.revoke(row.keyId, AUTHORITY);
-    }
-    await keyring.verify(key);
-    const fresh = await issue(keyring);
-    await keyring.revokeLineage(info.keyId, AUTHORITY);
-    await keyring.verify(fresh.key);
-    const live = (await keysOf(inner)).filter(({ revokedAt }: KeyRecord) => revokedAt === null);
-    expect(live.map(({ keyId }) => keyId)).toEqual([fresh.info.keyId]);
-  });
+  ])(
+    'leaves only keys that can be ended: at call %i, %s it took effect',
+    async (position, when) => {
+      const inner = memoryStore();
+      const { key, info } = await issue(setUp({ store: inner }).keyring);
+      let calls = 0;
+      const store = wrap(inner, (_method, _args, call) => {
+        calls += 1;
+        if (calls !== position) return call();
+        if (when === 'after') call();
+        throw new Error('connection lost');
+      });
+      const { keyring, events } = setUp({ store });
+      await storeError(() => keyring.rotate(info.keyId, { overlapMs: HOUR }, AUTHORITY));
+      expect(events).toEqual([]);
+      await keyring.verify(key);
+      // The documented remedy works: revoke any successor and issue a new key. So does ending all
+      // keys.
+      for (const row of await successorsOf(inner, info.keyId)) {
+        await keyring.revoke(row.keyId, AUTHORITY);
+      }
+      await keyring.verify(key);
+      const fresh = await issue(keyring);
+      await keyring.revokeLineage(info.keyId, AUTHORITY);
+      await keyring.verify(fresh.key);
+      const live = (await keysOf(inner)).filter(({ revokedAt }: KeyRecord) => revokedAt === null);
+      expect(live.map(({ keyId }) => keyId)).toEqual([fresh.info.keyId]);
+    },
+  );
 
   it('is reported if the successor of a loser cannot be revoked', async () => {
     const inner = memoryStore();
@@ -402,7 +405,7 @@ describe('a store that fails during a rotation', () => {
       if (method !== 'mark') return call();
       marks += 1;
       if (marks === 2) throw new Error('connection lost');
-      return false; // somebody else was faster
+      return false; // Another caller was faster.
     });
     const error = await thrown(() =>
       setUp({ store }).keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY),

@@ -26,7 +26,7 @@ import { outcome } from '../support/outcome.ts';
 const BOB = { ...AUTHORITY, actor: 'bob', reason: 'doubt' } as const;
 const CYD = { ...AUTHORITY, actor: 'cyd', reason: 'all clear' } as const;
 
-/** What a call answers, whether it wrote, and the state that it leaves. */
+/** The result of a call, whether it wrote, and the state afterwards. */
 type Effect = readonly [answer: string, wrote: boolean, state: KeyState];
 
 const PASSED = 'passed';
@@ -48,7 +48,7 @@ const SUSPENDED: Readonly<Record<LifeName, Effect>> = {
   'revoked and edited': [CONFLICT, false, 'damaged'],
   'revoked and of a later format': [CONFLICT, false, 'unknown_format'],
   'revoked and orphaned': [CONFLICT, false, 'orphaned'],
-  // What authenticates nobody may be suspended all the same: a row can be repaired.
+  // A key that authenticates nobody can also be suspended, because its row can be repaired.
   edited: [PASSED, true, 'damaged'],
   'edited and past its expiry': [PASSED, true, 'damaged'],
   malformed: [PASSED, true, 'damaged'],
@@ -61,7 +61,7 @@ const RESUMED: Readonly<Record<LifeName, Effect>> = {
   live: [PASSED, false, 'live'],
   retiring: [PASSED, false, 'live'],
   suspended: [PASSED, true, 'live'],
-  // A deadline that passed meanwhile has passed.
+  // A deadline that passed in the meantime still counts.
   'suspended and past its retirement': [PASSED, true, 'retired'],
   'suspended and past its expiry': [PASSED, true, 'expired'],
   retired: [PASSED, false, 'retired'],
@@ -94,7 +94,7 @@ describe.each([
     const info = await keyring.get(keyId, AUTHORITY);
     const wrote = JSON.stringify(after) !== JSON.stringify(before);
     expect([answer, wrote, info?.state]).toEqual(effects[name]);
-    // What happened is told by the one that wrote, and what did not happen is told as refused.
+    // The call that wrote emits the event of the act. A call that did not emits a refusal.
     const told = wrote ? [{ type, time: clock.now(), keyId, entityUuid: OWN, ...words }] : [];
     const refused = answer === CONFLICT ? [{ type: 'management.denied', action: call }] : [];
     expect(events).toMatchObject([...told, ...refused]);
@@ -105,7 +105,7 @@ describe.each([
 
 describe('suspend', () => {
   it.each(ANSWERING)(
-    'takes a key out of use at once, until it is resumed, in a store that answers %s',
+    'blocks a key immediately, until it is resumed, in a store that answers %s',
     async (_how, through) => {
       const { keyring, store, clock } = setUp({ store: through(memoryStore()) });
       const { key, info } = await issue(keyring);
@@ -134,13 +134,13 @@ describe('suspend', () => {
 
       clock.advance(1);
       await keyring.resume(info.keyId, CYD);
-      // Nothing is left of it but when.
+      // Only the time of the change remains.
       expect(await rowOf(store, info.keyId)).toEqual({ ...before, changedAt: START + HOUR + 1 });
       for (const use of uses.slice(0, 3)) await use();
     },
   );
 
-  it('is idempotent: whoever was first stays, and there is one event', async () => {
+  it('is idempotent: the first actor stays, and there is one event', async () => {
     const { keyring, store, clock, events } = setUp({ store: delayed(memoryStore()) });
     const { info } = await issue(keyring);
     events.length = 0;
@@ -165,7 +165,7 @@ describe('suspend', () => {
     expect(events).toMatchObject([{ type: 'key.resumed', actor: 'first', time: START + HOUR }]);
   });
 
-  it('can be done again after it was undone', async () => {
+  it('works again after resume', async () => {
     const { keyring, store } = setUp();
     const { key, info } = await issue(keyring);
     for (const actor of ['first', 'second']) {
@@ -176,7 +176,7 @@ describe('suspend', () => {
     await keyring.verify(key);
   });
 
-  it('goes on where a deadline passes: the key does not come back', async () => {
+  it('does not stop a deadline from passing, so the key stays ended', async () => {
     for (const [name, end] of [
       ['retiring', RETIREMENT],
       ['live', EXPIRY],
@@ -196,8 +196,8 @@ describe('suspend', () => {
 });
 
 describe('who may suspend', () => {
-  // Resuming wants the authority that suspending wants: no more, and no less.
-  it.each(['suspend', 'resume'] as const)('may %s, and nobody else may', async (call) => {
+  // Resuming needs the same authority as suspending: no more, and no less.
+  it.each(['suspend', 'resume'] as const)('can %s, and nobody else can', async (call) => {
     const { keyring, inner, keyId } = await bring('suspended');
     const before = await rowOf(inner, keyId);
     for (const authority of [
@@ -207,14 +207,14 @@ describe('who may suspend', () => {
       await denied(() => keyring[call](keyId, authority), 'not_found', 'foreign_key');
     }
     expect(await rowOf(inner, keyId)).toEqual(before);
-    // Scopes are not asked for.
+    // No scopes are required.
     await keyring[call](keyId, { entityUuid: OWN });
     await keyring[call](keyId, { entityUuid: OWN, scopes: [] });
   });
 });
 
-describe('what happens beside it', () => {
-  it.each(['suspend', 'resume'] as const)('%s never touches what was revoked', async (call) => {
+describe('a concurrent call', () => {
+  it.each(['suspend', 'resume'] as const)('cannot make %s change a revoked key', async (call) => {
     const { keyring, inner, clock, key, keyId } = await bring(
       call === 'suspend' ? 'live' : 'suspended',
     );
@@ -236,7 +236,7 @@ describe('what happens beside it', () => {
   });
 
   it.each(['suspend', 'resume'] as const)(
-    '%s by somebody faster is success, untold',
+    'of another caller that is faster lets %s succeed, without an event',
     async (call) => {
       const { keyring, inner, clock, keyId } = await bring(
         call === 'suspend' ? 'live' : 'suspended',
@@ -252,12 +252,12 @@ describe('what happens beside it', () => {
   );
 });
 
-describe('what undoes it meanwhile', () => {
-  // The store was taken for broken: what it had refused to do was to be done a moment later.
+describe('a concurrent call that undoes it', () => {
+  // The store was treated as broken: the write that it had refused was possible a moment later.
   it.each([
     ['suspend', 'suspended', 'resume', 'suspended'],
     ['resume', 'live', 'suspend', 'live'],
-  ] as const)('%s, where somebody undoes it, is done', async (call, before, other, after) => {
+  ] as const)('lets %s succeed', async (call, before, other, after) => {
     const { keyring, inner, clock, keyId } = await bring(before);
     const moment = { when: 'after', method: 'mark' } as const;
     const store = meanwhile(inner, moment, () => keyring[other](keyId, CYD));
@@ -268,12 +268,12 @@ describe('what undoes it meanwhile', () => {
   });
 });
 
-describe('what several others do and undo meanwhile', () => {
-  // After two tries the store was taken for broken, while three people were at odds.
+describe('several concurrent calls that do and undo it', () => {
+  // After two tries, the store was treated as broken, although three people disagreed.
   it.each([
     ['suspend', 'suspended', 'resume'],
     ['resume', 'live', 'suspend'],
-  ] as const)('%s is done in the end', async (call, before, other) => {
+  ] as const)('let %s succeed in the end', async (call, before, other) => {
     const { keyring, inner, clock, keyId } = await bring(before);
     let undone = 0;
     const store = wrap(inner, async (method, _args, act) => {
@@ -293,7 +293,7 @@ describe('what several others do and undo meanwhile', () => {
 
 describe('a store that lies', () => {
   it.each(['suspend', 'resume'] as const)(
-    'is broken if it wrote nothing and the key is as it was: %s',
+    'is broken if it wrote nothing and the key is unchanged: %s',
     async (call) => {
       const lying = (store: Parameters<typeof wrap>[0]) =>
         wrap(store, (method, _args, act) => (method === 'mark' ? false : act()));
@@ -315,7 +315,7 @@ describe('a store that lies', () => {
     await storeError(() => keyring.resume(keyId, BOB));
   });
 
-  it('is broken if it loses the key meanwhile', async () => {
+  it('is broken if it loses the key during the call', async () => {
     let looks = 0;
     const lying = (store: Parameters<typeof wrap>[0]) =>
       wrap(store, (method, _args, act) => {

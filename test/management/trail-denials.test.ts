@@ -1,6 +1,6 @@
 /**
- * Every refusal in the management of keys is told: who tried what, why it was refused, and what was
- * too much.
+ * Every refused management call has an event: who tried what, why it was refused, and which rights
+ * were too much.
  */
 import type { AccessErrorCode, DenialReason, KeyringEvent, ManagementAction } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
@@ -28,10 +28,10 @@ import {
 import { CALLS_ON_A_KEY, EACH_CALL, refusalsIn } from '../support/managing.ts';
 
 const WORDS = { actor: 'ada@acme.example', reason: 'ticket 7' } as const;
-/** May do everything, and says who it is and why. */
+/** May do everything, and has an actor and a reason. */
 const ADA = { ...AUTHORITY, entities: [OTHER], ...WORDS } as const;
 
-/** A key of two scopes and two entities. */
+/** A key with two scopes and two entities. */
 async function prepared() {
   const all = setUp();
   const input = { ...PLAIN, scopes: ['threats:read', 'decoys:read'], accessibleEntities: [OTHER] };
@@ -43,13 +43,13 @@ async function prepared() {
 
 type Prepared = Awaited<ReturnType<typeof prepared>>;
 
-/** What the event says besides time, entity, actor and reason. */
+/** The fields of the event in addition to time, entity, actor and reason. */
 interface Told {
   readonly action: ManagementAction;
   readonly code: AccessErrorCode;
   readonly denialReason: DenialReason;
   readonly excess?: readonly string[];
-  /** False: no key was asked for. */
+  /** False: the call names no key. */
   readonly isAboutKey?: boolean;
 }
 
@@ -61,7 +61,7 @@ const conflict = { code: 'conflict', denialReason: 'already_ended' } as const;
 
 const input = { overlapMs: HOUR };
 
-/** What somebody tries, and what is told of it. */
+/** Attempts, and the event of each. */
 const TRIES: readonly (readonly [string, (given: Prepared) => Promise<unknown>, Told])[] = [
   [
     'issue: scopes',
@@ -74,7 +74,7 @@ const TRIES: readonly (readonly [string, (given: Prepared) => Promise<unknown>, 
     { ...issuing, denialReason: 'entities_beyond_authority', excess: [THIRD] },
   ],
   [
-    'issue: life',
+    'issue: lifetime',
     ({ keyring }) => keyring.issue(PLAIN, { ...ADA, maxLifetimeMs: 1 }),
     { ...issuing, denialReason: 'lifetime_beyond_authority', excess: ['expiresAt'] },
   ],
@@ -105,7 +105,7 @@ const TRIES: readonly (readonly [string, (given: Prepared) => Promise<unknown>, 
     { ...rotating, denialReason: 'entities_beyond_authority', excess: [OTHER] },
   ],
   [
-    'rotate: life',
+    'rotate: lifetime',
     ({ keyring, keyId }) => keyring.rotate(keyId, input, { ...ADA, maxLifetimeMs: 1 }),
     { ...rotating, denialReason: 'lifetime_beyond_authority', excess: ['expiresAt'] },
   ],
@@ -126,7 +126,7 @@ const TRIES: readonly (readonly [string, (given: Prepared) => Promise<unknown>, 
     { ...rotating, denialReason: 'entities_beyond_predecessor', excess: [THIRD] },
   ],
   [
-    'rotate: rotated already',
+    'rotate: already rotated',
     async ({ keyring, keyId }) => {
       await keyring.rotate(keyId, input, ADA);
       return keyring.rotate(keyId, input, ADA);
@@ -176,7 +176,7 @@ const TRIES: readonly (readonly [string, (given: Prepared) => Promise<unknown>, 
 ];
 
 describe('management.denied', () => {
-  it.each(TRIES)('is told of %s', async (_name, attempt, told) => {
+  it.each(TRIES)('reports %s', async (_name, attempt, told) => {
     const given = await prepared();
     await thrown(() => attempt(given));
     const { isAboutKey = true, excess, ...said } = told;
@@ -195,7 +195,7 @@ describe('management.denied', () => {
     expect(Object.isFrozen(given.events.at(-1))).toBe(true);
   });
 
-  /** A key that exists and is not the caller's, and one that does not exist. */
+  /** A key that exists and belongs to another entity, and one that does not exist. */
   const elsewhere: readonly (readonly [string, (given: Prepared) => Promise<unknown>])[] = [
     ...CALLS_ON_A_KEY.map((name): [string, (given: Prepared) => Promise<unknown>] => [
       name,
@@ -205,11 +205,11 @@ describe('management.denied', () => {
   ];
 
   it.each(elsewhere)(
-    'is told of a foreign key in %s: the owner learns of it',
+    'reports a foreign key in %s, so that the owner can learn of it',
     async (action, attempt) => {
       const given = await prepared();
       const answer = await attempt(given).catch((error: unknown) => error);
-      // `get` alone answers null.
+      // Only `get` returns null.
       if (action === 'get') expect(answer).toBeNull();
       else expect(answer).toMatchObject({ code: 'not_found', reason: 'foreign_key' });
       expect(given.events).toEqual([
@@ -229,7 +229,7 @@ describe('management.denied', () => {
   );
 
   it.each(EACH_CALL.filter(([name]) => name !== 'issue' && name !== 'list'))(
-    'is told of a key that does not exist in %s',
+    'reports an unknown key in %s',
     async (action, call) => {
       const { keyring, events } = await prepared();
       await call(keyring, ADA, NOWHERE).catch(() => {});
@@ -240,11 +240,11 @@ describe('management.denied', () => {
   );
 
   it.each(EACH_CALL.filter(([name]) => name !== 'issue' && name !== 'list'))(
-    'shows nothing in %s of what was sent instead of a key id',
+    'contains no part of a malformed key id in %s',
     async (action, call) => {
       const { keyring, events, key } = await prepared();
-      const canaries = [...keyCanaries('key', key), canary('text', 'what somebody sent')];
-      for (const keyId of [key, `${NOWHERE} what somebody sent`, NOWHERE.toUpperCase(), '']) {
+      const canaries = [...keyCanaries('key', key), canary('text', 'not a key id')];
+      for (const keyId of [key, `${NOWHERE} not a key id`, NOWHERE.toUpperCase(), '']) {
         events.length = 0;
         await call(keyring, ADA, keyId).catch(() => {});
         expect(events).toMatchObject([{ action, keyId: null, denialReason: 'no_such_key' }]);
@@ -253,14 +253,14 @@ describe('management.denied', () => {
     },
   );
 
-  it('is told without actor and reason if nobody said', async () => {
+  it('has no actor and reason if not given', async () => {
     const { keyring, events, keyId } = await prepared();
     await thrown(() => keyring.revoke(keyId, { entityUuid: THIRD }));
     expect(events).toMatchObject([{ denialReason: 'foreign_key' }]);
     expect(events[0]).toMatchObject({ actor: undefined, reason: undefined });
   });
 
-  it('is told of a key of another prefix like of another entity’s', async () => {
+  it('reports a key of another prefix like another entity’s key', async () => {
     const { store, keyId } = await prepared();
     const events: KeyringEvent[] = [];
     const { keyring } = setUp({ store, prefix: 'acme_eu', onEvent: (event) => events.push(event) });
@@ -272,14 +272,14 @@ describe('management.denied', () => {
     }
   });
 
-  it('is told of a withdrawal from a key that does not address the entity', async () => {
+  it('reports a withdrawal from a key that does not address the entity', async () => {
     const { keyring, events, keyId } = await prepared();
     const act = () => keyring.withdraw(keyId, { entityUuid: THIRD, ...WORDS });
     await denied(act, 'not_found', 'foreign_key');
     expect(events).toMatchObject([{ action: 'withdraw', keyId, entityUuid: THIRD, ...WORDS }]);
   });
 
-  it('is told of the time at which the call began', async () => {
+  it('has the time at which the call began', async () => {
     const { clock, store, keyId } = await prepared();
     const slow = wrap(store, async (_method, _args, call) => {
       clock.advance(HOUR);
@@ -291,7 +291,7 @@ describe('management.denied', () => {
     expect(events).toMatchObject([{ time: began }]);
   });
 
-  it('is told once a call, and of nothing else that a refused call may have done', async () => {
+  it('is emitted once per call, without events of what the refused call did before', async () => {
     const { keyring, events, keyId } = await prepared();
     const attempts = [1, 2, 3].map(() =>
       thrown(() => keyring.rotate(keyId, input, { ...ADA, scopes: [] })),
@@ -301,21 +301,21 @@ describe('management.denied', () => {
   });
 });
 
-describe('what is no refusal', () => {
+describe('errors without management.denied', () => {
   const shown = async (act: (keyring: Ring, keyId: string) => Promise<unknown>) => {
     const { keyring, events, keyId } = await prepared();
     await act(keyring, keyId).catch(() => {});
     return events;
   };
 
-  it('is not told as one: a malformed input or authority', async () => {
+  it('include malformed input and a malformed authority', async () => {
     expect(await shown((keyring) => keyring.issue(untypedInput({ name: '' }), ADA))).toEqual([]);
     const odd = untyped<typeof ADA>({ ...ADA, entityUuid: '*' });
     expect(await shown((keyring, keyId) => keyring.revoke(keyId, odd))).toEqual([]);
     expect(await shown((keyring, keyId) => keyring.withdraw(keyId, ADA))).toEqual([]);
   });
 
-  it('is not told as one: a broken store', async () => {
+  it('include a broken store', async () => {
     const { store, keyId } = await prepared();
     const broken = wrap(store, () => {
       throw new Error('down');
@@ -325,7 +325,7 @@ describe('what is no refusal', () => {
     expect(events).toEqual([]);
   });
 
-  it('is not told as one: a broken clock, by which no call goes on', async () => {
+  it('include a broken clock, which stops every call', async () => {
     const { store, keyId } = await prepared();
     const { keyring, events } = setUp({ store, now: () => Number.NaN });
     for (const [name, call] of EACH_CALL) {
@@ -334,7 +334,7 @@ describe('what is no refusal', () => {
     expect(events).toEqual([]);
   });
 
-  it('is not told as one: a key that is shown although it is damaged', async () => {
+  it('do not exist for a damaged key, which is shown', async () => {
     const { store, keyId } = await prepared();
     const { keyring, events } = setUp({ store: tampering(store, (row) => ({ ...row, name: 7 })) });
     expect(await keyring.get(keyId, ADA)).toMatchObject({ state: 'damaged' });

@@ -13,11 +13,11 @@ describe('a prefix of another vendor', () => {
     'is refused by createKeyring: %s',
     (prefix) => {
       const said = complaint(() => createKeyring({ ...OPTIONS, prefix }));
-      expect(said).toMatch(new RegExp(`^prefix: ${prefix} is another vendor's; choose your own`));
+      expect(said).toMatch(new RegExp(`^prefix: ${prefix} is another vendor's; choose another`));
       expect(() =>
         createKeyring({ ...OPTIONS, prefix, insecureAcceptForeignPrefix: true }),
       ).not.toThrow();
-      // What reads texts takes any prefix.
+      // Functions on texts accept any prefix.
       expect(keyPattern(prefix)).toContain(prefix);
       expect(isKey('x', { prefix })).toBe(false);
     },
@@ -27,7 +27,7 @@ describe('a prefix of another vendor', () => {
     expect(() => createKeyring({ ...OPTIONS, prefix })).not.toThrow();
   });
 
-  it('is accepted by nothing but true', () => {
+  it('is accepted only with true', () => {
     for (const flag of ['true', 1, {}, null]) {
       const insecureAcceptForeignPrefix = untyped<boolean>(flag);
       const act = () => createKeyring({ ...OPTIONS, prefix: 'ghp', insecureAcceptForeignPrefix });

@@ -27,7 +27,7 @@ import { editing } from '../support/lives.ts';
 import { meanwhile, refusalsIn } from '../support/managing.ts';
 
 const BROAD = { ...AUTHORITY, entities: [OTHER, THIRD] } as const;
-/** The people of the addressed entity. */
+/** The authority of the addressed entity. */
 const THEIRS = { entityUuid: OTHER, actor: 'zoe', reason: 'no longer a customer' } as const;
 
 const policy = definePolicy(catalog, { whoami: [], list: ['threats:read'] });
@@ -45,7 +45,7 @@ async function prepared(through = (store: KeyStore): KeyStore => store) {
 
 describe('withdraw', () => {
   it.each(ANSWERING)(
-    'cuts the entity off on the next request, in a store that answers %s',
+    'takes effect on the next request, in a store that answers %s',
     async (_how, through) => {
       const { keyring, inner, events, clock, key, keyId } = await prepared(through);
       const before = await rowOf(inner, keyId);
@@ -60,7 +60,7 @@ describe('withdraw', () => {
           type: 'key.withdrawn',
           time: START + HOUR,
           keyId,
-          // The owner, in whose audit trail it belongs.
+          // The owner's audit trail gets the event.
           entityUuid: OWN,
           withdrawnEntity: OTHER,
           actor: 'zoe',
@@ -83,7 +83,7 @@ describe('withdraw', () => {
     },
   );
 
-  it('leaves the key live, unedited and its owner’s, who sees who withdrew', async () => {
+  it('leaves the key live and sealed, and shows its owner who withdrew', async () => {
     const { keyring, key, keyId } = await prepared();
     await keyring.withdraw(keyId, THEIRS);
     await keyring.withdraw(keyId, { entityUuid: THIRD });
@@ -98,7 +98,7 @@ describe('withdraw', () => {
     expect((await keyring.verify(key)).accessibleEntities).toEqual([OWN]);
   });
 
-  it('is idempotent: one event, and the time of the first call stays', async () => {
+  it('is idempotent: there is one event, and the time of the first call stays', async () => {
     const { keyring, inner, events, clock, keyId } = await prepared(delayed);
     const withdraw = () => keyring.withdraw(keyId, THEIRS);
     await Promise.all([withdraw(), withdraw(), withdraw()]);
@@ -108,7 +108,7 @@ describe('withdraw', () => {
     expect(await rowOf(inner, keyId)).toMatchObject({ withdrawn: [OTHER], changedAt: START });
   });
 
-  it('is for good: resuming, rotating and revoking give nothing back', async () => {
+  it('is for good: resuming, rotating and revoking do not undo it', async () => {
     const { keyring, key, keyId } = await prepared();
     await keyring.withdraw(keyId, THEIRS);
     await keyring.suspend(keyId, AUTHORITY);
@@ -134,7 +134,7 @@ describe('withdraw', () => {
     });
   });
 
-  it('is possible from a key that is retired or expired', async () => {
+  it('works on a retired or expired key', async () => {
     const { keyring, inner, keyId } = await prepared();
     for (const edit of [{ retireAt: START }, { expiresAt: START }]) {
       await setUp({ store: editing(inner, keyId, edit) }).keyring.withdraw(keyId, THEIRS);
@@ -142,7 +142,7 @@ describe('withdraw', () => {
     }
   });
 
-  it('is not undone by a new key: whom it may address is a matter of the authority', async () => {
+  it('does not affect new keys, whose entities depend on the authority', async () => {
     const { keyring, keyId } = await prepared();
     await keyring.withdraw(keyId, THEIRS);
     const fresh = await issueBroad(keyring);
@@ -154,7 +154,7 @@ describe('withdraw', () => {
 });
 
 describe('withdraw is refused', () => {
-  it('from a key that does not address the entity, like from none', async () => {
+  it('from a key that does not address the entity, as from an unknown key', async () => {
     const { keyring, inner, events, keyId } = await prepared();
     const before = await rowOf(inner, keyId);
     const stranger = { entityUuid: NOWHERE, entities: [OTHER, OWN], actor: 'mal' };
@@ -179,15 +179,11 @@ describe('withdraw is refused', () => {
     expect((await rowOf(inner, keyId)).withdrawn).toEqual([]);
   });
 
-  it('from a key of the entity’s own, as a mistake of the request', async () => {
+  it('from a key that the entity owns, with an InputError', async () => {
     const { keyring, inner, events, keyId } = await prepared();
     const before = await rowOf(inner, keyId);
     const act = () => keyring.withdraw(keyId, AUTHORITY);
-    await inputError(
-      act,
-      'keyId',
-      /^keyId: this key is your own; revoke it, or rotate it narrower$/,
-    );
+    await inputError(act, 'keyId', /^keyId: you own this key; revoke it, or rotate it narrower$/);
     expect(events).toEqual([]);
     expect(await rowOf(inner, keyId)).toEqual(before);
   });
@@ -202,7 +198,7 @@ describe('withdraw is refused', () => {
   });
 });
 
-describe('a row that somebody edited', () => {
+describe('an edited row', () => {
   it('does not keep an entity from withdrawing', async () => {
     for (const edit of [{ name: 'another' }, { scopes: ['*:*'] }, { format: 2 }]) {
       const { keyring, inner, keyId } = await prepared();
@@ -220,15 +216,15 @@ describe('a row that somebody edited', () => {
     await denied(act, 'not_found', 'foreign_key');
   });
 
-  // The marks are not under the seal.
-  it('gives an entity back that withdrew, if somebody clears the mark: documented', async () => {
+  // The seal does not cover the marks.
+  it('restores an entity that withdrew if its mark was cleared, as documented', async () => {
     const { keyring, inner, key, keyId } = await prepared();
     await keyring.withdraw(keyId, THEIRS);
     const cleared = setUp({ store: editing(inner, keyId, { withdrawn: [] }) }).keyring;
     expect((await cleared.verify(key)).accessibleEntities).toContain(OTHER);
   });
 
-  it('never withdraws the owner: such a row is damaged', async () => {
+  it('is damaged if the owner itself is among those that withdrew', async () => {
     const { inner, key, keyId } = await prepared();
     const { keyring } = setUp({ store: editing(inner, keyId, { withdrawn: [OWN] }) });
     await denied(() => keyring.verify(key), 'invalid_token', 'record_tampered');
@@ -240,24 +236,27 @@ describe('a row that somebody edited', () => {
   });
 });
 
-describe('what happens beside a withdrawal', () => {
-  it.each(['revoke', 'suspend'] as const)('%s is kept, and so is the withdrawal', async (call) => {
-    const { inner, keyring, key, keyId } = await prepared();
-    const moment = { when: 'before', method: 'mark' } as const;
-    const store = meanwhile(inner, moment, () => keyring[call](keyId, AUTHORITY));
-    await setUp({ store }).keyring.withdraw(keyId, THEIRS);
-    await denied(
-      () => keyring.verify(key),
-      'invalid_token',
-      call === 'revoke' ? 'revoked' : 'suspended',
-    );
-    expect(await keyring.get(keyId, AUTHORITY)).toMatchObject({
-      withdrawn: [OTHER],
-      tampered: false,
-    });
-  });
+describe('a call during a withdrawal', () => {
+  it.each(['revoke', 'suspend'] as const)(
+    '%s takes effect, and so does the withdrawal',
+    async (call) => {
+      const { inner, keyring, key, keyId } = await prepared();
+      const moment = { when: 'before', method: 'mark' } as const;
+      const store = meanwhile(inner, moment, () => keyring[call](keyId, AUTHORITY));
+      await setUp({ store }).keyring.withdraw(keyId, THEIRS);
+      await denied(
+        () => keyring.verify(key),
+        'invalid_token',
+        call === 'revoke' ? 'revoked' : 'suspended',
+      );
+      expect(await keyring.get(keyId, AUTHORITY)).toMatchObject({
+        withdrawn: [OTHER],
+        tampered: false,
+      });
+    },
+  );
 
-  it('another entity’s withdrawal is kept', async () => {
+  it('takes effect if it is another entity’s withdrawal', async () => {
     const { inner, keyring, keyId } = await prepared();
     const moment = { when: 'before', method: 'mark' } as const;
     const store = meanwhile(inner, moment, () => keyring.withdraw(keyId, { entityUuid: THIRD }));
@@ -267,7 +266,7 @@ describe('what happens beside a withdrawal', () => {
 });
 
 describe('a store that lies', () => {
-  it('is broken if it wrote nothing and the entity is not among those that withdrew', async () => {
+  it('is broken if it wrote nothing and the entity has not withdrawn', async () => {
     const { keyring, events, key, keyId } = await prepared((store) =>
       wrap(store, (method, _args, act) => (method === 'mark' ? false : act())),
     );

@@ -1,4 +1,4 @@
-/** A key as an entity sees it that the key of another addresses. */
+/** Another entity's key, as the entity that it addresses sees it. */
 import fastify from 'fastify';
 import { addressedKeyJsonSchema, addressedKeySchema, keyInfoSchema } from 'keyscope/schemas';
 import { describe, expect, test } from 'vitest';
@@ -8,7 +8,7 @@ import { uuid } from '../support/vectors.ts';
 const GUEST = { entityUuid: uuid(1) };
 const keyring = createVectorKeyring();
 
-/** Two keys that address the guest; it withdrew from the second. */
+/** Two keys that address the guest, which withdrew from the second. */
 const shown = (async () => {
   const input = { name: 'ci', scopes: ['threats:read'], accessibleEntities: [uuid(1), uuid(2)] };
   await keyring.issue({ ...input, expiresAt: 'never' }, authority);
@@ -41,12 +41,12 @@ describe('an addressed key', () => {
   });
 
   test.each<[string, Fields]>([
-    ['what else the owner knows', { metadata: {} }],
-    ['who made it', { createdBy: 'ada' }],
-    ['when it was used', { lastUsedAt: null }],
+    ['a field that only the owner sees', { metadata: {} }],
+    ['its creator', { createdBy: 'ada' }],
+    ['its last use', { lastUsedAt: null }],
     ['no owner', { entityUuid: undefined }],
     ['a time in milliseconds', { createdAt: NOW }],
-    ['a state that there is not', { state: 'withdrawn' }],
+    ['an unknown state', { state: 'withdrawn' }],
     ['a wildcard', { scopes: ['threats:*'] }],
   ])('is refused with %s', async (_what, change) => {
     const keys = await shown;
@@ -54,7 +54,7 @@ describe('an addressed key', () => {
     expect(addressedKeySchema.safeParse(changed).success).toBe(false);
   });
 
-  test('is no key of the own', async () => {
+  test('differs from a key that the entity owns', async () => {
     const { keys } = await keyring.list({}, authority);
     expect(keyInfoSchema.array().safeParse(keys).success).toBe(true);
     expect(addressedKeySchema.safeParse(keys[0]).success).toBe(false);

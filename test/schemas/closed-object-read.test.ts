@@ -1,4 +1,4 @@
-/** What a schema refuses is an error like the core's. */
+/** A value that a schema refuses causes the same error as in the core. */
 import { isInputError } from 'keyscope';
 import { issueInputSchema } from 'keyscope/schemas';
 import { expect, test } from 'vitest';
@@ -8,7 +8,7 @@ import { KEY } from '../support/schemas.ts';
 
 const BODY = { name: 'ci', scopes: ['threats:read'], expiresAt: 'never' };
 
-test('a value that fits is what the schema makes of it', () => {
+test('readWith returns the parsed value', () => {
   const expiresAt = '2030-01-31T12:00:00Z';
   const read = readWith(issueInputSchema, { ...BODY, expiresAt });
   expect(read).toEqual({ ...BODY, expiresAt: new Date(expiresAt) });
@@ -20,12 +20,15 @@ test.each([
   [{ ...BODY, metadata: { [KEY]: 7 } }, 'metadata', /^metadata/],
   [{ ...BODY, [KEY]: 7 }, 'input', /^unknown field/],
   [KEY, 'input', /^pass an object/],
-])('what does not fit has its field, and is not quoted: %#', async (value, field, message) => {
-  const error = await inputError(
-    rejecting(() => readWith(issueInputSchema, value)),
-    field,
-    message,
-  );
-  expect(isInputError(error)).toBe(true);
-  expect(String(error)).not.toContain(KEY.slice(-32));
-});
+])(
+  'readWith names the field of a bad value without quoting it: case %#',
+  async (value, field, message) => {
+    const error = await inputError(
+      rejecting(() => readWith(issueInputSchema, value)),
+      field,
+      message,
+    );
+    expect(isInputError(error)).toBe(true);
+    expect(String(error)).not.toContain(KEY.slice(-32));
+  },
+);

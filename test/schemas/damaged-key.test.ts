@@ -24,7 +24,7 @@ describe('a damaged key', () => {
     expect(damagedKeySchema.parse(keys[0])).toEqual(keys[0]);
     const isValid = await createValidator(damagedKeyJsonSchema);
     expect(await isValid(untyped<Json>(keys[0]))).toBe(true);
-    // A list tells the two apart.
+    // A list distinguishes the two.
     expect(keyInfoSchema.safeParse(keys[0]).success).toBe(false);
   });
 
@@ -32,8 +32,8 @@ describe('a damaged key', () => {
   test.each<[string, Fields]>([
     ['the state of a key that can be read', { state: 'live', keyId, entityUuid }],
     ['no entity', { state: 'damaged', keyId }],
-    ['more than can be read', { state: 'damaged', keyId, entityUuid, name: 'ci' }],
-    ['an odd key id', { state: 'damaged', keyId: 'x', entityUuid }],
+    ['a field that cannot be read', { state: 'damaged', keyId, entityUuid, name: 'ci' }],
+    ['a malformed key id', { state: 'damaged', keyId: 'x', entityUuid }],
   ])('is refused with %s', async (_what, fields) => {
     expect(damagedKeySchema.safeParse(fields).success).toBe(false);
     const isValid = await createValidator(damagedKeyJsonSchema);

@@ -26,7 +26,7 @@ import { failures, unfold } from '../support/vectors.ts';
 
 const PLAIN = { name: 'ci', scopes: ['threats:read'], expiresAt: 'never' };
 
-/** What a schema cannot know that has no catalog and no clock. */
+/** The checks that a schema without a catalog and a clock cannot make. */
 const BEYOND = ['Catalog', 'Clock', 'OwnEntity'];
 
 function isAccepted({ result }: InputVector): boolean {
@@ -37,7 +37,7 @@ function hasFlag({ flags }: InputVector, ...names: readonly string[]): boolean {
   return names.some((name) => flags.includes(name));
 }
 
-/** As the core takes it: with a time in place of the text that means one. */
+/** The input for the core: with a time instead of its text. */
 function coreInputOf({ input, expiresAtMs }: InputVector): unknown {
   const unfolded = unfold(input);
   if (expiresAtMs === undefined) return unfolded;
@@ -54,7 +54,7 @@ describe('the vectors', () => {
     expect(failed).toEqual([]);
   });
 
-  // Where several fields are wrong, the core names one of them, and the schemas name all.
+  // If several fields are wrong, the core names one of them, and the schemas name all.
   test('hold for the fields that the issues of the schemas name', async () => {
     let refused = 0;
     const failed = await failures(inputVectors, (vector) => {
@@ -71,7 +71,7 @@ describe('the vectors', () => {
     expect(refused).toBeGreaterThan(400);
   });
 
-  test('hold for issueInputSchema, but for what it cannot know', async () => {
+  test('hold for issueInputSchema, except the checks that it cannot make', async () => {
     const failed = await failures(inputVectors, (vector) => {
       const expected = isAccepted(vector) || hasFlag(vector, ...BEYOND);
       const { success, data } = issueInputSchema.safeParse(unfold(vector.input));
@@ -82,8 +82,8 @@ describe('the vectors', () => {
     expect(failed).toEqual([]);
   });
 
-  // A wildcard beside the reserved scopes that it catches stays refused.
-  test('hold for issueInputSchemaFor, but for the own entity', async () => {
+  // A wildcard next to the reserved scopes that it matches is still refused.
+  test('hold for issueInputSchemaFor, except for the own entity', async () => {
     const failed = await failures(inputVectors, (vector) => {
       const expected = isAccepted(vector) || hasFlag(vector, 'OwnEntity');
       const isStricter = hasFlag(vector, 'NamedReserved');
@@ -93,7 +93,7 @@ describe('the vectors', () => {
     expect(failed).toEqual([]);
   });
 
-  test('hold for the JSON Schemas, which accept more only where a vector says so', async () => {
+  test('hold for the JSON Schemas, which accept more only if a vector says so', async () => {
     const general = await createValidator(issueInputJsonSchema);
     const particular = await createValidator(issueInputJsonSchemaFor(catalog));
     const failed = await failures(inputVectors, async (vector) => {
@@ -113,8 +113,8 @@ describe('the vectors', () => {
   });
 });
 
-describe('what a schema yields', () => {
-  test('is accepted by the core, and kept as it was asked', async () => {
+describe('the result of a schema', () => {
+  test('is accepted by the core, and stored as requested', async () => {
     const failed = await failures(inputVectors, async (vector) => {
       if (hasFlag(vector, ...BEYOND)) return;
       for (const schema of [issueInputSchema, inputSchemaForCatalog]) {
@@ -131,7 +131,7 @@ describe('what a schema yields', () => {
     expect(failed).toEqual([]);
   });
 
-  test('comes of own fields alone: a prototype adds none', () => {
+  test('comes only from own fields, not from a prototype', () => {
     const prototype: object = { justification: 'Inherited.' };
     const own = { name: 'ci', scopes: ['users:read'], expiresAt: 'never' };
     const inherited: unknown = Object.assign(Object.create(prototype) as object, own);
@@ -161,12 +161,11 @@ describe('large and deep inputs', () => {
     expect(reads).toBe(0);
   });
 
-  // As deep as a megabyte of JSON goes: what walked through it by calling itself would end in a
-  // RangeError.
+  // As deep as a megabyte of JSON can be: a recursive walk would end in a RangeError.
   test.each([
     ['lists', '[', ']'],
     ['objects', '{"a":', '}'],
-  ])('of %s in each other are refused wherever they stand', async (_what, open, end) => {
+  ])('of nested %s are refused in any place', async (_what, open, end) => {
     const times = Math.floor(1_000_000 / (open.length + end.length));
     const deep: unknown = JSON.parse(`${open.repeat(times)}1${end.repeat(times)}`);
     expect(await fieldRefusedByCore(PLAIN)).toBeNull();
@@ -193,7 +192,7 @@ describe('large and deep inputs', () => {
 });
 
 describe('issueInputJsonSchemaFor', () => {
-  test('lists the scopes of the catalog and the wildcards that catch no reserved one', () => {
+  test('lists the scopes of the catalog and the wildcards that match no reserved scope', () => {
     const jsonSchema = issueInputJsonSchemaFor(catalog);
     const legal = [...catalog.all, 'threats:*', '*:write', 'constructor:*'];
     const reserved = ['users:read', 'users:delete'];
@@ -204,7 +203,7 @@ describe('issueInputJsonSchemaFor', () => {
     expect(jsonSchema).toHaveProperty('then', { required: ['justification'] });
   });
 
-  test('requires no justification if nothing is reserved', () => {
+  test('requires no justification if no scope is reserved', () => {
     const open = issueInputJsonSchemaFor(defineScopes({ a: { b: 'A sentence.' } }));
     expect(open).not.toHaveProperty('if');
     expect(open).toMatchObject({
@@ -229,7 +228,7 @@ describe('issueInputSchemaFor', () => {
     ]);
   });
 
-  test('has Date.now for a clock unless one is given', () => {
+  test('uses Date.now by default', () => {
     const schema = issueInputSchemaFor(catalog);
     const bodyUntil = (time: number) => ({
       name: 'ci',
@@ -256,7 +255,7 @@ describe('issueInputSchemaFor', () => {
         .error?.issues.map(({ path, message }) => [path[0], message]);
     const says = (pattern: RegExp): unknown => expect.stringMatching(pattern);
     expect(issuesOf({ name: '' })).toEqual([['name', says(/1 to 100 characters/)]]);
-    expect(issuesOf({ scopes: ['users:*'] })).toEqual([['scopes', says(/catches no reserved/)]]);
+    expect(issuesOf({ scopes: ['users:*'] })).toEqual([['scopes', says(/matches no reserved/)]]);
     expect(issuesOf({ expiresAt: 'soon' })).toEqual([['expiresAt', says(/ISO 8601.*'never'/)]]);
     expect(issuesOf({ scopes: ['users:read'] })).toEqual([['justification', says(/users:read/)]]);
     expect(issuesOf({ extra: 1 })).toEqual([['input', says(/unknown field.*justification/)]]);

@@ -1,4 +1,4 @@
-/** The issues of a failed parse, which are logged and must not contain what was sent. */
+/** The issues of a failed parse, which people log and which must not contain the input. */
 import {
   addressedKeySchema,
   damagedKeySchema,
@@ -13,7 +13,7 @@ import { catalog, inputSchemaForCatalog, KEY } from '../support/schemas.ts';
 
 const PLAIN = { name: 'ci', scopes: ['threats:read'], expiresAt: 'never' };
 
-/** Wherever somebody could paste a key: in names, values, elements, metadata, or as the whole. */
+/** Every place for a pasted key: names, values, elements, metadata, or the whole input. */
 const BODIES: readonly unknown[] = [
   KEY,
   [KEY],
@@ -44,7 +44,7 @@ const SCHEMAS = [
 ];
 
 describe('the issues of a failed parse', () => {
-  test('quote nothing that was sent, in no message and no path', () => {
+  test('quote no input, in messages or paths', () => {
     const secret = KEY.slice('acme_'.length);
     for (const body of BODIES) {
       for (const schema of SCHEMAS) {

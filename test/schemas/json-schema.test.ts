@@ -31,7 +31,7 @@ describe('the JSON Schema', () => {
     ["of issue's input for a catalog", issueInputJsonSchemaFor(catalog), inputSchemaForCatalog],
     ["of list's input", listInputJsonSchema, listInputSchema],
   ])(
-    '%s is plain JSON of a closed object, with the fields that zod says',
+    '%s is plain JSON of a closed object, with the same fields as in zod',
     (_, jsonSchema, schema) => {
       expect(JSON.parse(JSON.stringify(jsonSchema))).toEqual(jsonSchema);
       expect(jsonSchema).toMatchObject({ type: 'object', additionalProperties: false });

@@ -1,4 +1,4 @@
-/** What became of a key: every state that the core has, and no other. */
+/** The state of a key: exactly the states of the core. */
 import type { KeyRecord, KeyState, KeyStore } from 'keyscope';
 import { createKeyring, digestKey } from 'keyscope';
 import { keyInfoJsonSchema, keyInfoSchema } from 'keyscope/schemas';
@@ -9,7 +9,7 @@ import { catalog, KEY, NOW } from '../support/schemas.ts';
 
 const plain = digestKey(KEY);
 
-/** A row for each state. Without a pepper, all but the prefix is taken for genuine. */
+/** A row for each state. Without a pepper, every field except the prefix counts as genuine. */
 const ROWS: Readonly<Partial<Record<KeyState, Partial<KeyRecord>>>> = {
   live: { digest: plain },
   revoked: { digest: plain, revokedAt: NOW, suspendedAt: NOW },

@@ -21,14 +21,14 @@ function asJson(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }
 
-/** What the core shows of a new key. */
+/** The KeyInfo of a new key. */
 async function issueInfo(): Promise<KeyInfo> {
   const input = { name: 'ci', scopes: [], expiresAt: 'never' } as const;
   const { info } = await createVectorKeyring().issue(input, authority);
   return info;
 }
 
-describe('what the core shows of a key', () => {
+describe('a key as the core shows it', () => {
   const time = fc.integer({ min: 0, max: 253_402_300_799_999 });
   const mark = fc.option(time);
   const scope = fc.stringMatching(/^[a-z][a-z0-9_-]{0,63}:[a-z][a-z0-9_-]{0,63}$/);
@@ -46,7 +46,7 @@ describe('what the core shows of a key', () => {
     accessibleEntities: fc.array(fc.uuid(), { maxLength: 4 }).map((others) => [uuid(1), ...others]),
     scopes: fc.array(scope, { maxLength: 4 }),
     justification: fc.option(words),
-    // `zod` drops a key `__proto__` from its records: what is shown may not.
+    // `zod` drops a key `__proto__` from its records, but it must stay in a KeyInfo.
     metadata: fc.dictionary(fc.oneof(words, fc.constant('__proto__')), words, { maxKeys: 4 }),
     createdAt: time,
     createdBy: fc.option(words),
@@ -67,7 +67,7 @@ describe('what the core shows of a key', () => {
     scopesUsed: fc.dictionary(scope, time, { maxKeys: 4 }),
   });
 
-  test('is accepted as it is, whatever the record', async () => {
+  test('is accepted unchanged, whatever the record', async () => {
     const property = fc.asyncProperty(record, async (row) => {
       const store: KeyStore = { ...memoryStore(), list: () => [row] };
       const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers: 'none' });
@@ -80,8 +80,8 @@ describe('what the core shows of a key', () => {
     await fc.assert(property, { numRuns: runs(300) });
   });
 
-  // It took the JSON alone: whoever parsed before `JSON.stringify` was refused for the `Date`s.
-  test('by issue, list and get is accepted as it is, and becomes its JSON', async () => {
+  // The schema accepted only JSON: parsing before `JSON.stringify` failed because of the `Date`s.
+  test('is accepted from issue, list and get, and becomes its JSON', async () => {
     const store = memoryStore();
     const keyring = createVectorKeyring(store);
     const input = { name: 'ci', scopes: ['threats:read'], expiresAt: new Date(NOW + 1) };
@@ -137,11 +137,14 @@ describe('a key before JSON.stringify', () => {
     ['an invalid Date as lastUsedAt', { lastUsedAt: invalid }],
     ['an invalid Date in scopesUsed', { scopesUsed: { 'a:b': new Date(0), 'a:c': invalid } }],
     ['a list of Dates as scopesUsed', { scopesUsed: [new Date(0)] }],
-    ['what only looks like a Date', { expiresAt: Object.create(Date.prototype) as unknown }],
+    [
+      'an object that only looks like a Date',
+      { expiresAt: Object.create(Date.prototype) as unknown },
+    ],
     ['a year beyond 9999', { expiresAt: new Date(8.64e15) }],
     ['a Date as a name', { name: new Date(0) }],
     ['a Date in metadata', { metadata: { a: new Date(0) } }],
-  ])('is refused with %s, which is never taken for null', async (_, change) => {
+  ])('is refused with %s, which never becomes null', async (_, change) => {
     const info = await issueInfo();
     expect(keyInfoSchema.safeParse(info).success).toBe(true);
     const { error } = keyInfoSchema.safeParse({ ...info, ...change });
@@ -159,18 +162,18 @@ describe('a key after JSON.stringify', () => {
     ['a time with an offset', { expiresAt: '2030-01-01T00:00:00.000+00:00' }],
     ['no creation time', { createdAt: null }],
     ['a wildcard', { scopes: ['users:*'] }],
-    ['a state that there is not', { state: 'active' }],
-    ['a text for a boolean', { tampered: 'false' }],
+    ['an unknown state', { state: 'active' }],
+    ['a text as a boolean', { tampered: 'false' }],
     ['the text of a trust', { trust: '{}' }],
-    ['no UUID for the key that it was issued under', { issuedUnder: 'ci' }],
-    ['no version', { format: 0 }],
-    ['part of a version', { format: 1.5 }],
+    ['something else instead of a UUID as issuedUnder', { issuedUnder: 'ci' }],
+    ['a version of 0', { format: 0 }],
+    ['a fraction as a version', { format: 1.5 }],
     ['a wildcard among those that withdrew', { withdrawn: ['*'] }],
-    ['no first key', { rootKeyId: null }],
+    ['null as its first key', { rootKeyId: null }],
     ['an upper-case UUID', { keyId: 'ABCDEF00-0000-4000-8000-000000000001' }],
     ['a number in metadata', { metadata: { a: 1 } }],
     ['a number in scopesUsed', { scopesUsed: { 'a:b': 1 } }],
-    ['a field left out', { lastUsedAt: undefined }],
+    ['a missing field', { lastUsedAt: undefined }],
   ])('is refused with %s', async (_, change) => {
     const info = await issueInfo();
     expect(keyInfoSchema.safeParse(asJson(info)).success).toBe(true);

@@ -1,4 +1,4 @@
-/** `list`'s first argument: the schema and its JSON Schema against the core. */
+/** The first argument of `list`: the schema and its JSON Schema against the core. */
 import { listInputJsonSchema, listInputSchema } from 'keyscope/schemas';
 import { describe, expect, test } from 'vitest';
 import {
@@ -25,7 +25,7 @@ function afters(values: readonly unknown[]): readonly Fields[] {
   return values.map((after) => ({ after }));
 }
 
-/** By the core and by the schema. */
+/** Accepted by the core and by the schema. */
 const ACCEPTED: readonly Fields[] = [
   {},
   { after: undefined, limit: undefined },
@@ -38,13 +38,13 @@ const ACCEPTED: readonly Fields[] = [
   { addressing: false, limit: 5 },
 ];
 
-/** By the schema, which makes numbers of them. */
+/** Accepted by the schema, which turns them into numbers. */
 const DIGITS = ['1', '9', '50', '100', '999', '1000'];
 
-/** The same for booleans. */
+/** Accepted by the schema, which turns them into booleans. */
 const WORDS = ['true', 'false'];
 
-/** Accepted by the JSON Schema alone, which cannot say that a number is safe. */
+/** Accepted only by the JSON Schema, which cannot express that a number is safe. */
 const BEYOND_JSON_SCHEMA = [`00.${ID}`, cursor(Number.MAX_SAFE_INTEGER + 1)];
 
 const REFUSED: readonly unknown[] = [
@@ -79,7 +79,7 @@ function fieldsOf(input: unknown): Fields | undefined {
 }
 
 describe('listInputSchema', () => {
-  test('accepts what the core does, and the digits of a limit', async () => {
+  test('accepts the same as the core, and a limit as digits', async () => {
     for (const input of ACCEPTED) {
       expect([input, await coreLists(input)]).toEqual([input, true]);
       expect(listInputSchema.parse(input)).toEqual(input);
@@ -94,13 +94,13 @@ describe('listInputSchema', () => {
       expect(parsed).toEqual({ addressing: addressing === 'true' });
     }
     for (const input of REFUSED) {
-      // Nothing at all is the first page to the core.
+      // For the core, missing input is the first page.
       if (input !== undefined) expect([input, await coreLists(input)]).toEqual([input, false]);
       expect([input, listInputSchema.safeParse(input).success]).toEqual([input, false]);
     }
   });
 
-  test('accepts the next page of a page, as a query string carries it', async () => {
+  test('accepts the cursor of a page in a query string', async () => {
     const own = createVectorKeyring();
     for (let index = 0; index < 3; index++) {
       await own.issue({ name: 'n', scopes: [], expiresAt: 'never' }, authority);
@@ -111,7 +111,7 @@ describe('listInputSchema', () => {
     expect(page).toMatchObject({ keys: [{ name: 'n' }], next: null });
   });
 
-  test('names the field that the core names', async () => {
+  test('names the same field as the core', async () => {
     for (const input of REFUSED) {
       if (input === undefined) continue;
       const { error } = listInputSchema.safeParse(input);
@@ -119,7 +119,7 @@ describe('listInputSchema', () => {
     }
   });
 
-  test('names the field in each message, and quotes nothing that was sent', () => {
+  test('names the field in each message, and quotes no input', () => {
     for (const input of REFUSED) {
       const { error } = listInputSchema.safeParse(input);
       const messages = error?.issues.map(({ message }) => message) ?? [];
@@ -135,7 +135,7 @@ describe('listInputSchema', () => {
 });
 
 describe('listInputJsonSchema', () => {
-  test('accepts whatever the schema does, and more only in cursors', async () => {
+  test('accepts the same as the schema, and more only in cursors', async () => {
     const isValid = await createValidator(listInputJsonSchema);
     const words = WORDS.map((addressing) => ({ addressing }));
     for (const input of [...ACCEPTED, ...limits(DIGITS), ...words]) {

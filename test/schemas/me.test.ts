@@ -12,7 +12,7 @@ const { tests: vectors } = readVectors<{ readonly tests: readonly InputVector[] 
 
 type Body = Partial<Record<keyof Me, unknown>>;
 
-/** A store that answers with one row: the vector's values on the record of a real key. */
+/** A store that returns one row: the record of a real key with the vector's values. */
 function storeWith(body: Body): KeyStore {
   const row: unknown = {
     ...RECORD,
@@ -37,7 +37,7 @@ describe('the vectors of /me', () => {
     expect(failed).toEqual([]);
   });
 
-  // By way of a stored record.
+  // Through a stored record.
   test('hold for the core, which shows the same bytes or refuses the row', async () => {
     const asked = vectors.filter(
       ({ flags }) => !flags.includes('Shape') && !flags.includes('Syntax'),
@@ -57,7 +57,7 @@ describe('the vectors of /me', () => {
     expect(failed).toEqual([]);
   });
 
-  test('hold for the JSON Schema, which cannot tell that the own entity is missing', async () => {
+  test('hold for the JSON Schema, which cannot detect that the own entity is missing', async () => {
     const isValid = await createValidator(meJsonSchema);
     const failed = await failures(vectors, async ({ input, result, flags, comment }) => {
       // Fastify drops a `__proto__` before its validator sees it.

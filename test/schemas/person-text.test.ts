@@ -11,11 +11,11 @@ describe('a name', () => {
   const parse = (name: string) =>
     issueInputSchema.safeParse({ name, scopes: [], expiresAt: 'never' });
 
-  test('is in NFC once it is parsed', () => {
+  test('is in NFC after parsing', () => {
     expect(parse('e\u0301').data?.name).toBe('\u00e9');
   });
 
-  test('is not composed if it would be too long even then', () => {
+  test('is not composed if it would still be too long', () => {
     const normalize = vi.spyOn(String.prototype, 'normalize');
     expect(parse('x'.repeat(801)).success).toBe(false);
     expect(normalize).not.toHaveBeenCalled();
@@ -23,8 +23,8 @@ describe('a name', () => {
     expect(normalize).toHaveBeenCalled();
   });
 
-  // As ranges, because not every validator knows the categories of Unicode.
-  test('has a pattern in the JSON Schema that says the same of every character of 16 bits', () => {
+  // As ranges, because not every validator supports Unicode categories.
+  test('has an equivalent JSON Schema pattern for every 16-bit character', () => {
     const { properties } = issueInputJsonSchema as { properties: { name: { pattern: string } } };
     const pattern = new RegExp(properties.name.pattern);
     const differing: string[] = [];

@@ -31,18 +31,18 @@ const TEXTS: readonly unknown[] = [
 describe('reasonInputSchema', () => {
   const { keyring } = setUp();
 
-  test.each(TEXTS.map((text) => [text]))('takes what the core takes: %j', async (reason) => {
+  test.each(TEXTS.map((text) => [text]))('accepts the same as the core: %j', async (reason) => {
     const authority = untyped<GrantAuthority>({ ...AUTHORITY, reason });
     const field = await refusedField(() => keyring.list({}, authority));
     const parsed = reasonInputSchema.safeParse({ reason });
     expect(parsed.success ? null : parsed.error.issues[0]?.path[0]).toBe(field);
   });
 
-  test('reads a text in NFC, as the core keeps it', () => {
+  test('reads a text in NFC, as the core stores it', () => {
     expect(reasonInputSchema.parse({ reason: 'e\u0301' })).toEqual({ reason: '\u00e9' });
   });
 
-  test('may be left out, and has no other field', () => {
+  test('accepts a missing reason, and no other field', () => {
     expect(reasonInputSchema.parse({})).toEqual({});
     for (const value of [{ actor: 'x' }, [], null, 'x', JSON.parse('{"__proto__":1}') as object]) {
       const { error } = reasonInputSchema.safeParse(value);
@@ -52,7 +52,7 @@ describe('reasonInputSchema', () => {
 });
 
 describe('noInputSchema', () => {
-  test('takes an object without fields, and nothing else', () => {
+  test('accepts only an object without fields', () => {
     expect(noInputSchema.parse({})).toEqual({});
     for (const value of [{ a: undefined }, [], null, '', JSON.parse('{"__proto__":1}') as object]) {
       expect(noInputSchema.safeParse(value).success).toBe(false);

@@ -21,7 +21,7 @@ import { failures, type Json, unfold, uuid } from '../support/vectors.ts';
 
 const schema = rotateInputSchema(catalog, { now: () => NOW });
 
-/** Has every scope and two entities, so that most vectors ask for less. */
+/** A key with every scope and two entities, so that most vectors ask for less. */
 const WIDE = {
   name: 'wide',
   scopes: ['threats:*', 'constructor:read', 'users:read', 'users:delete'],
@@ -30,7 +30,7 @@ const WIDE = {
   justification: 'Off-boarding.',
 } as const;
 
-/** Which field of an input of `rotate` the core refuses; null if it takes it for well-formed. */
+/** The field of an input of `rotate` that the core refuses; null if the input is well-formed. */
 async function fieldRefusedByRotate(input: unknown): Promise<string | null> {
   const keyring = createVectorKeyring();
   const { info } = await keyring.issue(WIDE, authority);
@@ -38,19 +38,19 @@ async function fieldRefusedByRotate(input: unknown): Promise<string | null> {
     try {
       await keyring.rotate(info.keyId, input as RotateInput, authority);
     } catch (error) {
-      // Well-formed, and more than the predecessor has.
+      // Well-formed, but more than the predecessor has.
       if (!isAccessError(error)) throw error;
     }
   });
 }
 
-/** A body, and what the core gets of it. */
+/** A body, and the input that the core gets from it. */
 interface Both {
   readonly body: Json;
   readonly input: unknown;
 }
 
-/** An input of `issue` as one of `rotate`, which has no metadata and no field that is required. */
+/** An input of `issue` as one of `rotate`, which has no metadata and no required fields. */
 function asRotation(vector: (typeof inputVectors)[number]): Both {
   const unfolded = unfold(vector.input);
   const isTable = typeof unfolded === 'object' && unfolded !== null && !Array.isArray(unfolded);
@@ -63,11 +63,11 @@ function asRotation(vector: (typeof inputVectors)[number]): Both {
 }
 
 describe('rotateInputSchema', () => {
-  test('refuses what the core refuses, over all vectors, and names the same field', async () => {
+  test('refuses the same as the core for all vectors, and names the same field', async () => {
     let accepted = 0;
     const failed = await failures(inputVectors, async (vector) => {
       const { body, input } = asRotation(vector);
-      // A schema counts what is sent; see the notes of the vectors.
+      // A schema counts the elements as sent; see the notes of the vectors.
       if (vector.flags.includes('OwnEntity')) return;
       const field = await fieldRefusedByRotate(input);
       const { success, error } = schema.safeParse(body);
@@ -98,7 +98,7 @@ describe('rotateInputSchema', () => {
   });
 
   test.each(['threats:*', '*:*', '*:read', 'users:*'])(
-    'takes concrete scopes alone, as the core does: not %s',
+    'accepts only concrete scopes, like the core: not %s',
     async (pattern) => {
       const input = { overlapMs: 0, scopes: [pattern] };
       expect(await fieldRefusedByRotate(input)).toBe('scopes');
@@ -106,7 +106,7 @@ describe('rotateInputSchema', () => {
     },
   );
 
-  test('yields what rotate takes, and leaves out what was left out', async () => {
+  test('returns the input for rotate, without omitted fields', async () => {
     const keyring = createVectorKeyring();
     const { info } = await keyring.issue(WIDE, authority);
     const body = {
@@ -129,7 +129,7 @@ describe('rotateInputSchema', () => {
     expect(schema.parse({ overlapMs: 5 })).toEqual({ overlapMs: 5 });
   });
 
-  test('has Date.now for a clock unless one is given', () => {
+  test('uses Date.now by default', () => {
     const day = 86_400_000;
     const isAccepted = (time: number): boolean => {
       const body = { overlapMs: 0, expiresAt: new Date(time).toISOString() };
@@ -147,11 +147,11 @@ describe('rotateInputSchema', () => {
     }
   });
 
-  // The core took a list of any length, as long as it repeated what the predecessor has.
+  // The core accepted a list of any length if it repeated scopes of the predecessor.
   test.each([
     [256, null],
     [257, 'scopes'],
-  ])('takes %i repeated scopes as the core does: it refuses %s', async (length, field) => {
+  ])('treats %i repeated scopes like the core: it refuses %s', async (length, field) => {
     const input = { overlapMs: 0, scopes: Array.from({ length }, () => 'threats:read') };
     expect(await fieldRefusedByRotate(input)).toBe(field);
     expect(schema.safeParse(input).success).toBe(field === null);
@@ -159,7 +159,7 @@ describe('rotateInputSchema', () => {
 });
 
 describe('rotateInputJsonSchema', () => {
-  test('accepts what the schema does, and more only where a vector says so', async () => {
+  test('accepts the same as the schema, and more only if a vector says so', async () => {
     const isValid = await createValidator(rotateInputJsonSchema(catalog));
     const failed = await failures(inputVectors, async (vector) => {
       if (vector.flags.includes('Prototype')) return;
@@ -172,7 +172,7 @@ describe('rotateInputJsonSchema', () => {
     expect(failed).toEqual([]);
   });
 
-  test('lists the scopes of the catalog, and no wildcard', () => {
+  test('lists the scopes of the catalog without wildcards', () => {
     expect(rotateInputJsonSchema(catalog)).toMatchObject({
       required: ['overlapMs'],
       properties: { scopes: { items: { enum: catalog.all } } },

@@ -1,38 +1,38 @@
-/** Asks a store on behalf of a report, which ends after a time of its own. */
+/** Calls a store for a report, with the report's own time limit. */
 import { StoreError } from '../../core/errors.js';
 import { assert, hasMethods, readInteger } from '../../core/input.js';
 import { answerInTime } from '../../core/outage.js';
 import type { Awaitable, CallOptions, KeyStore, Slice } from '../../core/store.js';
 
-/** The methods that reports need and that a store may lack. */
+/** The optional methods of a store that reports need. */
 export type ReportMethod = 'summarize' | 'listExpiring';
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 const MAX_TIMEOUT_MS = 3_600_000;
 
-/** Reads how long a report may take. */
+/** Reads the time limit of a report. */
 export function readTimeout(timeoutMs: unknown = DEFAULT_TIMEOUT_MS): number {
   return readInteger(timeoutMs, 1, MAX_TIMEOUT_MS, 'timeoutMs');
 }
 
-/** A store that has one of the methods. */
+/** A store that has the method. */
 export type Offering<Method extends ReportMethod> = KeyStore & Required<Pick<KeyStore, Method>>;
 
-/** Throws a `TypeError` if the store does not offer a method. */
+/** Throws a `TypeError` if the store does not have the method. */
 export function requireMethod<Method extends ReportMethod>(
   store: KeyStore,
   method: Method,
   report: string,
 ): Offering<Method> {
-  const instead = `${report}: this store does not offer ${method}, which is optional in KeyStore`;
+  const instead = `${report}: this store lacks the optional method ${method}; see KeyStore`;
   assert(hasMethods(store, method), instead);
   return store as Offering<Method>;
 }
 
 /**
- * Runs a report, and rejects with `StoreError` if it takes too long; then the signal is aborted.
+ * Runs a report. If it takes too long, aborts the signal and rejects with `StoreError`.
  *
- * @param run Awaits every call of the store through {@link ask}.
+ * @param run Makes every call to the store through {@link ask}.
  */
 export function withinTime<T>(
   report: string,
@@ -41,14 +41,12 @@ export function withinTime<T>(
 ): Promise<T> {
   const controller = new AbortController();
   const { signal } = controller;
-  // A report is about now: a cache would answer about a moment ago.
+  // A report is about now, and a cache may be behind.
   const reading = run({ signal, fresh: true });
   return answerInTime(`${report}: the store`, reading, timeoutMs, () => controller.abort());
 }
 
-/**
- * Asks the store once. Its errors become a `StoreError`, and so does an answer of another shape.
- */
+/** Calls the store once. Its errors, and answers of the wrong shape, become a `StoreError`. */
 export async function ask<T>(
   method: ReportMethod,
   call: () => Awaitable<T>,
@@ -66,13 +64,13 @@ export async function ask<T>(
   return answer;
 }
 
-/** Reads the part of a listing that `after` leads to; null for the first. */
+/** Reads the part of a listing after a position; null for the first part. */
 export type ReadPart<T> = (after: string | null) => Awaitable<Slice<T>>;
 
 /**
- * Goes through a listing part by part.
+ * Reads a listing part by part.
  *
- * @throws StoreError where a part leads back to one before it: that listing would never end.
+ * @throws StoreError if a part leads back to an earlier one, because that listing would never end.
  */
 export async function* partsOf<T>(method: string, read: ReadPart<T>): AsyncGenerator<readonly T[]> {
   const known = new Set<string>();
@@ -81,7 +79,7 @@ export async function* partsOf<T>(method: string, read: ReadPart<T>): AsyncGener
     const { items, next }: Slice<T> = await read(after);
     yield items;
     const isKnown = next !== null && known.has(next);
-    if (isKnown) throw new StoreError(`store.${method} answers the same part again`);
+    if (isKnown) throw new StoreError(`store.${method} returned the same part again`);
     known.add(String(next));
     after = next;
   } while (after !== null);

@@ -1,4 +1,4 @@
-/** Lists the keys of all entities that will stop working soon because they expire. */
+/** Lists the keys of all entities that expire soon. */
 import { StoreError } from '../../core/errors.js';
 import { assert, assertFunction, isObject, readFields } from '../../core/input.js';
 import { type Clock, readClock } from '../../core/outage.js';
@@ -16,11 +16,13 @@ import {
   withinTime,
 } from './ask.js';
 
-/** For {@link expiringKeys}. */
+/** The options of {@link expiringKeys}. */
 export interface ExpiringKeysOptions {
-  /** Keys that expire at this time or later are left out. In the future. */
+  /** Lists only keys that expire before this time, which must be in the future. */
   readonly before: Date;
-  /** Keys that expire before this time are left out. Before `before`. Default: now. */
+  /**
+   * Lists only keys that expire at this time or later. Must be earlier than `before`. Default: now.
+   */
   readonly from?: Date | undefined;
   /** Milliseconds since the epoch. Default: `Date.now`. */
   readonly now?: Clock | undefined;
@@ -28,59 +30,59 @@ export interface ExpiringKeysOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-/** A key that will expire: what its owner needs to know to replace it. */
+/** A key that will expire, with the fields that its owner needs to replace it. */
 export interface ExpiringKey {
-  /** Names the key: a UUID in lower case. */
+  /** The id of the key: a UUID in lower case. */
   readonly keyId: string;
-  /** What the key begins with, before the last `_`. */
+  /** The beginning of the key, before the last `_`. */
   readonly prefix: string;
-  /** The last four characters of the key: tells people which key it is. */
+  /** The last four characters of the key, which help people recognise it. */
   readonly hint: string;
-  /** What people call the key. */
+  /** The key's name, for people. */
   readonly name: string;
   /** The entity that the key belongs to. */
   readonly entityUuid: string;
-  /** Who made it; null if nobody said. */
+  /** Who made it; null if not given. */
   readonly createdBy: string | null;
-  /** When it ends by itself. */
+  /** When it expires. */
   readonly expiresAt: Date;
-  /** When it ends if that is sooner, because it was rotated; null if it was not. */
+  /** When it ends because it was rotated, if that is sooner; null if it was not rotated. */
   readonly retireAt: Date | null;
   /** When it was last used; null for never. */
   readonly lastUsedAt: Date | null;
 }
 
-/** A key whose record this release cannot read: also when it ends is then uncertain. */
+/** A key whose record this release cannot read. When it ends is therefore uncertain, too. */
 export interface UnreadableKey extends DamagedKey {
-  /** `unknown_format`: a later release wrote it and reads it. */
+  /** `unknown_format`: a later release wrote the record and can read it. */
   readonly state: 'damaged' | 'unknown_format';
 }
 
-/** How many records are read at once. */
+/** The most records to read at once. */
 const PART = 1000;
 
 /**
- * Lists the keys of all entities that expire from now on and before a time, the next one first: for
- * a job that warns their owners. What has ended already, by revocation, rotation or expiry, is left
- * out. Suspended keys are among them, because they can be resumed, and so are rotated keys that
- * still work.
+ * Lists the keys of all entities that expire between now and a given time, the next one first. Use
+ * it in a job that warns their owners. It leaves out keys that have ended already, by revocation,
+ * rotation or expiry. It includes suspended keys, because they can be resumed, and rotated keys
+ * that still work.
  *
- * A job that runs every day warns of each key once with `from` in 13 days and `before` in 14.
+ * To warn once about each key, run the job every day with `from` in 13 days and `before` in 14.
  *
  * Not listed: rotated keys that end before `before` and would expire later; their owners have the
  * successor.
  *
- * The usage that processes have recorded and not written yet is missing. The result is in memory as
- * a whole: about 1 KiB a key.
+ * `lastUsedAt` lacks usage that processes have not written yet. The whole result is in memory, at
+ * about 1 KiB a key.
  *
- * Not checked: seals, because no pepper is at hand: whoever can write the database can change what
- * this shows; the prefix, so that keyrings that share a store are listed together.
+ * Not checked: seals, because the report has no pepper, so anyone who can write to the database can
+ * change the result; the prefix, so keyrings that share a store are listed together.
  *
- * @param store A store that offers `listExpiring`.
- * @param options `before`: a `Date` in the future. `from`: a `Date` before that. `now`: the
- *   keyring's clock. `timeoutMs`: milliseconds, for all of it.
- * @returns Keys by their expiry; those that cannot be read hide no other.
- * @throws TypeError if the store does not offer `listExpiring`, or on another option.
+ * @param store A store with `listExpiring`.
+ * @param options `before`: a `Date` in the future. `from`: an earlier `Date`. `now`: the keyring's
+ *   clock. `timeoutMs`: milliseconds for the whole report.
+ * @returns Keys in the order of their expiry. Unreadable ones hide no other.
+ * @throws TypeError if the store lacks `listExpiring`, or on an unknown or invalid option.
  * @throws StoreError if the store or the clock is broken, or after `timeoutMs`.
  * @example
  * const before = new Date(Date.now() + 14 * 86_400_000);
@@ -102,16 +104,16 @@ export async function expiringKeys(
   return Object.freeze(rows);
 }
 
-/** When a key must expire to be listed, and what the time is. Milliseconds. */
+/** The span in which listed keys expire, and the current time, in milliseconds. */
 interface Span {
-  /** Not before now. */
+  /** Now or later. */
   readonly from: number;
   readonly before: number;
   readonly now: number;
 }
 
 function readSpan(before: unknown, from: unknown, now: number): Span {
-  // NaN if a date is invalid, and then a comparison is false.
+  // NaN if a date is invalid, which makes the comparison false.
   const end = timeOf(before);
   assert(end > now, 'before: pass a valid Date in the future');
   const start = from === undefined ? now : timeOf(from);
@@ -119,7 +121,7 @@ function readSpan(before: unknown, from: unknown, now: number): Span {
   return { from: Math.max(start, now), before: end, now };
 }
 
-/** NaN for what is no date. */
+/** Returns NaN unless the value is a valid `Date`. */
 function timeOf(date: unknown): number {
   return date instanceof Date ? new Date(date).getTime() : Number.NaN;
 }
@@ -136,8 +138,7 @@ async function readAll(store: Store, span: Span, call: CallOptions): Promise<Lis
       const key = readRow(row, span);
       if (key !== null) listed.push(key);
     }
-    // Also of a synchronous store: requests get their turn between two parts, and so does the
-    // timer.
+    // Yields between parts, also with a synchronous store, so that requests and the timer can run.
     await new Promise((resolve) => setTimeout(resolve, 0));
     if (call.signal?.aborted === true) break;
   }
@@ -158,12 +159,12 @@ function isSlice(answer: unknown): boolean {
   if (!isObject(answer)) return false;
   const { items, next } = answer as Partial<Slice<unknown>>;
   if (!Array.isArray(items) || items.length > PART) return false;
-  // Looks for what is not a row, because `every` would skip holes.
+  // `findIndex`, because `every` would skip holes.
   const odd = items.findIndex((row) => typeof row !== 'object' || row === null);
   return odd === -1 && (next === null || typeof next === 'string');
 }
 
-/** Null for a key that has ended, and for one that expires before the span. */
+/** Returns null for a key that has ended or expires before the span. */
 function readRow(row: KeyRecord, span: Span): Listed | null {
   const record = readRecord(row);
   if (record === null) return readUnreadable(row, span);
@@ -194,10 +195,10 @@ function readUnreadable(row: KeyRecord, span: Span): UnreadableKey | null {
   return Object.freeze({ keyId, entityUuid, state });
 }
 
-/** Whether a key has ended or expires before the span, where that much can be read of its row. */
+/** Checks whether a key has ended or expires before the span, as far as its row is readable. */
 function isOver(row: KeyRecord, { from, now }: Span): boolean {
   const { expiresAt, retireAt } = row as Partial<KeyRecord>;
-  // Deadlines are exclusive: a key whose end is now has ended.
+  // Deadlines are exclusive: a key that ends now has ended.
   const isExpired = typeof expiresAt === 'number' && (expiresAt < from || expiresAt <= now);
   const isRetired = typeof retireAt === 'number' && retireAt <= now;
   return isExpired || isRetired;

@@ -1,7 +1,4 @@
-/**
- * `keyscope/reports`: reads for those who operate a service. Nothing here decides who is let in,
- * and nothing here writes.
- */
+/** `keyscope/reports`: reports for operators. They only read, and never decide who gets access. */
 export type { ExpiringKey, ExpiringKeysOptions, UnreadableKey } from './expiring-keys.js';
 export { expiringKeys } from './expiring-keys.js';
 export type { PepperReportOptions, PepperUse } from './pepper-report.js';

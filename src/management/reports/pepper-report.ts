@@ -4,7 +4,7 @@ import { type Clock, readClock } from '../../core/outage.js';
 import type { KeyStore, SchemeSummary } from '../../core/store.js';
 import { ask, readTimeout, requireMethod, withinTime } from './ask.js';
 
-/** For {@link pepperReport}. */
+/** The options of {@link pepperReport}. */
 export interface PepperReportOptions {
   /** Milliseconds since the epoch. Default: `Date.now`. */
   readonly now?: Clock | undefined;
@@ -18,26 +18,26 @@ export interface PepperUse {
   readonly scheme: string;
   /** The id of the pepper; null for keys without one. */
   readonly pepper: string | null;
-  /** How many keys are live: suspended ones count, because they can be resumed. */
+  /** The number of live keys. Suspended keys count, because they can be resumed. */
   readonly live: number;
   /** When one of them was last used; null for never. */
   readonly lastUsedAt: Date | null;
 }
 
 /**
- * Counts the live keys under each pepper, of all entities: before a pepper is taken out, it shows
+ * Counts the live keys of all entities under each pepper. Run it before you remove a pepper, to see
  * how many keys that would end. A pepper without live keys has no row.
  *
- * The usage that processes have recorded and not written yet is missing: `keyring.flush()` writes
- * that of this process.
+ * `lastUsedAt` lacks usage that processes have not written yet; `keyring.flush()` writes that of
+ * this process.
  *
- * Not checked: seals; the prefix, so that keyrings that share a store are counted together; which
+ * Not checked: seals; the prefix, so keyrings that share a store are counted together; which
  * peppers are configured.
  *
- * @param store A store that offers `summarize`.
+ * @param store A store with `summarize`.
  * @param options `now`: the keyring's clock. `timeoutMs`: milliseconds.
  * @returns One row for each pepper, and one for keys without a pepper.
- * @throws TypeError if the store does not offer `summarize`, or on another option.
+ * @throws TypeError if the store lacks `summarize`, or on an unknown or invalid option.
  * @throws StoreError if the store or the clock is broken, or after `timeoutMs`.
  * @example
  * await keyring.flush();
@@ -75,7 +75,7 @@ function isSummary(row: unknown): boolean {
 
 const SCHEME = /^(?:s1|h1\.[a-z0-9-]{1,32})$/;
 
-/** One row a scheme. What an edited digest begins with is not shown: it may be anything. */
+/** Merges the rows of a scheme. Edited digests can begin with anything: these become `unknown`. */
 function merge(rows: readonly SchemeSummary[]): readonly SchemeSummary[] {
   const merged = new Map<string, SchemeSummary>();
   for (const row of rows) {
@@ -90,7 +90,7 @@ function merge(rows: readonly SchemeSummary[]): readonly SchemeSummary[] {
   return [...merged.values()];
 }
 
-/** The later of two times; null means never. */
+/** Returns the later of two times; null means never. */
 function later(first: number | null, second: number | null): number | null {
   if (first === null) return second;
   return second === null ? first : Math.max(first, second);

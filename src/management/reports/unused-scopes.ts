@@ -1,17 +1,17 @@
-/** Says which scopes an integration could do without. */
+/** Finds the scopes that an integration does not use. */
 import { assert, assertFunction, isObject, readFields, readInteger } from '../../core/input.js';
 import { type Clock, readClock } from '../../core/outage.js';
 import type { KeyInfo } from '../info.js';
 
-/** When a scope counts as unused. */
+/** The options of {@link unusedScopes}. */
 export interface UnusedScopesOptions {
-  /** A scope is named if it was not exercised for this long, in milliseconds; at least 1. */
+  /** How long a scope must be unused to be listed, in milliseconds; at least 1. */
   readonly unusedForMs: number;
   /** Milliseconds since the epoch. Default: `Date.now`. */
   readonly now?: Clock | undefined;
 }
 
-/** No use of the key was recorded in that time: it may be unused, or nobody could write its use. */
+/** No usage was recorded in that time: the key may be unused, or its usage could not be written. */
 export interface UnknownUsage {
   readonly known: false;
 }
@@ -19,25 +19,25 @@ export interface UnknownUsage {
 /** The key was used in that time. */
 export interface KnownUsage {
   readonly known: true;
-  /** The granted scopes that were not exercised, in the order of the key's. */
+  /** The granted scopes that were not used, in the key's order. */
   readonly scopes: readonly string[];
 }
 
 /**
- * Returns the scopes of a key that were not exercised for some time: those that `rotate` could
- * leave out. Only a key whose use was recorded within that time has an answer, because missing
- * usage is unknown and not unused.
+ * Returns the scopes that a key has not used for some time, which you could drop with `rotate`. The
+ * result is unknown unless usage of the key was recorded within that time: missing usage does not
+ * prove that a key is unused.
  *
- * A pure function: it asks no store, so it knows the usage that `info` shows. A scope that was
- * never exercised counts from the key's creation: nothing is said against a new key.
+ * A pure function: it queries no store and sees only the usage in `info`. A scope that was never
+ * used counts as unused since the key's creation, so new keys have no unused scopes.
  *
- * Not checked: whether usage was recorded all that time; `onError` of the keyring tells when it was
- * not. A scope that is needed once a year looks unused for most of it.
+ * Not checked: whether usage was recorded during all of that time; the keyring's `onError` reports
+ * failures. A scope that is needed once a year looks unused for most of the year.
  *
- * @param info What `list`, `get`, `identify`, `issue` or `rotate` shows of a key.
+ * @param info A key, as `list`, `get`, `identify`, `issue` or `rotate` returns it.
  * @param options `unusedForMs`: milliseconds. `now`: the keyring's clock.
  * @returns `{ known: false }`, or `{ known: true, scopes }`.
- * @throws TypeError on anything else, such as a `DamagedKey`, whose scopes nobody can read.
+ * @throws TypeError on anything else, such as a `DamagedKey`, whose scopes cannot be read.
  * @throws StoreError if the clock is broken.
  * @example
  * const info = await keyring.get(keyId, { entityUuid });
@@ -54,7 +54,7 @@ export function unusedScopes(
   const unusedForMs = readInteger(given.unusedForMs, 1, Number.MAX_SAFE_INTEGER, 'unusedForMs');
   const { now = Date.now } = options;
   assertFunction(now, 'now');
-  assert(isReadable(info), 'unusedScopes: pass a KeyInfo with its Dates; a damaged key has none');
+  assert(isReadable(info), 'unusedScopes: pass a KeyInfo with Dates; a damaged key has none');
   const since = readClock(now) - unusedForMs;
   const { scopes, scopesUsed, createdAt, lastUsedAt } = info;
   if (lastUsedAt === null || lastUsedAt.getTime() <= since) return Object.freeze({ known: false });
@@ -63,7 +63,7 @@ export function unusedScopes(
   return Object.freeze({ known: true, scopes: Object.freeze(unused) });
 }
 
-/** Whether the times are there: JSON has none, and a damaged key neither. */
+/** Checks that the times are `Date`s: parsed JSON and damaged keys have none. */
 function isReadable(info: unknown): boolean {
   if (!isObject(info)) return false;
   const { scopes, scopesUsed, createdAt, lastUsedAt } = info as Partial<KeyInfo>;

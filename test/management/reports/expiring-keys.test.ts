@@ -1,4 +1,4 @@
-/** Which keys expire soon, of all entities. */
+/** The keys of all entities that expire soon. */
 
 import type { CallOptions, ExpiringQuery, KeyRecord, KeyStore, Slice } from 'keyscope';
 import { causeOf } from 'keyscope';
@@ -28,7 +28,7 @@ const OPTIONS = { before: BEFORE, now };
 
 const numberedRecord = numbered(RECORD);
 
-/** A record that expires so long after the start. */
+/** A record that expires this long after the start. */
 function expiringIn(number: number, ms: number, given: Partial<KeyRecord> = {}): KeyRecord {
   return { ...numberedRecord(number), expiresAt: START + ms, ...given };
 }
@@ -42,10 +42,10 @@ function storeOf(records: readonly KeyRecord[]) {
 
 type List = (query: ExpiringQuery, options: CallOptions) => unknown;
 
-/** More parts than any test has; a report that reads on would hang. */
+/** More parts than any test has. A report that kept reading would hang. */
 const MAX_PARTS = 1_000;
 
-/** A store that answers `listExpiring` with anything. */
+/** A store that returns any value from `listExpiring`. */
 function listing(list: List): KeyStore {
   let parts = 0;
   const listExpiring: List = (...asked) => {
@@ -100,7 +100,7 @@ describe('expiringKeys', () => {
     expect(times).toEqual([1, span - 1]);
   });
 
-  it('leaves out what ended by rotation, and says when what was rotated ends', async () => {
+  it('omits keys that a rotation has ended, and shows when other rotated keys end', async () => {
     const { keyring, store, clock } = setUp();
     const until = { ...PLAIN, expiresAt: new Date(START + 13 * DAY) };
     const first = await keyring.issue(until, AUTHORITY);
@@ -116,21 +116,24 @@ describe('expiringKeys', () => {
     expect(await asked()).toEqual([]);
   });
 
-  // It read every key that had ever expired, a thousand at a time, and showed none of them.
-  it.each([undefined, new Date(0)])('reads nothing that expired before now: %s', async (from) => {
-    const past = Array.from({ length: 2_345 }, (_, n) => expiringIn(n, -1 - n));
-    const inner = storeOf([...past, expiringIn(5_000, 1)]);
-    const read: KeyRecord[] = [];
-    const store = listing((query, options) => {
-      const slice = inner.listExpiring(query, options) as Slice<KeyRecord>;
-      read.push(...slice.items);
-      return slice;
-    });
-    expect(await expiringKeys(store, { ...OPTIONS, from })).toHaveLength(1);
-    expect(read).toHaveLength(1);
-  });
+  // The report read every key that had ever expired, a thousand at a time, and showed none of them.
+  it.each([undefined, new Date(0)])(
+    'does not read keys that expired before now: %s',
+    async (from) => {
+      const past = Array.from({ length: 2_345 }, (_, n) => expiringIn(n, -1 - n));
+      const inner = storeOf([...past, expiringIn(5_000, 1)]);
+      const read: KeyRecord[] = [];
+      const store = listing((query, options) => {
+        const slice = inner.listExpiring(query, options) as Slice<KeyRecord>;
+        read.push(...slice.items);
+        return slice;
+      });
+      expect(await expiringKeys(store, { ...OPTIONS, from })).toHaveLength(1);
+      expect(read).toHaveLength(1);
+    },
+  );
 
-  it.each([false, true])('begins at `from`, also if the store does not: %s', async (isSlow) => {
+  it.each([false, true])('begins at `from`, even if the store does not: %s', async (isSlow) => {
     const inner = storeOf([0, 1, DAY, 2 * DAY - 1, 2 * DAY].map((ms, n) => expiringIn(n, ms)));
     const slow = listing(({ from: _from, ...query }) => inner.listExpiring(query));
     const store = isSlow ? slow : inner;
@@ -139,14 +142,14 @@ describe('expiringKeys', () => {
       return idsOf(await expiringKeys(store, { ...span, now }));
     };
     const ids = (...numbers: number[]) => numbers.map((n) => numberedRecord(n).keyId);
-    // Spans that meet have each key once.
+    // Adjacent spans have each key once.
     expect(await within(DAY, 2 * DAY)).toEqual(ids(2, 3));
     expect(await within(2 * DAY, 3 * DAY)).toEqual(ids(4));
-    // From now on at the earliest: what has expired is no warning.
+    // Now at the earliest: expired keys need no warning.
     expect(await within(-DAY, DAY)).toEqual(ids(1));
   });
 
-  it.each([false, true])('pages through as many as there are (by promise: %s)', async (isLater) => {
+  it.each([false, true])('pages through any number of keys (by promise: %s)', async (isLater) => {
     const records = Array.from({ length: 2_345 }, (_, n) => expiringIn(n, 1 + Math.floor(n / 10)));
     const inner = storeOf(records);
     const asked: (string | null)[] = [];
@@ -161,7 +164,7 @@ describe('expiringKeys', () => {
   });
 
   // One damaged row hid all keys of its entity from management.
-  it('lists what it cannot read among the others, and says which kind it is', async () => {
+  it('lists unreadable keys among the others, with their state', async () => {
     const damaged = expiringIn(2, 2, { name: untyped<string>(5) });
     const later = expiringIn(3, 3, { format: 2, scopes: untyped<string[]>('a later idea') });
     const store = storeOf([expiringIn(1, 1), damaged, later, expiringIn(4, 4)]);
@@ -172,7 +175,7 @@ describe('expiringKeys', () => {
     expect(keys[2]).toEqual({ keyId: later.keyId, entityUuid, state: 'unknown_format' });
   });
 
-  it('lists what it cannot read also if that is the end, but not if it is over', async () => {
+  it('lists unreadable keys, unless their deadlines show that they have ended', async () => {
     const broken = { name: untyped<string>(5) };
     const rows = [
       expiringIn(1, 1, { expiresAt: untyped<number>('soon') }),
@@ -188,7 +191,7 @@ describe('expiringKeys', () => {
     expect(idsOf(await expiringKeys(store, OPTIONS))).toEqual(expected);
   });
 
-  it('shows nothing that derives from a key but the hint', async () => {
+  it('shows only the hint of a key', async () => {
     const store = storeOf([expiringIn(1, 1), expiringIn(2, 2, { name: untyped<string>(5) })]);
     const shown = JSON.stringify(await expiringKeys(store, OPTIONS));
     for (const secret of [RECORD.digest.slice(3), String(RECORD.seal)]) {
@@ -197,7 +200,7 @@ describe('expiringKeys', () => {
     expect(shown).not.toContain(numberedRecord(1).digest);
   });
 
-  it('asks for answers that are not from a cache', async () => {
+  it('bypasses the cache', async () => {
     const asked: unknown[][] = [];
     const store = listing((...args) => {
       asked.push(args);
@@ -208,7 +211,7 @@ describe('expiringKeys', () => {
     expect(asked).toEqual([[query, { signal: expect.any(AbortSignal) as unknown, fresh: true }]]);
   });
 
-  it('has Date.now for a clock unless one is given', async () => {
+  it('uses Date.now by default', async () => {
     const store = storeOf([
       { ...numberedRecord(1), expiresAt: Date.now() - 1 },
       { ...numberedRecord(2), expiresAt: Date.now() + HOUR },
@@ -226,12 +229,12 @@ describe('a store that answers expiringKeys with', () => {
     ['nothing', undefined],
     ['null', null],
     ['a list', [item]],
-    ['no list of items', part({ length: 0 })],
-    ['null for an item', part([item, null])],
+    ['something else instead of a list of items', part({ length: 0 })],
+    ['null as an item', part([item, null])],
     ['a hole', part(new Array(1))],
     ['no next', { items: [item] }],
-    ['a number for next', part([item], 5)],
-    ['more than it was asked for', part(Array.from({ length: 1001 }, () => item))],
+    ['a number as next', part([item], 5)],
+    ['more items than the limit', part(Array.from({ length: 1001 }, () => item))],
     ['a key that is revoked', part([{ ...item, revokedAt: 1 }])],
     ['a key that never expires', part([{ ...item, expiresAt: null }])],
     ['a key that expires later', part([{ ...item, expiresAt: BEFORE.getTime() }])],
@@ -254,11 +257,11 @@ describe('a store that answers expiringKeys with', () => {
     for (const list of [answer, async (after: string | null) => answer(after)]) {
       const store = listing(({ after }) => list(after));
       const error = await storeError(() => expiringKeys(store, OPTIONS));
-      expect(error.message).toBe(`store.listExpiring answers ${said}`);
+      expect(error.message).toBe(`store.listExpiring returned ${said}`);
     }
   });
 
-  it('an error is broken, and the cause is apart', async () => {
+  it('an error is broken, with the cause only in causeOf', async () => {
     const down = new Error('down: h1.p1$0123');
     let parts = 0;
     const store = listing(() => {
@@ -272,7 +275,7 @@ describe('a store that answers expiringKeys with', () => {
   });
 });
 
-describe('the time that expiringKeys may take', () => {
+describe('the time limit of expiringKeys', () => {
   it('ends a call that is not answered', async () => {
     let signal: AbortSignal | undefined;
     const store = listing((_query, options) => {
@@ -284,7 +287,7 @@ describe('the time that expiringKeys may take', () => {
     expect(signal?.aborted).toBe(true);
   });
 
-  it('is for all parts together, and none is asked for afterwards', async () => {
+  it('is for all parts together, and no part is read afterwards', async () => {
     let parts = 0;
     const slices: Slice<KeyRecord>[] = [];
     const store = listing(() => {
@@ -302,10 +305,10 @@ describe('the time that expiringKeys may take', () => {
   });
 });
 
-describe('what expiringKeys takes', () => {
-  it('is a store that offers listExpiring', async () => {
+describe('the arguments of expiringKeys', () => {
+  it('include a store with listExpiring', async () => {
     const { listExpiring: _listExpiring, ...without } = memoryStore();
-    const message = /^expiringKeys: this store does not offer listExpiring, which is optional/;
+    const message = /^expiringKeys: this store lacks the optional method listExpiring/;
     for (const store of [without, {}, null]) {
       await typeError(() => expiringKeys(untyped(store), OPTIONS), message);
     }
@@ -324,7 +327,7 @@ describe('what expiringKeys takes', () => {
     [{ ...OPTIONS, now: START }, /^now: pass a function/],
     [{ ...OPTIONS, timeoutMs: 1.5 }, /^timeoutMs: pass a whole number/],
     [{ ...OPTIONS, entityUuid: OTHER }, /unknown field "entityUuid"/],
-  ])('is not %j', async (options, message) => {
+  ])('cannot be %j', async (options, message) => {
     await typeError(() => expiringKeys(memoryStore(), untyped(options)), message);
   });
 });

@@ -1,4 +1,4 @@
-/** How many keys live under each pepper. */
+/** The number of live keys under each pepper. */
 
 import type { CallOptions, KeyStore, SchemeSummary } from 'keyscope';
 import { causeOf } from 'keyscope';
@@ -21,13 +21,13 @@ import {
   untyped,
 } from '../../support/keyring.ts';
 
-/** A store that answers `summarize` with anything. */
+/** A store that returns any value from `summarize`. */
 function summing(summarize: (...args: readonly unknown[]) => unknown): KeyStore {
   return { ...memoryStore(), summarize: untyped<NonNullable<KeyStore['summarize']>>(summarize) };
 }
 
 describe('pepperReport', () => {
-  it('counts the live keys under each pepper, and says when one was last used', async () => {
+  it('counts the live keys under each pepper, and shows when one was last used', async () => {
     const store = memoryStore();
     const first = setUp({ store, peppers: [PEPPER] });
     const used = await issue(first.keyring);
@@ -50,7 +50,7 @@ describe('pepperReport', () => {
     expect(await pepperReport(store, { now })).toEqual([p1, p2, none]);
   });
 
-  it('tells keys without a pepper from those under a pepper called s1 or none', async () => {
+  it('separates keys without a pepper from those under a pepper called s1 or none', async () => {
     const store = memoryStore();
     const schemes = ['none', [{ ...PEPPER, id: 'none' }], [{ ...PEPPER, id: 's1' }]] as const;
     for (const peppers of schemes) await issue(setUp({ store, peppers }).keyring);
@@ -62,17 +62,17 @@ describe('pepperReport', () => {
     ]);
   });
 
-  it('counts what is live at the time of the clock', async () => {
+  it('counts the keys that are live at the time of the clock', async () => {
     const store = memoryStore();
     const { keyring } = setUp({ store });
     await keyring.issue({ ...PLAIN, expiresAt: new Date(START + 5) }, AUTHORITY);
     expect(await pepperReport(store, { now: () => START + 4 })).toHaveLength(1);
     expect(await pepperReport(store, { now: () => START + 5 })).toEqual([]);
-    // By the clock of this machine it has been over for years.
+    // By the clock of this machine, the key ended years ago.
     expect(await pepperReport(store)).toEqual([]);
   });
 
-  it('asks for an answer that is not from a cache', async () => {
+  it('bypasses the cache', async () => {
     const asked: unknown[][] = [];
     const store = summing((...args) => {
       asked.push([...args]);
@@ -82,8 +82,8 @@ describe('pepperReport', () => {
     expect(asked).toEqual([[START, { signal: expect.any(AbortSignal) as unknown, fresh: true }]]);
   });
 
-  // What an edited digest begins with could be anything, also a part of a digest.
-  it('shows the keys whose digest is damaged as one row, and nothing of the digests', async () => {
+  // An edited digest can begin with anything, including part of another digest.
+  it('shows keys with damaged digests as one row, without any part of the digests', async () => {
     const rows: SchemeSummary[] = [
       { scheme: 'abcdef0123456789', live: 1, lastUsedAt: 5 },
       { scheme: 'h1.p1', live: 2, lastUsedAt: 9 },
@@ -99,17 +99,17 @@ describe('pepperReport', () => {
 
   const row = { scheme: 's1', live: 1, lastUsedAt: null };
   it.each([
-    ['no list of rows', null],
+    ['null instead of rows', null],
     ['nothing', undefined],
-    ['null for a row', [null]],
+    ['null as a row', [null]],
     ['a hole', new Array(1)],
     ['a count as text', [{ ...row, live: '1' }]],
-    ['less than no keys', [{ ...row, live: -1 }]],
-    ['part of a key', [{ ...row, live: 0.5 }]],
+    ['a negative count', [{ ...row, live: -1 }]],
+    ['a fraction as a count', [{ ...row, live: 0.5 }]],
     ['no scheme', [{ live: 1, lastUsedAt: null }]],
     ['a time as text', [{ ...row, lastUsedAt: '2026-01-01' }]],
-    ['no time for a time', [{ ...row, lastUsedAt: Number.NaN }]],
-    ['a time that no Date can hold', [{ ...row, lastUsedAt: 9e15 }]],
+    ['NaN as a time', [{ ...row, lastUsedAt: Number.NaN }]],
+    ['a time beyond the range of a Date', [{ ...row, lastUsedAt: 9e15 }]],
   ])('treats a summary with %s as a broken store', async (_what, rows) => {
     for (const answer of [() => rows, async () => rows]) {
       const error = await storeError(() => pepperReport(summing(answer)));
@@ -117,7 +117,7 @@ describe('pepperReport', () => {
     }
   });
 
-  it('treats an outage as a broken store, and keeps the cause apart', async () => {
+  it('treats an outage as a broken store, with the cause only in causeOf', async () => {
     const down = new Error('down: h1.p1$0123');
     const throwing = () => {
       throw down;
@@ -130,7 +130,7 @@ describe('pepperReport', () => {
     await storeError(() => pepperReport(memoryStore(), { now: () => Number.NaN }));
   });
 
-  it('ends after its own time, and gives the query up', async () => {
+  it('ends at its own time limit, and aborts the query', async () => {
     let signal: AbortSignal | undefined;
     const store = summing((_now, options) => {
       signal = (options as CallOptions).signal;
@@ -141,9 +141,9 @@ describe('pepperReport', () => {
     expect(signal?.aborted).toBe(true);
   });
 
-  it('says so if the store does not offer summarize', async () => {
+  it('throws if the store lacks summarize', async () => {
     const { summarize: _summarize, ...without } = memoryStore();
-    const message = /^pepperReport: this store does not offer summarize, which is optional/;
+    const message = /^pepperReport: this store lacks the optional method summarize/;
     for (const store of [without, { ...without, summarize: true }, {}, null, undefined]) {
       await typeError(() => pepperReport(untyped(store)), message);
     }

@@ -1,4 +1,4 @@
-/** Which scopes a key could do without, and when nobody can say. */
+/** The scopes that a key does not use, and when they are unknown. */
 import type { KeyInfo } from 'keyscope';
 import { unusedScopes } from 'keyscope/reports';
 import { memoryStore } from 'keyscope/stores/memory';
@@ -20,7 +20,7 @@ import {
 const scopes = ['threats:read', 'threats:write', 'decoys:read'] as const;
 const unusedForMs = 10;
 
-/** A key with three scopes, and what is said of it by the keyring's clock. */
+/** A key with three scopes, and its report by the keyring's clock. */
 async function threeScopes() {
   const { keyring, clock } = setUp();
   const { key, info } = await keyring.issue({ ...PLAIN, scopes }, AUTHORITY);
@@ -35,11 +35,11 @@ async function threeScopes() {
 }
 
 describe('unusedScopes', () => {
-  it('names the granted scopes not exercised for so long, to the millisecond', async () => {
+  it('returns the scopes that were unused for the given time, to the millisecond', async () => {
     const { clock, use, unused } = await threeScopes();
     clock.advance(9);
     await use('triage');
-    // Younger than the time asked about: nothing is said against it.
+    // The key is younger than the given time, so no scope counts as unused.
     expect(await unused()).toEqual({ known: true, scopes: [] });
     clock.advance(1);
     expect(await unused()).toEqual({ known: true, scopes: ['decoys:read'] });
@@ -48,14 +48,14 @@ describe('unusedScopes', () => {
     expect(await unused()).toEqual({ known: true, scopes: ['decoys:read'] });
     clock.advance(1);
     expect(await unused()).toEqual({ known: true, scopes: ['threats:write', 'decoys:read'] });
-    // An operation that needs no scope is use of the key and of no scope.
+    // An operation that needs no scope counts as use of the key, but of no scope.
     clock.advance(1);
     await use('whoami');
     expect(await unused()).toEqual({ known: true, scopes });
   });
 
-  // A key used daily looked unused, because its usage could not be written.
-  it('says of a key that it is unknown unless it was used within that time', async () => {
+  // A key that was used daily looked unused, because its usage could not be written.
+  it('returns unknown unless the key was used within that time', async () => {
     const { clock, use, unused } = await threeScopes();
     clock.advance(HOUR);
     expect(await unused()).toEqual({ known: false });
@@ -66,7 +66,7 @@ describe('unusedScopes', () => {
     expect(await unused()).toEqual({ known: false });
   });
 
-  it('has Date.now for a clock unless one is given', async () => {
+  it('uses Date.now by default', async () => {
     const { keyring } = setUp({ now: () => Date.now() });
     const { key, info } = await issue(keyring);
     await keyring.admit(bearer(key), { policy, operation: 'whoami' });
@@ -78,7 +78,7 @@ describe('unusedScopes', () => {
     vi.restoreAllMocks();
   });
 
-  it('changes nothing of the key, and answers with what nobody can change', async () => {
+  it('does not change the key, and returns a frozen result', async () => {
     const { keyring } = setUp();
     const { info } = await issue(keyring);
     const used = { ...info, lastUsedAt: new Date(START) };
@@ -90,19 +90,19 @@ describe('unusedScopes', () => {
 
   it.each([
     ['nothing', undefined, /unusedScopes: pass an object/],
-    ['no time', {}, /unusedForMs: pass a whole number from 1/],
-    ['no time at all', { unusedForMs: 0 }, /unusedForMs/],
+    ['a missing time', {}, /unusedForMs: pass a whole number from 1/],
+    ['a time of 0', { unusedForMs: 0 }, /unusedForMs/],
     ['a negative time', { unusedForMs: -1 }, /unusedForMs/],
     ['a time as text', { unusedForMs: '1' }, /unusedForMs/],
-    ['part of a millisecond', { unusedForMs: 0.5 }, /unusedForMs/],
-    ['a time for a clock', { unusedForMs, now: START }, /^now: pass a function/],
+    ['a fraction of a millisecond', { unusedForMs: 0.5 }, /unusedForMs/],
+    ['a time as the clock', { unusedForMs, now: START }, /^now: pass a function/],
     ['another field', { unusedForMs, since: START }, /unknown field "since"/],
   ])('refuses %s with a TypeError', async (_what, options, message) => {
     const { info } = await issue(setUp().keyring);
     expect(complaint(() => unusedScopes(info, untyped(options)))).toMatch(message);
   });
 
-  it('refuses what is no key that can be read', async () => {
+  it('throws on anything that is not a readable key', async () => {
     const damaged = tampering(memoryStore(), (row) => ({ ...row, scopesUsed: { 'a:b': 'c' } }));
     const { keyring } = setUp({ store: damaged });
     const { info } = await issue(keyring);
@@ -119,7 +119,7 @@ describe('unusedScopes', () => {
     ];
     for (const each of odd) {
       const act = () => unusedScopes(untyped(each), { unusedForMs });
-      expect(complaint(act)).toMatch(/^unusedScopes: pass a KeyInfo with its Dates/);
+      expect(complaint(act)).toMatch(/^unusedScopes: pass a KeyInfo with Dates/);
     }
   });
 });

@@ -97,7 +97,7 @@ describe('the client', () => {
       expect(told).toMatch(/^redisStore: prefix: pass 1 to 100/);
     }
     const misspelt = { prefx: 'a' } as object;
-    const unknown = 'unknown field "prefx"; it takes prefix, usageClient';
+    const unknown = 'unknown field "prefx"; known fields are prefix, usageClient';
     expect(() => redisStore(client, misspelt)).toThrow(unknown);
     for (const prefix of ['a', 'x'.repeat(100), '{keyscope}:', undefined]) {
       redisStore(client, { prefix });

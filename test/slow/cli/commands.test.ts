@@ -107,7 +107,7 @@ describe('issue', () => {
     const args = ['issue', ...ON, ...reserved, '--out', 'refused.txt'];
     const { exit, stderr } = await place.run(args);
     expect(exit).toBe(2);
-    expect(stderr).toContain('justification: say why users:delete is needed');
+    expect(stderr).toContain('justification: say why the key needs users:delete');
     expect(() => statSync(place.file('refused.txt'))).toThrow('ENOENT');
   });
 });

@@ -211,7 +211,7 @@ test('takes a valid date that is not in the future, and nothing else', async () 
   await expect(unknown()).rejects.toThrow('all');
   for (const options of [undefined, null, BEFORE]) {
     const purge = () => purgeEnded(db, untyped<PurgeOptions>(options));
-    await expect(purge()).rejects.toThrow('pass an object of endedBefore');
+    await expect(purge()).rejects.toThrow('pass an object with endedBefore');
   }
   expect(idsLeft(db)).toHaveLength(2);
   expect(await purgeEnded(db, { endedBefore: new Date() })).toEqual(ids(1));

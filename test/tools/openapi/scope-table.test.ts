@@ -34,7 +34,7 @@ describe('scopeTable', () => {
   it('refuses a policy that another catalog was for', () => {
     const other = defineScopes({ reports: { read: 'Read.' } });
     expect(complaint(() => scopeTable({ catalog: other, policy }))).toMatch(
-      /pass scopes that the catalog has/,
+      /pass scopes of the catalog/,
     );
     const its = definePolicy(other, { read: ['reports:read'] });
     expect(scopeTable({ catalog: other, policy: its }).operations).toHaveLength(1);
