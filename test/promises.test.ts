@@ -2,7 +2,14 @@
 import { globSync } from 'node:fs';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
-import { ROOT, readProjectFile, type Source, sourceFrom, sourceOf, visit } from './support/source.ts';
+import {
+  ROOT,
+  readProjectFile,
+  type Source,
+  sourceFrom,
+  sourceOf,
+  visit,
+} from './support/source.ts';
 
 const page = readProjectFile('docs/promises.md');
 const { scripts } = JSON.parse(readProjectFile('package.json')) as {
@@ -19,7 +26,7 @@ interface Promised {
   readonly places: readonly string[];
   readonly tests: readonly NamedTest[];
   readonly scripts: readonly string[];
-  /** Lines that are none of these. */
+  /** Lines of another kind. */
   readonly unread: readonly string[];
 }
 
