@@ -49,7 +49,7 @@ function faultOf(page: string, link: string): string | undefined {
   return isMissing ? `${page}: ${link} has no such heading` : undefined;
 }
 
-/** Runs the README's quick start from the source, and returns the answer as the README prints it. */
+/** Runs the README's quick start from the source. Returns its answer as the README prints it. */
 async function answerOfQuickStart(): Promise<string> {
   const [, code = ''] = /```js\n([\s\S]*?)```/.exec(readProjectFile('README.md')) ?? [];
   const folder = mkdtempSync(join(tmpdir(), 'keyscope-quick-start-'));
