@@ -31,7 +31,7 @@ async function record() {
     const [command] = await once(createInterface(server.stdout), 'line');
     const withoutKey = command.replace(/ -H '[^']*'/, '');
     return [
-      { text: '$ node server.mjs', kind: 'prompt' },
+      { text: '$ node server.mjs &', kind: 'prompt' },
       { text: command, kind: 'text' },
       ...(await send(command)),
       ...(await send(withoutKey)),
