@@ -41,13 +41,17 @@ const SIDEBAR = [
       'migrating',
     ],
   },
-  { text: 'Run it', pages: ['stores', 'orms', 'operations', 'observing', 'reliability'] },
+  {
+    text: 'Run it',
+    pages: ['production', 'stores', 'orms', 'operations', 'observing', 'reliability'],
+  },
   {
     text: 'Check it',
     pages: [
       'comparison',
       'auditing',
       'security',
+      'promises',
       'versioning',
       'performance',
       'benchmark',
@@ -63,6 +67,7 @@ function titleOf(page: string): string {
   if (page === 'command') return 'The command';
   if (page === 'admin') return 'Endpoints to manage keys';
   if (page === 'openapi') return 'OpenAPI';
+  if (page === 'production') return 'In production';
   if (page === 'lock') return 'The access lock';
   if (page === 'leaks') return 'Leaked keys';
   if (page === 'key-format') return 'Key format and scanning';

@@ -1,4 +1,4 @@
-/** The names of a recipe for Hono. */
+/** The names in a block for Hono. */
 import type { Hono } from 'hono';
 import { createGuard, type Guarded } from '../../examples/hono/adapter.ts';
 import { keyring, policy } from './names.ts';

@@ -1,6 +1,6 @@
 /**
- * What the recipes of the README and of docs take for granted: names that a service has already.
- * Types alone; nothing of it runs.
+ * The names that blocks of the README and of docs use without declaring them, as a service would
+ * have them. For the compiler only: nothing here runs.
  */
 import type { IncomingMessage, Server } from 'node:http';
 import type { KeyStore, Peppers, Principal } from 'keyscope';
