@@ -1,14 +1,13 @@
 /**
  * The laws of the scope algebra as a function over any algebra, and a model to compare it with. A
- * suite that every wrong algebra passes proves nothing: `scope.test.ts` runs wrong ones through it,
- * too.
+ * suite that a wrong algebra passes proves nothing, so `scope.test.ts` also runs wrong ones.
  */
 import fc from 'fast-check';
 import { coversScopes, equalScopes, intersectScopes, normalizeScopes, unionScopes } from 'keyscope';
 
 type Set = readonly string[];
 
-// Sets are called a, b and c in the laws, as in mathematics.
+// The laws call sets a, b and c, as in mathematics.
 
 export interface Algebra {
   normalize(set: Set): Set;
@@ -18,7 +17,7 @@ export interface Algebra {
   equal(a: Set, b: Set): boolean;
 }
 
-/** The one that the package has. */
+/** The algebra of the package. */
 export const ours: Algebra = {
   normalize: normalizeScopes,
   covers: coversScopes,
@@ -55,20 +54,20 @@ export const ours: Algebra = {
 
 const RESOURCES = ['a', 'ab'];
 const ACTIONS = ['x', 'xy'];
-// The world is open: one resource and one action that no pattern names stand for all the others.
+// One resource and one action that no pattern names represent all others.
 const CELLS = [...RESOURCES, 'fresh'].flatMap((resource) =>
   [...ACTIONS, 'fresh'].map((action) => ({ resource, action })),
 );
 
 /**
- * Every pattern over the two resources and two actions: 9. One name begins with the other, in both
- * places.
+ * All 9 patterns over two resources and two actions. In both segments, one name is a prefix of the
+ * other.
  */
 export const PATTERNS: Set = [...RESOURCES, '*'].flatMap((resource) =>
   [...ACTIONS, '*'].map((action) => `${resource}:${action}`),
 );
 
-/** One bit for each cell that a pattern matches. */
+/** Returns one bit for each pair that a pattern matches. */
 function denotes(pattern: string): number {
   const [resource, action] = pattern.split(':');
   let bits = 0;
@@ -83,8 +82,8 @@ function denotes(pattern: string): number {
 const BITS = new Map(PATTERNS.map((pattern) => [pattern, denotes(pattern)]));
 
 /**
- * The pairs of names that a set means, one bit each. Throws on a pattern that is not of {@link
- * PATTERNS}.
+ * Returns the pairs of names that a set means, one bit each. Throws on a pattern that is not in
+ * {@link PATTERNS}.
  */
 export function meaning(set: Set): number {
   let bits = 0;
@@ -110,8 +109,8 @@ export const MINIMAL: readonly Set[] = SETS.filter(isMinimal);
 const text = (set: Set): string => set.join(' ');
 
 /**
- * Compares every operation on every set, and on every set against each of `others`, with what they
- * mean. Stops at the end of the set with which the first disagreement was found.
+ * Compares every operation on every set, alone and against each of `others`, with its meaning.
+ * Stops after the set with the first disagreement.
  */
 export function disagreements(
   algebra: Algebra,
@@ -139,7 +138,7 @@ export function disagreements(
   return found;
 }
 
-/** Whether a set means these bits; one with a pattern beyond the model means none of them. */
+/** Checks whether a set means these bits. A set with a pattern outside of the model does not. */
 function isMeant(set: Set, bits: number): boolean {
   return set.every((pattern) => BITS.has(pattern)) && meaning(set) === bits;
 }
@@ -209,7 +208,9 @@ export const SETS_OF_ONE_NAME: readonly Set[] = SETS.filter((set) =>
   set.every((one) => ['a:x', 'a:*', '*:x', '*:*'].includes(one)),
 );
 
-/** The laws that `algebra` breaks for three sets out of a list, in any order and repeated. */
+/**
+ * Returns the laws that `algebra` breaks for any three sets of a list, in any order and repeated.
+ */
 export function brokenLawsAmong(algebra: Algebra, sets: readonly Set[]): readonly string[] {
   const broken = new Set<string>();
   for (const a of sets) {
@@ -225,8 +226,8 @@ export function brokenLawsAmong(algebra: Algebra, sets: readonly Set[]): readonl
 }
 
 /**
- * The laws that `algebra` breaks, each with the first counterexample: none, for a right one. Every
- * law sees the same samples; a fresh seed each time, as in any property test.
+ * Returns the laws that `algebra` breaks, each with its first counterexample. Every law sees the
+ * same samples; the seed differs in each run.
  */
 export function brokenLaws(algebra: Algebra, numRuns: number): readonly string[] {
   const broken = new Map<string, string>();

@@ -7,7 +7,7 @@ import postgres from 'postgres';
 import { type Door, openDoor } from './door.ts';
 import { SERVERS } from './servers.ts';
 
-/** Where the server is. */
+/** The address of the server. */
 export const url: string = SERVERS.postgres;
 
 /** A connection's settings, as the server takes them from any client. */

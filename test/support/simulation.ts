@@ -25,7 +25,7 @@ import {
   textOfProcess,
 } from './simulated-process.ts';
 
-/** A well-formed key id that nothing has. */
+/** A well-formed key id that no key has. */
 const NOWHERE = '0d0d0d0d-0000-4000-8000-00000000000d';
 
 /** What can happen next. */

@@ -22,7 +22,7 @@ export function freshFiles(): { readonly fresh: () => string; readonly folder: s
 /** Others like the record of all tests. */
 export const another: (n: number) => KeyRecord = numbered(RECORD);
 
-/** A revocation, with which the record gets another seal. */
+/** Makes a revocation that gives the record another seal. */
 export function revokeAt(at: number): Mark {
   return { kind: 'revoke', at, by: null, reason: null, seal: 'end' };
 }
