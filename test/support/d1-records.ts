@@ -6,7 +6,7 @@ import { RECORD as BASE, numbered } from './records.ts';
 /** A row of two entities with every kind of value. */
 export const RECORD: KeyRecord = { ...BASE, accessibleEntities: [OWN, OTHER] };
 
-/** Others like it. */
+/** Makes records like it. */
 export const another: (n: number) => KeyRecord = numbered(RECORD);
 
 /** The listing that contains it. */

@@ -1,7 +1,7 @@
-/** What the pages of the documentation print, for the tests that run it. */
+/** Code blocks of the documentation, for the tests that run them. */
 import { readProjectFile } from './source.ts';
 
-/** The part of a page under a heading, with what stands under smaller ones. */
+/** Returns the part of a page under a heading, including smaller headings. */
 function partOf(page: string, heading: string): string {
   const text = readProjectFile(page);
   const level = /^#+ /.exec(heading)?.[0].length ?? 0;

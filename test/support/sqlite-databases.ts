@@ -19,7 +19,7 @@ export function freshFiles(): { readonly fresh: () => string; readonly folder: s
   return { fresh, folder: file('') };
 }
 
-/** Others like the record of all tests. */
+/** Makes records like the one of all tests. */
 export const another: (n: number) => KeyRecord = numbered(RECORD);
 
 /** Makes a revocation that gives the record another seal. */
@@ -41,7 +41,7 @@ export function stocked(): Stocked {
   return { db, store };
 }
 
-/** The first column of the first row. */
+/** Returns the first column of the first row. */
 export function readValue(db: SqliteHandle, sql: string): unknown {
   const [row] = db.prepare(sql).all();
   return Object.values(row as object)[0];
