@@ -28,29 +28,30 @@ export const ours: Algebra = {
 
 // ── The model ────────────────────────────────────────────────────────────────────────────────────
 //
-// Why two names a segment, and a fresh one, stand for all. A pattern means the pairs of names that
-// it matches, out of infinitely many; a set means what its patterns mean. W(p) is a pattern p and
-// what is wider: at most p, `r:*`, `*:a` and `*:*`.
+// Why are two names a segment, and a fresh one, enough to prove it for all names? A pattern means
+// the pairs of names that it matches, out of infinitely many. A set means what its patterns mean.
+// W(p) is a pattern p and everything wider: at most p, `r:*`, `*:a` and `*:*`.
 //
-// 1. Names are compared and never looked into, and none has `:` or `*` in it. So the operations
-//    treat a set and the same set with its names exchanged, one for one, alike.
-// 2. A set means all that p means only if it has a pattern of W(p). For take a pair that p matches,
-//    with names that the set does not have where p has `*`. What matches it has `*` there, and `*`
-//    or p's own name elsewhere. Hence a set has one minimal form: those of its patterns of which
-//    none is wider than another.
-// 3. Whether p is covered, and whether it stays in a minimal form or in a union, is read from which
-//    patterns of W(p) there are, and from nothing else: `isCovered` and `hasWider` look up no
-//    others. They name one resource and one action.
-// 4. An intersection is made of what any x of one set and any y of the other have in common, as far
-//    as the other covers it, and made minimal. What it means too much stands in such an element, of
-//    one x, one y and what of W covers it; what it means too little is matched by some x and y.
-//    Both show in sets over the names of x and y: two resources and two actions.
+// 1. The operations compare names and never look into them, and no name contains `:` or `*`. So
+//   they treat a set alike after its names are exchanged, one for one.
+// 2. A set covers the whole meaning of p only if it contains a pattern of W(p). To see this, take a
+//   pair that p matches, and where p has `*`, choose a name that the set does not contain. A
+//   pattern that matches this pair has `*` there, and elsewhere `*` or p's own name. Hence a set
+//   has one minimal form: its patterns without those that another one covers.
+// 3. Whether p is covered, and whether it stays in a minimal form or in a union, depends only on
+//   which patterns of W(p) the set contains: `isCovered` and `hasWider` look up no others. These
+//   patterns name one resource and one action.
+// 4. An intersection consists of what each x of one set and each y of the other have in common, if
+//   the other set covers it, made minimal. If its meaning is too wide, that shows in one such
+//   element, from one x, one y and the patterns of W that cover it. If it is too narrow, some x and
+//   y match the missing pair. Both show in sets over the names of x and y: two resources and two
+//   actions.
 // 5. So if no operation differs from its meaning in any pair of sets over two resources and two
-//    actions, none differs anywhere, and they are inclusion, union and intersection of sets of
-//    pairs. What holds of these, of however many sets, holds of the operations.
+//   actions, none differs anywhere. The operations are then inclusion, union and intersection of
+//   sets of pairs, and every law of these, over any number of sets, holds for them.
 //
-// 1 and the first halves of 3 and 4 are seen in the code; that look-ups stay within W is also
-// tried. `test/slow/algebra.test.ts` goes through all pairs of sets.
+// You can see 1 and the first halves of 3 and 4 in the code; a test also checks that look-ups stay
+// within W. `test/slow/algebra.test.ts` goes through all pairs of sets.
 
 const RESOURCES = ['a', 'ab'];
 const ACTIONS = ['x', 'xy'];

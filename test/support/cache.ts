@@ -152,7 +152,7 @@ export interface Marking {
   readonly what: string;
   /** The steps before the mark. */
   readonly prepare: Act;
-  /** The standing before the mark, and below after it. */
+  /** The {@link standing} of the key before the mark. */
   readonly before: string;
   readonly mark: Act;
   readonly after: string;

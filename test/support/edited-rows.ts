@@ -261,7 +261,7 @@ function testJsonFields(editable: Editable): void {
     },
   );
 
-  test('used scopes that are no JSON object keep no other key from its usage', async () => {
+  test('used scopes that are not a JSON object do not affect the usage of other keys', async () => {
     for (const to of damages.scopesUsed) {
       const { keyring, store, keyId, write } = await issueVictim(editable);
       const other = await issue(keyring);
@@ -277,7 +277,7 @@ function testJsonFields(editable: Editable): void {
 
 function testTimes(editable: Editable): void {
   test.each(['revokedAt', 'suspendedAt', 'retireAt', 'changedAt', 'lastUsedAt'] as const)(
-    'a key whose %s is no time, or beyond what a number holds, never passes',
+    'a key whose %s is an invalid time, or beyond the range of a number, never passes',
     async (field) => {
       for (const to of editable.badTimes) {
         const why = `${field} = ${to}`;

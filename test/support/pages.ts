@@ -14,7 +14,7 @@ function partOf(page: string, heading: string): string {
   return rest.slice(0, next?.index);
 }
 
-/** A comment in a block of code is no heading. */
+/** Blanks `#` in a block of code, where it is a comment and not a heading. */
 function blank(block: string): string {
   return block.replaceAll('#', ' ');
 }
