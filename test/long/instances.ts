@@ -228,7 +228,7 @@ try {
   console.log('measured, in a second');
   console.table(table);
   console.log('calculated, in a second');
-  console.table([...sizes, 1_000].map(reckon));
+  console.table([...sizes, 1_000].map(calculate));
 } finally {
   await server.remove();
 }
