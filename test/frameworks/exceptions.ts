@@ -19,7 +19,7 @@ export type Name = (typeof NAMES)[number];
 /** The notes under the table, by number. */
 export const NOTES = [
   'Next keeps the first of two `Authorization` lines, and no handler learns of the second.',
-  'tRPC answers HEAD by itself: 204, without a procedure, a body or a look-up.',
+  'tRPC answers HEAD itself: 204, without a procedure, a body or a look-up.',
 ] as const;
 
 /** For each framework, the test that fails, and the number of the note that says why. */
