@@ -41,7 +41,7 @@ describe('the figures of the format', () => {
     expect(figure('the first character')).toContain(`\`${inBase62(2 ** 32 - 1)}\``);
     const ofHint = 4 * Math.log2(62);
     const told = `${ofHint.toFixed(1)} bits; ${(bits - ofHint).toFixed(1)} stay unknown`;
-    expect(figure('what a hint tells')).toBe(told);
+    expect(figure('what a hint reveals')).toBe(told);
   });
 
   it('are what the chances are', () => {

@@ -1,34 +1,34 @@
-/** What an accident is, to those that stage one and to the command that plays them all. */
+/** The type of an accident, between the files that stage one and the command that plays all. */
 import type { Ways } from './stream.ts';
 
-/** A server of the accident's own, and the ways of two processes to it. */
+/** A server that only this accident uses, and the stores of two processes over it. */
 export interface Stage extends Ways {
-  /** What happens. Settles when it has: a takeover that follows may still be under way. */
+  /** Causes the accident. A takeover that follows may still be in progress when this resolves. */
   strike(): Promise<void>;
-  /** What ends it, where it does not end by itself. */
+  /** Ends the accident, if it does not end without help. */
   mend?(): Promise<void>;
-  /** What comes back once all is whole again, such as a primary that was replaced. */
+  /** Brings back, for example, a primary that was replaced, once everything works again. */
   comeBack?(): Promise<void>;
-  /** Removes all that was started. */
+  /** Removes everything that was started. */
   close(): Promise<void>;
 }
 
-/** Something that happens to a database sooner or later. */
+/** A failure that a database meets sooner or later. */
 export interface Accident {
-  /** As the table calls it, with its version where one matters. */
+  /** The name in the table, with a version where it matters. */
   readonly engine: string;
-  /** What happens, in words: `the primary is killed, and its standby promoted`. */
+  /** In words: `the primary is killed, and its standby promoted`. */
   readonly name: string;
-  /** How long it lasts before it is mended, in milliseconds. */
+  /** Milliseconds before `mend`. */
   readonly lastsMs: number;
-  /** Played only when all are. */
+  /** Left out by `--quick`. */
   readonly isLong?: true;
   /**
-   * Why an answered write can be lost here, as the engine's manual says. Without it, one that is
-   * lost fails the run, and so does a key that is let in.
+   * Why the engine can lose an answered write here, according to its manual. Without this, a lost
+   * write fails the run, and so does a key that is let in.
    */
   readonly mayLose?: string;
-  /** What is not installed, if anything: then it is skipped by name; with `CI=true` it fails. */
+  /** A program that is not installed. The run then skips the accident; with `CI=true` it fails. */
   readonly missing?: string | undefined;
   open(): Promise<Stage>;
 }

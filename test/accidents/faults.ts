@@ -1,10 +1,10 @@
-/** What must not be in the figures of a stream, whatever happens. */
+/** Checks the figures of a stream for anything that must never happen. */
 import type { Figures } from './stream.ts';
 
 /**
- * In words; empty where all is as promised.
+ * Returns the faults in words, or an empty list.
  *
- * @param mayLose Why an engine may lose what it has answered. What is not lost has to hold even so.
+ * @param mayLose Why the engine may lose answered writes. Those that it keeps still have to hold.
  */
 export function faultsOf(figures: Figures, mayLose?: string): string[] {
   const { denied, unanswered, letIn, letInLate, lostKeys, lostRevocations } = figures;

@@ -1,4 +1,4 @@
-/** What other users of the same MariaDB do: locks, and transactions that nobody ends. */
+/** Accidents that other users of the same MariaDB cause: locks, and open transactions. */
 import type mysql from 'mysql2/promise';
 import { emptyDatabase, openConsole } from '../support/mysql-clients.ts';
 import type { Accident, Stage } from './accident.ts';
@@ -6,7 +6,7 @@ import { type MysqlLogin, type MysqlVisit, visitWithMysql2 } from './mysql-host.
 
 const engine = 'MariaDB';
 
-/** A database of the accident's own on the server that everybody uses. */
+/** A separate database on the shared server. */
 interface Shared extends MysqlVisit {
   readonly settings: MysqlLogin & { readonly host: string; readonly port: number };
   close(): Promise<void>;
@@ -23,33 +23,33 @@ async function openShared(): Promise<Shared> {
   return { ...visit, settings, close };
 }
 
-/** Somebody else holds what `locks` say until it is mended. */
-async function heldBySomebody(locks: readonly string[], release: string): Promise<Stage> {
+/** Another session holds these locks until `mend`. */
+async function heldByAnother(locks: readonly string[], release: string): Promise<Stage> {
   const shared = await openShared();
-  const somebody = await openConsole(shared.settings);
+  const other = await openConsole(shared.settings);
   return {
     ...shared,
     async strike() {
-      for (const lock of locks) await somebody.rows(lock);
+      for (const lock of locks) await other.rows(lock);
     },
     async mend() {
-      await somebody.rows(release);
+      await other.rows(release);
     },
     async close() {
-      await somebody.end();
+      await other.end();
       await shared.close();
     },
   };
 }
 
-/** Somebody borrows a connection, begins a transaction and gives it back. */
+/** Borrows a connection, begins a transaction and gives it back. */
 async function leaveOpen(pool: mysql.Pool): Promise<void> {
   const connection = await pool.getConnection();
   await connection.query('START TRANSACTION WITH CONSISTENT SNAPSHOT');
   connection.release();
 }
 
-/** Three connections of each process are given back in the middle of a transaction. */
+/** Gives back three connections of each process in the middle of a transaction. */
 async function givenBackOpen(): Promise<Stage> {
   const shared = await openShared();
   return {
@@ -62,7 +62,7 @@ async function givenBackOpen(): Promise<Stage> {
 }
 
 const OLDEST = 'WHERE revoked_at IS NULL ORDER BY created_at LIMIT 1';
-/** By its id: otherwise all rows that are compared would be held. */
+/** Locks by id: otherwise it would lock every row that is compared. */
 const HOLD = [
   `SELECT key_id INTO @oldest FROM keyscope_keys ${OLDEST}`,
   'START TRANSACTION',
@@ -72,15 +72,15 @@ const HOLD = [
 export const MYSQL_LOCKS: readonly Accident[] = [
   {
     engine,
-    name: 'somebody holds the row of a key for 5 s',
+    name: 'another session locks the row of a key for 5 s',
     lastsMs: 5_000,
-    open: () => heldBySomebody(HOLD, 'ROLLBACK'),
+    open: () => heldByAnother(HOLD, 'ROLLBACK'),
   },
   {
     engine,
-    name: 'somebody holds the whole table for 3 s',
+    name: 'another session locks the whole table for 3 s',
     lastsMs: 3_000,
-    open: () => heldBySomebody(['LOCK TABLES keyscope_keys WRITE'], 'UNLOCK TABLES'),
+    open: () => heldByAnother(['LOCK TABLES keyscope_keys WRITE'], 'UNLOCK TABLES'),
   },
   {
     engine,

@@ -1,4 +1,4 @@
-/** What becomes of a MariaDB, of one that is promoted in its place, and of those who use them. */
+/** Accidents of a MariaDB server, and of a primary with a replica. */
 import {
   follow,
   type MariadbPair,
@@ -16,7 +16,8 @@ const engine = 'MariaDB';
 
 /** From the manual, "Replication Overview". */
 const ASYNCHRONOUS =
-  'Replication is asynchronous: what the replica had not fetched when the primary died is lost.';
+  'Replication is asynchronous: writes that the replica had not fetched when the primary died ' +
+  'are lost.';
 
 async function onOwnServer(
   acts: (server: OwnMariadb) => Pick<Stage, 'strike' | 'mend'>,
@@ -64,14 +65,14 @@ function becomesReadOnly(server: OwnMariadb): Pick<Stage, 'strike' | 'mend'> {
   };
 }
 
-/** All connections are ended, and the server takes fewer new ones than the pools want. */
+/** Ends all connections, and lets the server accept fewer new ones than the pools want. */
 function hasTooMany(server: OwnMariadb): Pick<Stage, 'strike' | 'mend'> {
   const list = "SELECT id FROM information_schema.processlist WHERE command <> 'Daemon'";
   return {
     async strike() {
       await server.rows('SET GLOBAL max_connections = 10');
       const ids = (await server.rows(list)).map(({ id }) => String(id));
-      // Those that were gone meanwhile are no error.
+      // A connection that has gone meanwhile is not an error.
       for (const id of ids) await server.rows(`KILL ${id}`).catch(() => {});
     },
     async mend() {
@@ -80,7 +81,7 @@ function hasTooMany(server: OwnMariadb): Pick<Stage, 'strike' | 'mend'> {
   };
 }
 
-/** Two servers, and an address that one of them has at a time. */
+/** Two servers, and one address that leads to either. */
 interface Cluster extends MariadbPair {
   readonly proxy: TcpProxy;
 }
@@ -103,7 +104,7 @@ async function onPair(acts: (cluster: Cluster) => Pick<Stage, 'strike' | 'mend'>
   };
 }
 
-/** The primary dies, the replica takes its place, and then its address. */
+/** Kills the primary, promotes the replica, and gives it the address. */
 function failsOver({ primary, replica, proxy }: Cluster): Pick<Stage, 'strike'> {
   return {
     async strike() {
@@ -114,7 +115,7 @@ function failsOver({ primary, replica, proxy }: Cluster): Pick<Stage, 'strike'> 
   };
 }
 
-/** Clients are sent to the replica by mistake. */
+/** Sends clients to the replica by mistake. */
 function isMistaken({ primary, replica, proxy }: Cluster): Pick<Stage, 'strike' | 'mend'> {
   return {
     strike: async () => proxy.turnTo(replica.address),
@@ -122,7 +123,7 @@ function isMistaken({ primary, replica, proxy }: Cluster): Pick<Stage, 'strike' 
   };
 }
 
-/** A planned change of places, of which clients are told late. */
+/** A planned switchover that clients learn of late. */
 function changesPlaces({ primary, replica, proxy }: Cluster): Pick<Stage, 'strike' | 'mend'> {
   return {
     async strike() {
@@ -159,7 +160,7 @@ export const MYSQL_SERVERS: readonly Accident[] = [
   },
   {
     ...rest,
-    name: 'all connections are ended, and there are too few for 5 s',
+    name: 'all connections are ended, and new ones are scarce for 5 s',
     lastsMs: 5_000,
     open: () => onOwnServer(hasTooMany),
   },

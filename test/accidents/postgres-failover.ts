@@ -1,4 +1,4 @@
-/** What becomes of a primary, and of those who use it. */
+/** Accidents of a PostgreSQL primary and its standby. */
 import { postgresStore } from 'keyscope/stores/postgres';
 import postgres from 'postgres';
 import {
@@ -20,15 +20,15 @@ const engine = POSTGRES_NAME;
 
 /** From the manual, 27.2.5: the default replication. */
 const ASYNCHRONOUS =
-  'Streaming replication is asynchronous by default: what the standby had not received when the ' +
-  'primary died is lost.';
+  'Streaming replication is asynchronous by default: writes that the standby had not received ' +
+  'when the primary died are lost.';
 
-/** From the manual, 27.3: what whoever fails over has to prevent. */
+/** From the manual, 27.3: the person who fails over has to prevent this. */
 const NOT_FENCED =
-  'There are two primaries, and nothing in the old one says so: it has to be fenced before the ' +
-  'standby is promoted.';
+  'There are two primaries, and the old one does not know it: fence it before you promote the ' +
+  'standby.';
 
-/** Two servers, and an address that one of them has at a time. */
+/** Two servers, and one address that leads to either. */
 interface Cluster extends Pair {
   readonly proxy: TcpProxy;
   readonly url: string;
@@ -58,7 +58,7 @@ async function stageOf(
   return { managing, guarding, ...acts, close };
 }
 
-/** The primary dies, the standby takes its place, and then its address. */
+/** Kills the primary, promotes the standby, and gives it the address. */
 async function failOver({ primary, standby, proxy }: Cluster): Promise<void> {
   await primary.stop('killed');
   await promote(standby);
@@ -70,7 +70,7 @@ async function killed(replication: Replication): Promise<Stage> {
   return stageOf(cluster, { strike: () => failOver(cluster) });
 }
 
-/** postgres.js knows both servers, and asks each whether it may write. */
+/** Connects by postgres.js, which knows both servers and asks each whether it may write. */
 function visitWithPostgresJs(servers: readonly OwnPostgres[]): Visit {
   const hosts = servers.map(({ address }) => `${address.host}:${address.port}`);
   const both = `postgres://postgres@${hosts.join()}/postgres?max_pipeline=1`;
@@ -98,14 +98,14 @@ async function killedUnderPostgresJs(): Promise<Stage> {
   return stageOf(cluster, { strike: () => failOver(cluster) }, visit);
 }
 
-/** The old primary comes back as it was, and its clients with it, while the new one is in use. */
+/** The old primary comes back unchanged, with its clients, while the new one is in use. */
 async function splitBrain(): Promise<Stage> {
   const cluster = await openCluster('synchronous');
   return stageOf(cluster, {
     strike: () => failOver(cluster),
     async mend() {
       await cluster.primary.start();
-      // It would wait for a standby that follows it no more.
+      // Otherwise it would wait for a standby that no longer follows it.
       await cluster.primary.sql("ALTER SYSTEM SET synchronous_standby_names = ''");
       await cluster.primary.sql('SELECT pg_reload_conf()');
       cluster.proxy.turnTo(cluster.primary.address);
@@ -113,7 +113,7 @@ async function splitBrain(): Promise<Stage> {
   });
 }
 
-/** A planned change of places, of which clients are told late. */
+/** A planned switchover that clients learn of late. */
 async function demoted(): Promise<Stage> {
   const cluster = await openCluster('asynchronous');
   const { primary, standby, proxy } = cluster;
@@ -127,7 +127,7 @@ async function demoted(): Promise<Stage> {
   });
 }
 
-/** Writes wait for a standby that is gone. */
+/** The synchronous standby is gone, so writes wait. */
 async function withoutStandby(): Promise<Stage> {
   const cluster = await openCluster('synchronous');
   const { standby } = cluster;
@@ -164,7 +164,7 @@ export const POSTGRES_FAILOVER: readonly Accident[] = [
   },
   {
     ...rest,
-    name: 'the primary that was killed comes back as it was, and clients with it',
+    name: 'the killed primary comes back unchanged, and its clients with it',
     lastsMs: 3_000,
     mayLose: NOT_FENCED,
     open: splitBrain,

@@ -1,10 +1,10 @@
-/** How two processes come to a PostgreSQL, and the one that everybody uses. */
+/** Connections of two processes to a PostgreSQL, including the shared server. */
 import { type PostgresStoreOptions, postgresStore } from 'keyscope/stores/postgres';
 import type pg from 'pg';
 import { emptySchema, pgPool, type Settings, url } from '../support/postgres-clients.ts';
 import type { Host, Visit } from './place.ts';
 
-/** What README tells services to give their pool, so that no connection hangs for ever. */
+/** The options of a pool from the README, so that no connection hangs for ever. */
 const PATIENCE = {
   connectionTimeoutMillis: 2_000,
   statement_timeout: 4_000,
@@ -16,7 +16,7 @@ export interface PgVisit extends Visit {
   readonly pools: readonly pg.Pool[];
 }
 
-/** How they connect, beside what README says. */
+/** How they connect, in addition to the options above. */
 export interface PgWay {
   readonly connectionString: string;
   readonly settings?: Settings;
@@ -36,7 +36,7 @@ export function visitWithPg({ connectionString, settings, more, options }: PgWay
   };
 }
 
-/** A URL whose server is reached through a port of this machine. */
+/** Returns the URL with the server behind a port of this machine. */
 export function through(port: number, to: string): string {
   const address = new URL(to);
   address.host = `127.0.0.1:${port}`;

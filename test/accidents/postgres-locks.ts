@@ -1,4 +1,4 @@
-/** What other users of the same PostgreSQL do: locks, and transactions that nobody ends. */
+/** Accidents that other users of the same PostgreSQL cause: locks, and open transactions. */
 import type pg from 'pg';
 import { emptySchema, pgClient, type Settings, url } from '../support/postgres-clients.ts';
 import type { Accident, Stage } from './accident.ts';
@@ -6,7 +6,7 @@ import { type PgVisit, visitWithPg } from './postgres-host.ts';
 
 const engine = 'PostgreSQL';
 
-/** A schema of the accident's own on the server that everybody uses. */
+/** A separate schema on the shared server. */
 interface Shared extends PgVisit {
   readonly settings: Settings;
   close(): Promise<void>;
@@ -23,33 +23,33 @@ async function openShared(): Promise<Shared> {
   return { ...visit, settings, close };
 }
 
-/** Somebody else holds what `lock` says until it is mended. */
-async function heldBySomebody(lock: string): Promise<Stage> {
+/** Another session holds this lock until `mend`. */
+async function heldByAnother(lock: string): Promise<Stage> {
   const shared = await openShared();
-  const somebody = await pgClient(shared.settings);
+  const other = await pgClient(shared.settings);
   return {
     ...shared,
     async strike() {
-      await somebody.query(`BEGIN; ${lock}`);
+      await other.query(`BEGIN; ${lock}`);
     },
     async mend() {
-      await somebody.query('ROLLBACK');
+      await other.query('ROLLBACK');
     },
     async close() {
-      await somebody.end();
+      await other.end();
       await shared.close();
     },
   };
 }
 
-/** Somebody borrows a connection, begins a transaction and gives it back. */
+/** Borrows a connection, begins a transaction and gives it back. */
 async function leaveOpen(pool: pg.Pool): Promise<void> {
   const client = await pool.connect();
   await client.query('BEGIN');
   client.release();
 }
 
-/** Three connections of each process are given back in the middle of a transaction. */
+/** Gives back three connections of each process in the middle of a transaction. */
 async function givenBackOpen(): Promise<Stage> {
   const shared = await openShared();
   return {
@@ -64,18 +64,18 @@ async function givenBackOpen(): Promise<Stage> {
 export const POSTGRES_LOCKS: readonly Accident[] = [
   {
     engine,
-    name: 'somebody holds the row of a key for 5 s',
+    name: 'another session locks the row of a key for 5 s',
     lastsMs: 5_000,
     open: () =>
-      heldBySomebody(
+      heldByAnother(
         'SELECT FROM keyscope_keys WHERE revoked_at IS NULL ORDER BY created_at LIMIT 1 FOR UPDATE',
       ),
   },
   {
     engine,
-    name: 'somebody holds the whole table for 3 s',
+    name: 'another session locks the whole table for 3 s',
     lastsMs: 3_000,
-    open: () => heldBySomebody('LOCK TABLE keyscope_keys IN ACCESS EXCLUSIVE MODE'),
+    open: () => heldByAnother('LOCK TABLE keyscope_keys IN ACCESS EXCLUSIVE MODE'),
   },
   {
     engine,

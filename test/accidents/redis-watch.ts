@@ -1,14 +1,14 @@
 /**
- * Clients of node-redis that are replaced where an answer does not come. By themselves they wait on
- * a connection on which nothing arrives any more until the operating system gives it up: each
- * command that is written begins their `socketTimeout` again. What is destroyed is not connected
- * again, for it may then hand out answers that belong to other questions.
+ * Replaces clients of node-redis that get no answer. On their own, they stay on a dead connection
+ * until the operating system gives it up, because each command that they write restarts their
+ * `socketTimeout`. A destroyed client is never connected again: it may then hand out answers that
+ * belong to other questions.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NodeRedis, NodeRedisCluster } from 'keyscope/stores/redis';
 import type { Closing } from '../support/redis-clients.ts';
 
-/** How often a client is tried, and how long it has for its answer, in milliseconds. */
+/** The interval between pings, and the time limit of each, in milliseconds. */
 const WATCH_MS = 1_000;
 
 const ignore = () => {};
@@ -52,7 +52,7 @@ export async function watchCluster(open: () => Cluster): Promise<Closing<NodeRed
 }
 
 interface Watched<C> {
-  /** The client that is in use now. */
+  /** Returns the client that is in use now. */
   current(): C;
   close(): void;
 }
@@ -92,11 +92,11 @@ async function watch<C extends Connecting>(
   };
 }
 
-/** Throws where it is closed already, as one is that could not connect. */
+/** `destroy` throws if the client is closed already, for example if it could not connect. */
 function end(client: Connecting): void {
   try {
     client.destroy();
   } catch {
-    // Then there is nothing to end.
+    // Nothing to end.
   }
 }

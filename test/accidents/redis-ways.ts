@@ -1,4 +1,4 @@
-/** Clients of Redis, set as the store's page says, and the stores of two processes over them. */
+/** Clients of Redis with the options that the docs recommend, and the stores of two processes. */
 import { Cluster, Redis } from 'ioredis';
 import { type RedisClient, redisStore } from 'keyscope/stores/redis';
 import { createClient, createCluster, createSentinel } from 'redis';
@@ -9,8 +9,8 @@ import { watchCluster, watchServer } from './redis-watch.ts';
 const ignore = () => {};
 
 /**
- * Without time-outs, what was under way when a connection was lost would never be answered, and a
- * connection on which nothing arrives any more would stay.
+ * Without time-outs, commands in flight on a lost connection would never be answered, and the
+ * client would stay on a dead connection.
  */
 const IOREDIS = {
   autoResendUnfulfilledCommands: false,
@@ -18,7 +18,7 @@ const IOREDIS = {
   socketTimeout: 2_000,
 } as const;
 
-/** A port of this machine. */
+/** A server on a port of this machine. */
 interface Node {
   readonly port: number;
 }
@@ -68,7 +68,7 @@ async function connected<C extends NodeRedisClient>(client: C): Promise<Closing<
   return { client, close: () => client.destroy() };
 }
 
-/** One process manages keys, the other guards, with a client of its own for usage. */
+/** Makes two stores: one manages keys, the other guards, with a separate client for usage. */
 export async function waysOver(connect: Connect, prefix?: string): Promise<Visit> {
   const opened = [await connect(), await connect(), await connect()] as const;
   const [managing, guarding, usage] = opened;

@@ -1,4 +1,4 @@
-/** What happens to one Redis server, which each accident starts for itself. */
+/** Accidents of a single Redis server. Each accident starts its own. */
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually } from '../support/eventually.ts';
@@ -8,10 +8,10 @@ import type { Accident, Stage } from './accident.ts';
 import { toServer, waysOver } from './redis-ways.ts';
 
 export const ENGINE = 'Redis, one server';
-/** What is not installed, if anything. */
+/** The program that is not installed, if any. */
 export const MISSING = isRedisInstalled ? undefined : 'redis-server';
 
-/** What happens to a server, and how it ends. */
+/** How a server is hurt, and how that ends. */
 interface Blow {
   readonly name: string;
   readonly lastsMs: number;
@@ -24,7 +24,7 @@ interface Blow {
 
 const set = (own: OwnRedis, name: string, value: string) => own.ask('CONFIG', 'SET', name, value);
 
-/** What stands in the way of its snapshots, for a folder is not replaced by a file. */
+/** Blocks snapshots with a folder, which no file can replace. */
 async function obstacleOf(own: OwnRedis): Promise<string> {
   const [, dir = ''] = (await own.ask('CONFIG', 'GET', 'dir')) as string[];
   return join(dir, 'dump.rdb', 'in the way');
@@ -38,7 +38,7 @@ async function hasSaved(own: OwnRedis, status: 'ok' | 'err'): Promise<boolean> {
 const kill = (own: OwnRedis) => own.stop('SIGKILL');
 const start = (own: OwnRedis) => own.start();
 
-/** Lua has no clock that stands still in a script, so the server's own is asked. */
+/** Loops by the clock of the server, because Lua has none that runs during a script. */
 const HOLD = `
 local start = redis.call('TIME')
 repeat
@@ -67,7 +67,7 @@ const BLOWS: readonly Blow[] = [
   {
     name: 'the server is killed, and back after 2 s (no persistence)',
     lastsMs: 2_000,
-    mayLose: 'Redis keeps its data in memory: without the append-only file nothing is on a disk.',
+    mayLose: 'Redis keeps its data in memory: without the append-only file, nothing is on a disk.',
     strike: kill,
     mend: start,
   },
@@ -142,7 +142,7 @@ function accidentOf(kind: Kind, blow: Blow): Accident {
   };
 }
 
-/** For a long run: killed and back again and again, with all that it has answered on its disk. */
+/** For a long run: a server that is killed and restarted repeatedly, with every write on disk. */
 export async function openRestarted() {
   const own = await startRedis(...(KILLED.options ?? []));
   const { managing, guarding, close } = await waysOver(toServer('ioredis', own));

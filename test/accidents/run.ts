@@ -1,12 +1,12 @@
 /**
- * `npm run test:accidents`: what becomes of requests, new keys and revocations while something
- * happens to the database. Starts the servers itself, on this machine, and removes them. Prints a
- * table, and fails where a key was let in after its revocation had answered, where an answered
- * write was lost that the engine promises to keep, or where anything was never answered.
+ * `npm run test:accidents`: measures requests, new keys and revocations during accidents of the
+ * database. Starts the servers on this machine, and removes them. Prints a table. Fails if a key
+ * was let in after its revocation had answered, if the engine lost an answered write that it
+ * promises to keep, or if anything was never answered.
  *
- * `-- --quick` leaves out what takes long, and plays two at a time, of different engines;
- * `-- --markdown docs/reliability.md` also writes the table into that page; `-- <words>` takes
- * those whose line has the words.
+ * `-- --quick` leaves out the long accidents, and plays two at a time, of different engines.
+ * `-- --markdown docs/reliability.md` also writes the table into that page. `-- <words>` plays only
+ * the accidents whose line contains the words.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -33,7 +33,7 @@ const wanted = ACCIDENTS.filter((accident) => {
 
 // ── One accident ────────────────────────────────────────────────────────────────────────────────
 
-/** Plays it in a process of its own, which ends with this one. */
+/** Plays it in a separate process, which ends with this one. */
 async function playApart(accident: Accident): Promise<Played> {
   const number = String(ACCIDENTS.indexOf(accident));
   const given = values.quick ? [number, '--quick'] : [number];
@@ -43,7 +43,7 @@ async function playApart(accident: Accident): Promise<Played> {
     played = message as Played;
   });
   await once(child, 'exit');
-  if (played === undefined) throw new Error('it broke off: see above');
+  if (played === undefined) throw new Error('the process crashed: see above');
   return played;
 }
 
@@ -75,7 +75,7 @@ const serverOf = ({ engine }: Accident) => /^\w+/.exec(engine)?.[0] ?? engine;
 const left = [...wanted];
 const busy = new Set<string>();
 
-/** The next one whose server nobody else is breaking. */
+/** Returns the next accident whose server is free. */
 function takeNext(): Accident | undefined {
   const at = left.findIndex((accident) => !busy.has(serverOf(accident)));
   return at < 0 ? undefined : left.splice(at, 1)[0];
@@ -91,7 +91,7 @@ async function playAll(): Promise<void> {
 }
 
 await Promise.all(Array.from({ length: values.quick ? 2 : 1 }, playAll));
-// What one lane left for the other's server.
+// Accidents that one lane left because the other's server was busy.
 await playAll();
 
 lines.sort((a, b) => ACCIDENTS.indexOf(a.accident) - ACCIDENTS.indexOf(b.accident));

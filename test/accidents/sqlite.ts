@@ -1,4 +1,4 @@
-/** What happens to a SQLite file, on which the two processes of the stream have a handle each. */
+/** Accidents of a SQLite file that both processes of the stream have open. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
@@ -38,7 +38,7 @@ function waysTo({ managing, guarding }: Handles) {
   return { managing: sqliteStore(managing), guarding: sqliteStore(guarding) };
 }
 
-/** Another process takes the lock, and lets go after so long. */
+/** Another process takes the lock for a while. */
 async function hold({ path }: Handles, mode: 'IMMEDIATE' | 'EXCLUSIVE', ms: number) {
   const holder = fork(new URL('sqlite-holder.ts', import.meta.url), [path, mode, String(ms)]);
   await once(holder, 'message');
@@ -106,7 +106,7 @@ async function diskFull(): Promise<Stage> {
   };
 }
 
-/** For a long run: the lock is taken again and again. */
+/** For a long run: another process takes the lock again and again. */
 export async function openLocked() {
   const { file, remove } = folder();
   const handles = openHandles(file('keys.db'));
@@ -128,7 +128,7 @@ export async function openLocked() {
 
 // ── A file that is gone ─────────────────────────────────────────────────────────────────────────
 
-/** A store that is another one after a restart. */
+/** A store that follows `current`, which changes with a restart. */
 function following(current: () => KeyStore): KeyStore {
   const names = Object.keys(current()) as (keyof KeyStore)[];
   const methods = names.map((name) => [
@@ -179,7 +179,7 @@ export const SQLITE: readonly Accident[] = [
     engine: ENGINE,
     name: 'the file is removed, and the processes restart after 3 s',
     lastsMs: 3_000,
-    mayLose: 'The processes go on with a file that has no name; after a restart it is gone.',
+    mayLose: 'The processes keep using a deleted file; after a restart it is gone.',
     open: removed,
   },
 ];

@@ -1,7 +1,7 @@
 /**
- * A steady stream of requests, new keys and revocations, and what became of each. It arrives by the
- * clock, whether or not what came before is answered: who waits for an answer would slow down with
- * the store, and hide how many were refused.
+ * A steady stream of requests, new keys and revocations, with the result of each. Requests arrive
+ * by the clock, whether or not the earlier ones are answered: a stream that waited for answers
+ * would slow down with the store, and hide how many were refused.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -15,28 +15,28 @@ import {
 import { cacheStore } from 'keyscope/cache';
 import { LRUCache } from 'lru-cache';
 
-/** Beyond this a keyring gives up, in milliseconds. */
+/** Milliseconds after which a keyring gives up. */
 const STORE_TIMEOUT_MS = 1_000;
-/** Beyond this a request counts as never answered, in milliseconds. */
+/** Milliseconds after which a request counts as never answered. */
 const ANSWER_LIMIT_MS = 3 * STORE_TIMEOUT_MS;
-/** How long the look waits that finds out what was lost, in milliseconds. */
+/** Milliseconds that the final check for losses waits for the store. */
 const PATIENCE_MS = 30_000;
-/** How long a cached answer is used, in milliseconds. */
+/** `maxStalenessMs` of the caches. */
 const STALENESS_MS = 1_000;
 /**
- * For so long all has to go well before it is whole again, in milliseconds. Longer than a keyring
- * waits: what is not answered shows only then.
+ * Milliseconds without any failure before the system counts as whole again. Longer than a keyring
+ * waits, because an unanswered call only shows then.
  */
 const CALM_MS = 1_500;
-/** Live keys that stay from beginning to end. */
+/** Live keys that stay from start to end. */
 const HONEST_KEYS = 50;
-/** New keys that stay for a while before they are revoked. */
+/** New keys that stay for a while before the stream revokes them. */
 const YOUNG_KEYS = 5;
-/** Half of the looks at revoked keys are at so many of the newest, which may be lost. */
+/** Half of the requests with revoked keys use the newest ones, whose revocation may be lost. */
 const NEWEST = 20;
-/** So many revoked keys are remembered: what remembers all would grow, and seem to leak. */
+/** The number of revoked keys to remember. Remembering all would grow, and look like a leak. */
 const REMEMBERED = 2_000;
-/** So many answers are cached: few, so that a cache is soon as full as it gets. */
+/** The size of the caches: small, so that they are soon full. */
 const CACHED = 200;
 
 export const catalog = defineScopes({ threats: { read: 'List and read threats.' } });
@@ -48,56 +48,56 @@ export const authority = {
 } as const;
 const input = { name: 'n', scopes: ['threats:read'], expiresAt: 'never' } as const;
 
-/** How often in a second. */
+/** Calls a second. */
 export interface Rates {
-  /** Requests with a key that is good. */
+  /** Requests with a good key. */
   readonly honest: number;
-  /** Requests with a key that was revoked. */
+  /** Requests with a revoked key. */
   readonly revoked: number;
   /** New keys, and as many revocations. */
   readonly changes: number;
 }
 
-/** The way of two processes to one database. */
+/** The stores of two processes over one database. */
 export interface Ways {
-  /** Of the one that makes and revokes keys. */
+  /** For the process that makes and revokes keys. */
   readonly managing: KeyStore;
-  /** Of the one that answers requests. */
+  /** For the process that answers requests. */
   readonly guarding: KeyStore;
 }
 
-/** What became of it all. */
+/** The result of a stream. */
 export interface Figures {
-  /** Honest requests. */
+  /** Requests with good keys. */
   asked: number;
-  /** Those that were let in. */
+  /** Requests with good keys that were let in. */
   answered: number;
-  /** Those that were refused with 503. */
+  /** Requests that were refused with 503. */
   refused: number;
-  /** Those that were refused as if their key was not good. Who is gets a new key. */
+  /** Requests whose good key was refused as a bad one. The client then gets a new key. */
   denied: number;
-  /** Keys of which that was said although they were not lost. */
+  /** Keys that were refused as bad although they were not lost. */
   deniedThoughKept: number;
   /** The longest that an answer took, from when the request was due, in milliseconds. */
   slowestMs: number;
-  /** Those that got no answer for three times as long as the keyring waits. */
+  /** Requests without an answer for three times as long as the keyring waits. */
   unanswered: number;
   /** Keys that were let in although `revoke` had answered before. */
   letIn: number;
-  /** Those of them whose revocation was not lost. */
+  /** The part of `letIn` whose revocation was not lost. */
   letInThoughKept: number;
-  /** Those that were let in from a cache, and later than it promises. */
+  /** Keys that a cache let in later than it promises. */
   letInLate: number;
-  /** Keys whose `issue` had answered, and that are not there any more. */
+  /** Keys whose `issue` had answered, and that are gone. */
   lostKeys: number;
-  /** Revocations that had answered, and that are not there any more. */
+  /** Revocations that had answered, and that are gone. */
   lostRevocations: number;
-  /** How many keys were issued, and how many revoked. */
+  /** The number of keys that were issued, and below of those revoked. */
   issued: number;
   revoked: number;
 }
 
-/** A key that was issued, and when its revocation was answered. */
+/** An issued key, and the time at which its revocation was answered. */
 interface Watched {
   readonly key: string;
   readonly keyId: string;
@@ -108,16 +108,16 @@ interface Watched {
 }
 
 export interface Stream {
-  /** What is known so far: what was lost only shows at the end. */
+  /** The figures so far. Losses only show at the end. */
   readonly figures: Readonly<Figures>;
   /**
-   * Waits until all has gone well for a while, a new key and a revocation included. Says when the
-   * last thing went wrong, as `performance.now()` does; `null` when nothing has since `since`.
+   * Waits until everything has worked for a while, including a new key and a revocation. Returns
+   * the time of the last failure, as `performance.now()`, or `null` without one since `since`.
    */
   whole(since: number, limitMs: number): Promise<number | null>;
-  /** Ends it, and waits for what is under way. */
+  /** Stops the stream, and waits for open calls. */
   stop(): Promise<void>;
-  /** Ends it, waits for what is under way, and looks up all keys that were ever issued. */
+  /** Stops the stream, waits for open calls, and looks up all keys that were ever issued. */
   end(): Promise<Figures>;
 }
 
@@ -132,7 +132,7 @@ function ringOf(store: KeyStore) {
     store,
     storeTimeoutMs: STORE_TIMEOUT_MS,
     usage,
-    // What cannot be written while the database is away is told, and is nobody's surprise here.
+    // Usage that cannot be written while the database is away is expected here.
     onError: () => {},
   });
 }
@@ -145,7 +145,7 @@ async function answerOf(ring: Ring, key: string): Promise<Answer> {
   late.catch(() => {});
   async function admit(): Promise<Answer> {
     try {
-      // As an adapter does, so that usage is noted too.
+      // As an adapter calls it, so that the keyring notes usage, too.
       await ring.admit(`Bearer ${key}`, { policy, operation: 'list' });
       return 'passed';
     } catch (error) {
@@ -161,7 +161,7 @@ async function answerOf(ring: Ring, key: string): Promise<Answer> {
   }
 }
 
-/** Calls `act` so often in a second until it is told to end, and waits for what it called. */
+/** Calls `act` so many times a second until it is stopped, then waits for open calls. */
 async function arrive(
   rate: number,
   isOn: () => boolean,
@@ -186,7 +186,7 @@ function oneOf<T>(list: readonly T[], newest: number = list.length): T | undefin
   return list[list.length - 1 - Math.floor(Math.random() * count)];
 }
 
-/** Begins once so many keys are issued that requests can be sent. */
+/** Starts a stream, once there are enough keys to send requests. */
 export async function startStream(
   ways: Ways,
   rates: Rates,
@@ -218,7 +218,7 @@ export async function startStream(
   };
   const honest: Watched[] = [];
   const young: Watched[] = [];
-  /** Good keys of which a request was told that they are not. */
+  /** Good keys that a request was refused with as bad ones. */
   const denied: Watched[] = [];
   const revoked: Watched[] = [];
   let isOn = true;
@@ -248,7 +248,7 @@ export async function startStream(
     await replace(watched);
   }
 
-  /** Who is told that a key is not good asks for another one. */
+  /** Replaces a key that was refused as a bad one. */
   async function replace(watched: Watched): Promise<void> {
     if (watched.wasDenied) return;
     watched.wasDenied = true;
@@ -276,9 +276,9 @@ export async function startStream(
   }
 
   async function end(watched: Watched): Promise<void> {
-    // It is in the cache when it is revoked, as a key that is in use.
+    // Puts it in the cache before it is revoked, like a key in use.
     await answerOf(cached, watched.key);
-    // Where this fails, the key may be live or not, and nobody asks any more.
+    // If this fails, the key may be live or not; the stream does not use it any more.
     await manager.revoke(watched.keyId, authority);
     watched.revokedAt = performance.now();
     figures.revoked += 1;
@@ -287,7 +287,7 @@ export async function startStream(
     if (eldest !== undefined) await countRevoked(eldest);
   }
 
-  /** Says whether it went well. What is not there any more counts as lost in the end. */
+  /** Says whether the call worked. A key that is gone counts as lost in the end. */
   async function isDone(act: () => Promise<void>, watched?: Watched): Promise<boolean> {
     try {
       await act();
@@ -302,7 +302,7 @@ export async function startStream(
 
   async function change(): Promise<void> {
     const isMade = await isDone(async () => void young.push(await make()));
-    // Where no key can be made, those that are there can still be ended.
+    // If no key can be made, existing ones can still be revoked.
     const mayStay = isMade ? YOUNG_KEYS : 0;
     const eldest = young.length > mayStay ? young.shift() : undefined;
     if (eldest === undefined) return;
@@ -310,7 +310,7 @@ export async function startStream(
     if (isMade && isEnded) changedWell = performance.now();
   }
 
-  /** Whether a key is good, as soon as anybody can say. */
+  /** Says whether a key is good, as soon as the store answers. */
   async function isGood({ key }: Watched): Promise<boolean> {
     const deadline = performance.now() + PATIENCE_MS;
     for (;;) {
@@ -335,7 +335,7 @@ export async function startStream(
     if (watched.wasLetInLate) figures.letInLate += 1;
   }
 
-  /** A patient look at all that was ever answered. */
+  /** Looks up every answered write, and waits for the store if necessary. */
   async function countLosses(): Promise<void> {
     for (const watched of [...honest, ...young, ...denied]) await countLive(watched);
     for (const watched of revoked) await countRevoked(watched);
@@ -352,7 +352,7 @@ export async function startStream(
     }
   }
 
-  /** Nothing has happened yet, but the machine may be busy. */
+  /** Makes a key before the accident, patiently, because the machine may be busy. */
   async function makePatiently(): Promise<Watched> {
     const deadline = performance.now() + PATIENCE_MS;
     for (;;) {
@@ -372,7 +372,7 @@ export async function startStream(
     arrive(rates.revoked, isStillOn, askRevoked),
     arrive(rates.changes, isStillOn, change),
   ]);
-  // Told by `end`; until then it is nobody's.
+  // `end` reports it; until then nothing handles it.
   underWay.catch(() => {});
 
   async function stop(): Promise<void> {

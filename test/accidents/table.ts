@@ -1,4 +1,4 @@
-/** What became of the accidents, as a table that people read in a terminal and on a page. */
+/** The results as a table, for a terminal and for a page. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Accident } from './accident.ts';
 import type { Played } from './play.ts';
@@ -23,7 +23,7 @@ const COLUMNS: Readonly<Record<string, (line: Line) => string>> = {
   'whole after': ({ played }) => `${played.seconds.toFixed(1)} s`,
 };
 
-/** One table an engine, in Markdown, with columns that stand below each other. */
+/** Makes one table for each engine, in Markdown, with aligned columns. */
 export function tableOf(lines: readonly Line[], titleOf: (engine: string) => string): string {
   const titles = new Map(lines.map(({ accident }) => [accident, titleOf(accident.engine)]));
   const parts = [...new Set(titles.values())].map((title) => {
@@ -33,10 +33,10 @@ export function tableOf(lines: readonly Line[], titleOf: (engine: string) => str
   return parts.join('\n\n');
 }
 
-/** Why some of them may lose what was answered. */
+/** The reasons why some of them may lose answered writes. */
 function reasonsOf(lines: readonly Line[]): string {
   const reasons = new Set(lines.flatMap(({ accident }) => accident.mayLose ?? []));
-  return reasons.size === 0 ? '' : `\n\nWhat may be lost: ${[...reasons].join(' ')}`;
+  return reasons.size === 0 ? '' : `\n\nPossible losses: ${[...reasons].join(' ')}`;
 }
 
 function rowsOf(lines: readonly Line[]): string {
@@ -53,12 +53,12 @@ function rowsOf(lines: readonly Line[]): string {
   return [write(heads), write(rule), ...cells.map(write)].join('\n');
 }
 
-/** Words begin on the left; figures end on the right. */
+/** Aligns words to the left and figures to the right. */
 function align(cell: string, width: number, at: number): string {
   return at === 0 ? cell.padEnd(width) : cell.padStart(width);
 }
 
-/** Puts a text between the two comments of this name that a page has. */
+/** Puts a text between the two comments of this name on a page. */
 export function replaceIn(path: string, name: string, text: string): void {
   const page = readFileSync(path, 'utf8');
   const start = `<!-- ${name} -->\n`;

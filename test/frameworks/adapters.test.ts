@@ -1,6 +1,6 @@
 /**
- * What an adapter promises to the project that copies it, beside the contract: what it hands to the
- * framework's own error handling, what it leaves to handlers, and what it refuses at start-up.
+ * The promises of an adapter to the project that copies it, in addition to the contract: which
+ * errors go to the framework, what it leaves to handlers, and what it refuses at start-up.
  */
 import { readFileSync } from 'node:fs';
 import { inspect } from 'node:util';
@@ -31,7 +31,7 @@ const throwing = (): never => {
 type Name = keyof typeof FRAMEWORKS;
 const NAMES = Object.keys(FRAMEWORKS) as readonly Name[];
 
-/** Of tRPC `onError` hears of denials too, and handlers set no headers. */
+/** In tRPC, `onError` also receives denials, and handlers set no headers. */
 const OTHERS = NAMES.filter((name) => name !== 'tRPC');
 
 const closers: (() => unknown)[] = [];
@@ -66,8 +66,8 @@ async function start(name: Name, given: Partial<Setup>, cache?: string) {
 }
 
 describeInstalled.each(NAMES)('the adapter for %s', (name) => {
-  // Behind a broken store every request is answered with 503, and no line of any log says why.
-  test('tells onOutage why, and of nothing else; what that does changes no answer', async () => {
+  // Otherwise a broken store answers every request with 503, and no log says why.
+  test('calls onOutage for an outage only, and answers the same if that throws', async () => {
     const away = new Error('away');
     const store = { ...memoryStore(), findByDigest: () => Promise.reject(away) };
     const options = { prefix: 'acme', catalog, store, peppers: 'none' } as const;
@@ -97,7 +97,7 @@ describeInstalled.each(NAMES)('the adapter for %s', (name) => {
     expect(told).toHaveLength(listeners.length);
   });
 
-  test("hands a bug to the framework's error handling, and lets nothing through", async () => {
+  test("hands a bug to the framework's error handling, and lets nobody in", async () => {
     const bug = new TypeError('a bug in a store adapter');
     const { keyring } = await makeKey();
     const admit = () => Promise.reject(bug);
@@ -107,7 +107,7 @@ describeInstalled.each(NAMES)('the adapter for %s', (name) => {
     expect(calls).toEqual([]);
   });
 
-  test('an operation that the policy does not have fails when the route is declared', async () => {
+  test('throws on an unknown operation when the route is declared', async () => {
     const { createGuard } = await FRAMEWORKS[name]();
     const { keyring } = await makeKey();
     const guard = createGuard({ keyring, policy, realm: 'test' });
@@ -116,7 +116,7 @@ describeInstalled.each(NAMES)('the adapter for %s', (name) => {
     }
   });
 
-  test('an option that a guard does not have fails when the route is declared', async () => {
+  test('throws on an unknown option of a guard when the route is declared', async () => {
     const { createGuard } = await FRAMEWORKS[name]();
     const { keyring } = await makeKey();
     const guard = createGuard({ keyring, policy, realm: 'test' });
@@ -130,7 +130,7 @@ describeInstalled.each(NAMES)('the adapter for %s', (name) => {
     }
   });
 
-  test('a guard without what it needs, or with what it does not know, fails at once', async () => {
+  test('throws at once on a missing or unknown option of createGuard', async () => {
     const { createGuard } = await FRAMEWORKS[name]();
     const { keyring } = await makeKey();
     const usage = new TypeError('createGuard: pass { keyring, policy, realm }');
@@ -153,8 +153,8 @@ function causeIn(error: unknown): unknown {
   return error instanceof Error ? error.cause : undefined;
 }
 
-describeInstalled.each(OTHERS)('the adapter for %s, whose handlers answer', (name) => {
-  test('leaves to a handler what it says of caching', async () => {
+describeInstalled.each(OTHERS)('the adapter for %s, with a handler that answers', (name) => {
+  test('keeps the Cache-Control of a handler', async () => {
     const { keyring } = await makeKey();
     const authority = { entityUuid: OWN, scopes: 'all' } as const;
     const input = { name: 'n', scopes: ['reports:read'], expiresAt: 'never' } as const;
@@ -165,8 +165,8 @@ describeInstalled.each(OTHERS)('the adapter for %s, whose handlers answer', (nam
     }
   });
 
-  // Nest itself throws a ForbiddenException behind a guard that refuses.
-  test("hands no denial to the framework's error handling", async () => {
+  // Nest itself throws a ForbiddenException after a guard that refuses.
+  test("does not hand a denial to the framework's error handling", async () => {
     const { keyring, key } = await makeKey();
     const { ask, errors, calls } = await start(name, { keyring });
     for (const sent of [undefined, '', `${key}x`, key]) {
@@ -178,18 +178,18 @@ describeInstalled.each(OTHERS)('the adapter for %s, whose handlers answer', (nam
   });
 });
 
-// Behind plain fetch handlers, the answer to a failure is the runtime's.
+// With plain fetch handlers, the runtime answers a failure.
 const FAILING = NAMES.filter((name) => name !== 'fetch');
 
-describeInstalled.each(FAILING)('the adapter for %s, where a handler fails', (name) => {
-  test('answers that the failure is not to be stored either', async () => {
+describeInstalled.each(FAILING)('the adapter for %s, with a handler that fails', (name) => {
+  test('sets no-store on the answer to the failure, too', async () => {
     const { keyring, key } = await makeKey();
     const { ask } = await start(name, { keyring, handle: throwing });
     const { status, cache } = await ask('/whoami', key);
     expect({ status, cache }).toEqual({ status: 500, cache: 'no-store' });
   });
 
-  test('answers that a bug is not to be stored either', async () => {
+  test('sets no-store on the answer to a bug, too', async () => {
     const { keyring } = await makeKey();
     const admit = () => Promise.reject(new TypeError('a bug'));
     const { ask } = await start(name, { keyring: { ...keyring, admit } });
@@ -199,7 +199,7 @@ describeInstalled.each(FAILING)('the adapter for %s, where a handler fails', (na
 });
 
 describeInstalled('the guard for Nest', () => {
-  test('lets nobody in but over HTTP', async () => {
+  test('lets nobody in over anything except HTTP', async () => {
     const { createGuard } = await FRAMEWORKS['Nest on Express']();
     const { keyring, key } = await makeKey();
     const guard = createGuard({ keyring, policy, realm: 'test' })('whoami') as {
@@ -218,7 +218,7 @@ describeInstalled('the guard for Nest', () => {
 });
 
 describe('each adapter', () => {
-  test.each(['elysia', 'fetch', 'koa', 'nest', 'trpc'])('is a page: %s', (framework) => {
+  test.each(['elysia', 'fetch', 'koa', 'nest', 'trpc'])('fits on a page: %s', (framework) => {
     const path = new URL(`../../examples/more/${framework}/adapter.ts`, import.meta.url);
     const source = readFileSync(path, 'utf8');
     expect(source.trimEnd().split('\n').length).toBeLessThanOrEqual(60);

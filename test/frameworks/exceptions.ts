@@ -1,4 +1,4 @@
-/** What each framework cannot keep of the contract, and why: docs/frameworks.md has the same. */
+/** The tests of the contract that a framework cannot pass, and why, as in docs/frameworks.md. */
 
 /** The columns of the table. */
 export const NAMES = [
@@ -19,16 +19,16 @@ export type Name = (typeof NAMES)[number];
 /** The notes under the table, by number. */
 export const NOTES = [
   'Next keeps the first of two `Authorization` lines, and no handler learns of the second.',
-  'tRPC answers HEAD by itself: 204, without a procedure, a body or a look-up.',
+  'tRPC answers HEAD itself: 204, without a procedure, a body or a look-up.',
 ] as const;
 
-/** The test of the contract that fails, and the number of the note that says why. */
+/** For each framework, the test that fails, and the number of the note that says why. */
 export const EXCEPTIONS: Readonly<Partial<Record<Name, Readonly<Record<string, number>>>>> = {
   Next: { 'two Authorization lines are denied, whatever they are': 1 },
   tRPC: { 'HEAD is denied as GET is, without a body': 2 },
 };
 
-/** The table of docs/frameworks.md, in Markdown: a row for each test. */
+/** Makes the table of docs/frameworks.md, in Markdown: a row for each test. */
 export function tableOf(tests: readonly string[]): string {
   const cellOf = (name: Name, test: string): string => {
     const note = EXCEPTIONS[name]?.[test];

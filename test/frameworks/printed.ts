@@ -1,7 +1,7 @@
-/** What a server says when it has started. */
+/** Waits for the output of a server that starts. */
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 
-/** Waits until each pattern was printed, anywhere; returns its first group. */
+/** Waits until the output matches each pattern; returns their first groups. */
 export function untilPrinted(
   child: ChildProcessWithoutNullStreams,
   patterns: readonly RegExp[],

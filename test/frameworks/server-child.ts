@@ -1,6 +1,6 @@
 /**
- * A server of the examples, and a key of its keyring, which only its own process has:
- * `server-child.ts <folder>`.
+ * Starts a server of the examples, and prints a key of its keyring, which exists only in that
+ * process: `server-child.ts <folder>`.
  */
 const folder = process.argv[2] ?? '';
 const { keyring } = await import('./.project/keys.ts');

@@ -1,4 +1,4 @@
-/** The servers that docs/frameworks.md shows, asked with a key and without one. */
+/** Calls the servers of docs/frameworks.md with a key and without one. */
 import { spawn } from 'node:child_process';
 import type { RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,6 +1,6 @@
 /**
- * `npm run test:laws`: the files that test properties, with 10,000 runs of each property instead of
- * some hundred. `-- N` for another number.
+ * `npm run test:laws`: runs the property tests with 10,000 runs of each property instead of some
+ * hundred. `-- N` sets another number.
  */
 import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';

@@ -1,9 +1,9 @@
 /**
- * `npm run test:linear`: how long the readers of untrusted text take, at worst, on inputs of up to
- * 1 MB made to be slow: a header or a token at most 50 ms, a list of scopes 20, a key 5, a form to
- * issue a key 50 beside JSON.parse. Within their caps, an input twice as long takes at most 2.5
- * times as long. Prints the slowest of each; the exit code says whether all were fast enough. No
- * part of `npm test`, whose result is to say nothing about how busy the machine is.
+ * `npm run test:linear`: measures the readers of untrusted text on inputs of up to 1 MB that are
+ * made to be slow. A header or a token may take at most 50 ms, a list of scopes 20, a key 5, a form
+ * to issue a key 50 in addition to JSON.parse. Within their caps, an input twice as long may take
+ * at most 2.5 times as long. Prints the slowest of each; the exit code says whether all were fast
+ * enough. Not part of `npm test`, which must not depend on how busy the machine is.
  */
 import {
   createKeyring,
@@ -20,20 +20,20 @@ import { issueInputSchemaFor } from 'keyscope/schemas';
 import { memoryStore } from 'keyscope/stores/memory';
 
 const MEGABYTE = 2 ** 20;
-// For an input eight times as long: three times twice. Over one doubling, where a text is cut
-// counts for too much.
+// For an input eight times as long, which is three doublings. Over one doubling, the place where a
+// text is cut has too much influence.
 const MAX_GROWTH = 2.5 ** 3;
-// Shorter inputs have nothing that could grow.
+// Growth of shorter inputs means nothing.
 const SHORT = 1000;
 
 const catalog = defineScopes({ threats: { read: 'List and read threats.' } });
 const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none' });
 const KEY = 'acme_0A9zQ7mK2xWv5TbYc8LpRn3dHg17jpNY';
 
-/** A text of `length` characters. */
+/** Makes a text of `length` characters. */
 type Shape = (length: number) => string;
 
-/** A part that repeats, between a beginning and an end. */
+/** Repeats a part between a head and a tail. */
 function repeating(head: string, part: string, tail: string): Shape {
   return (length) => {
     const middle = Math.max(0, length - head.length - tail.length);
@@ -42,7 +42,7 @@ function repeating(head: string, part: string, tail: string): Shape {
   };
 }
 
-/** Each part between each beginning and each end. */
+/** Combines each part with each head and each tail. */
 function shapes(
   heads: readonly string[],
   parts: readonly string[],
@@ -134,7 +134,7 @@ const TOKENS = shapes(
 
 // ── Forms ────────────────────────────────────────────────────────────────────────────────────────
 
-/** One value in the other as deep as it goes. */
+/** Nests values as deep as the length allows. */
 function nested(open: string, end: string): Shape {
   return (length) => {
     const times = Math.floor(length / (open.length + end.length));
@@ -142,7 +142,7 @@ function nested(open: string, end: string): Shape {
   };
 }
 
-/** What `issue` takes, and a field with as much in it as there is room for. */
+/** An input of `issue` with one field that fills the rest of the length. */
 function field(open: string, partOf: (index: number) => string, end: string): Shape {
   return (length) => {
     const count = Math.max(1, Math.floor(length / partOf(99_999).length));
@@ -186,7 +186,7 @@ function forms(): readonly Shape[] {
 
 const form = issueInputSchemaFor(catalog);
 
-// Parsing is the engine's, and with many names the greater part: each text is parsed once.
+// The engine's parsing takes most of the time with many names, so each text is parsed once.
 let parsed: { readonly text: string; readonly value: unknown } | undefined;
 function parseOnce(text: string): unknown {
   if (parsed?.text !== text) parsed = { text, value: JSON.parse(text) };
@@ -209,10 +209,10 @@ const verifier = createTokenVerifier({
 });
 
 interface Reader {
-  /** At most so many milliseconds, on anything up to 1 MB. */
+  /** The maximum in milliseconds, on any input up to 1 MB. */
   readonly ms: number;
   readonly shapes: readonly Shape[];
-  /** The longest input that is read to its end. */
+  /** The longest input that the reader reads to its end. */
   readonly cap: number;
   read(text: string): unknown;
 }
@@ -294,8 +294,8 @@ const READERS: Readonly<Record<string, Reader>> = {
 // ── Measurements ─────────────────────────────────────────────────────────────────────────────────
 
 /**
- * Milliseconds that one call takes: the least of several measurements, of calls enough to be
- * measured.
+ * Returns the milliseconds of one call: the minimum of several measurements, each of enough calls
+ * to be measurable.
  */
 async function time(read: Reader['read'], text: string, atLeastMs: number): Promise<number> {
   let calls = 1;
@@ -315,7 +315,7 @@ async function time(read: Reader['read'], text: string, atLeastMs: number): Prom
   return least;
 }
 
-/** The slowest input of a reader. */
+/** Finds the slowest input of a reader. */
 async function readWorst({ shapes, cap, read }: Reader) {
   let worst = { took: 0, text: '' };
   for (const shape of shapes) {
@@ -328,11 +328,11 @@ async function readWorst({ shapes, cap, read }: Reader) {
   return worst;
 }
 
-/** How many times as long eight times as much takes. */
+/** Returns how many times longer an input of eight times the length takes. */
 async function readGrowth({ cap, read }: Reader, shape: Shape): Promise<number> {
   const part = shape(cap / 8);
   const whole = shape(cap);
-  // The least of several, until it is near 8: of two measurements one may have had somebody else's
+  // The minimum of several, until it is near 8: another process may have disturbed one of two
   // turn in it.
   let growth = Number.POSITIVE_INFINITY;
   for (let attempt = 0; attempt < 5 && growth > 9; attempt++) {
@@ -342,7 +342,7 @@ async function readGrowth({ cap, read }: Reader, shape: Shape): Promise<number> 
   return growth;
 }
 
-/** The input of a reader of which a longer one takes the longest in comparison. */
+/** Finds the input of a reader whose time grows most with its length. */
 async function readSteepest(reader: Reader) {
   let steepest = { growth: 0, text: '' };
   for (const shape of reader.shapes) {
@@ -357,7 +357,7 @@ function shown(text: string): string {
   return JSON.stringify(short);
 }
 
-/** Measures a reader, prints what it found, and says what was too slow. */
+/** Measures a reader, prints the result, and returns what was too slow. */
 async function measure(name: string, reader: Reader): Promise<string[]> {
   const slow: string[] = [];
   const { took, text } = await readWorst(reader);

@@ -1,12 +1,12 @@
 /**
- * `npm run test:load`: whether look-ups are answered in time by a database that is some way off.
- * Load arrives by the clock, whether or not what came before is answered: a caller that waits for
- * its answer would slow down with the store, and hide that it collapses. At least 99 of 100
- * honest requests have to be answered within `storeTimeoutMs`. Prints a table; the exit code says
- * whether all were. `-- --quick` takes two seconds for each instead of eight.
+ * `npm run test:load`: checks that a distant database answers look-ups in time. Load arrives by the
+ * clock, whether or not the earlier requests are answered: a caller that waited for its answer
+ * would slow down with the store, and hide a collapse. At least 99 of 100 honest requests have to
+ * be answered within `storeTimeoutMs`. Prints a table; the exit code says whether all were.
+ * `-- --quick` takes two seconds for each instead of eight.
  *
- * Wants PostgreSQL and MySQL or MariaDB, on which it makes a schema and a database of its own and
- * drops them. A proxy makes the way longer, by half the delay in each direction.
+ * Needs PostgreSQL and MySQL or MariaDB, where it creates a schema and a database and drops them. A
+ * proxy adds the distance, half of the delay in each direction.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -79,7 +79,7 @@ const SERVERS = { PostgreSQL: openPostgres, MariaDB: openMysql } as const;
 
 // ── The load ─────────────────────────────────────────────────────────────────────────────────────
 
-/** What arrives in a second, and how far the database is. */
+/** The requests in a second, and the distance of the database. */
 interface Load {
   readonly honest: number;
   readonly unknown: number;
@@ -95,7 +95,7 @@ const LOADS: readonly Load[] = [
   { honest: 800, unknown: 1_500, delayMs: 10, isCached: true },
 ];
 
-/** Calls `ask` so often in a second, at times that no answer changes. */
+/** Calls `ask` at a fixed rate, which no answer changes. */
 async function arrive(rate: number, ask: (due: number) => Promise<void>): Promise<void> {
   const start = performance.now();
   const asked: Promise<void>[] = [];
@@ -108,10 +108,10 @@ async function arrive(rate: number, ask: (due: number) => Promise<void>): Promis
   await Promise.all(asked);
 }
 
-/** What became of the honest requests. */
+/** The result of the honest requests. */
 interface Result {
   readonly asked: number;
-  /** How long each took that was answered in time, from when it was due, in milliseconds. */
+  /** Milliseconds from due time to answer, for each request that was answered in time. */
   readonly times: readonly number[];
   readonly longestTurn: number;
 }
@@ -127,7 +127,7 @@ async function measure({ store, proxy }: Place, load: Load): Promise<Result> {
   const strange = Array.from({ length: load.unknown * SECONDS }, () =>
     generateKey({ prefix: PREFIX }),
   );
-  // All connections are open, and know the statements.
+  // Opens all connections and prepares their statements.
   await Promise.allSettled([...keys, ...keys].map((key) => keyring.verify(key)));
 
   const times: number[] = [];

@@ -1,9 +1,9 @@
 /**
- * `npm run test:scan`: the command over a file of 1 GiB with a key every 4 MiB, beside `grep -P`
- * over the same file, and over the diffs of a history of git with 2,000 commits. Prints how fast
- * each was, how much memory the command took, and how many keys it found; the exit code says
- * whether it found all of them and nothing else, in memory that did not grow with the file. Takes
- * `-- --quick` for 64 MiB. No part of `npm test`, because it writes a file of that size.
+ * `npm run test:scan`: runs the command over a file of 1 GiB with a key every 4 MiB, compared with
+ * `grep -P` over the same file, and over the diffs of a git history with 2,000 commits. Prints the
+ * speed of each, the memory of the command, and the keys that it found. The exit code says whether
+ * it found all of them and nothing else, in memory that did not grow with the file. `-- --quick`
+ * takes 64 MiB. Not part of `npm test`, because it writes a file of that size.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { appendFileSync, closeSync, openSync, writeSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { chanceFrom, innocentText, keyFrom } from '../support/planted-keys.ts';
 const MEBIBYTE = 2 ** 20;
 const BLOCK = 4 * MEBIBYTE;
 const BIN = new URL('../../dist/keyscope.js', import.meta.url).pathname;
-// Of what is read, one piece; the rest is what Node takes by itself.
+// One piece of the input; the rest is the memory of Node itself.
 const MAX_GROWTH_KIB = 64 * 1024;
 const COMMITS = 2_000;
 

@@ -1,23 +1,23 @@
 /**
- * `npm run test:timing`: whether the time that a refusal takes tells how near a guessed key is to a
- * live one. Two classes of unknown keys, both with right checksums: random ones, and ones that
- * share the first 25 characters of entropy with a live key. Welch's t over 10^6 samples of each
- * must stay within 4.5, in each of three runs. The control is the same verification behind a
- * comparison that stops at the first difference: it must show, with a t beyond 10, or the
+ * `npm run test:timing`: checks that the time of a refusal does not reveal how near a guessed key
+ * is to a live one. It compares two classes of unknown keys, both with right checksums: random
+ * ones, and ones that share the first 25 characters of entropy with a live key. Welch's t over 10^6
+ * samples of each must stay within 4.5, in each of three runs. The control is the same verification
+ * with a comparison that stops at the first difference. It must show a t beyond 10: otherwise the
  * measurement could not have seen anything. `-- --quick` takes a tenth of the samples, too few on a
  * busy machine.
  *
- * What makes the measurement fair:
- * - Every key of either class is used once, and two that follow each other have nothing in common,
- *   so that neither class is nearer in a cache. Hence some 16,000 live keys, with 61 neighbours
- *   each, which come 16,000 samples apart: one after the other they were 1.5 ns faster, for the
+ * The measurement is fair:
+ * - Every key of either class is used once, and two consecutive keys have nothing in common, so
+ *   that neither class is more likely to be cached. Hence some 16,000 live keys, with 61 neighbours
+ *   each, which come 16,000 samples apart. In sequence they were 1.5 ns faster, because the
  *   checksum then reads the same entries of its table again.
- * - A key is made into a string right before its sample, as one that arrives over the network is,
- *   and outside of the time.
- * - The classes take turns in pairs, and a coin decides which comes first: whatever comes and goes,
- *   such as other processes and the garbage collector, falls on both. All keys lie in one block of
- *   memory in the order of their turns; with a block for each class, one was up to 4 ns nearer than
- *   the other, by chance.
+ * - A key is made into a string right before its sample, like a key that arrives over the network.
+ *   The timer does not include that.
+ * - The classes take turns in pairs, and a coin decides which comes first, so that disturbances
+ *   such as other processes and the garbage collector affect both. All keys are in one block of
+ *   memory in the order of their turns. With a block for each class, one was up to 4 ns faster, by
+ *   chance.
  * - The slowest 5 % of all samples, which are other processes' turns and collections, are left out
  *   of both classes at one threshold.
  */
@@ -27,7 +27,7 @@ import { memoryStore } from 'keyscope/stores/memory';
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const SAMPLES = process.argv.includes('--quick') ? 100_000 : 1_000_000;
 const RUNS = 3;
-/** Within this bound a t says nothing, and beyond that one the classes differ. */
+/** Within the first bound the classes do not differ; beyond the second one they do. */
 const WITHIN = 4.5;
 const BEYOND = 10;
 const WARM_UP = 20_000;
@@ -47,8 +47,7 @@ function openRing() {
 type Ring = ReturnType<typeof openRing>;
 
 /**
- * Many keys in one block of memory, in the order of their turns: a string of each is made when it
- * is wanted.
+ * Many keys in one block of memory, in the order of their turns. `at` makes a string of one.
  */
 class KeyBlock {
   readonly #bytes: Buffer;
@@ -66,26 +65,26 @@ class KeyBlock {
   }
 }
 
-/** The key around 26 given characters of entropy, with its checksum. */
+/** Makes a key from 26 characters of entropy, with its checksum. */
 function around(entropy: string): string {
   const random = (length: number) =>
     Uint8Array.from({ length }, (_, index) => ALPHABET.indexOf(entropy.charAt(index)));
   return generateKey({ prefix: PREFIX, random });
 }
 
-/** The keys that are nearest to a live one: they differ from it in the last character alone. */
+/** Returns the keys nearest to a live one: only the last character of entropy differs. */
 function neighboursOf(key: string): readonly string[] {
   const entropy = key.slice(PREFIX.length + 1, -6);
   const others = [...ALPHABET].filter((digit) => digit !== entropy.at(-1));
   return others.map((digit) => around(entropy.slice(0, -1) + digit));
 }
 
-/** A keyring, the key that is tried at each turn, and the live one beside which it is tried. */
+/** A keyring, and for each turn the key to try and the live key to compare it with. */
 interface Prepared {
   readonly keyring: Ring;
   readonly keys: KeyBlock;
   readonly live: KeyBlock;
-  /** Of which class the key of a turn is: 1 for one that is near a live one. */
+  /** The class of the key of each turn: 1 if it is near a live one. */
   readonly isNear: Uint8Array;
 }
 
@@ -113,7 +112,7 @@ async function prepare(): Promise<Prepared> {
   return { keyring, keys, live, isNear };
 }
 
-/** Compares as nobody should: it stops at the first character that differs. */
+/** Compares insecurely: stops at the first character that differs. */
 function matchesEarly(key: string, live: string): boolean {
   for (let i = 0; i < LENGTH; i++) {
     if (key.charCodeAt(i) !== live.charCodeAt(i)) return false;
@@ -121,10 +120,10 @@ function matchesEarly(key: string, live: string): boolean {
   return true;
 }
 
-/** Milliseconds that each verification took, in the order of turns. */
+/** Returns the milliseconds of each verification, in the order of turns. */
 async function sample(verify: Verify, { keys, live }: Prepared): Promise<Float64Array> {
   const times = new Float64Array(2 * SAMPLES);
-  // Some turns twice: the first time round, functions are compiled.
+  // Some turns run twice, because the engine compiles functions during the first.
   for (let turn = -WARM_UP; turn < times.length; turn++) {
     const key = keys.at(Math.abs(turn));
     const guessed = live.at(Math.abs(turn));
@@ -135,7 +134,7 @@ async function sample(verify: Verify, { keys, live }: Prepared): Promise<Float64
   return times;
 }
 
-/** As unknown, and no earlier: what has the wrong shape or checksum is refused at once. */
+/** Checks that the key was refused as unknown, not earlier by its shape or checksum. */
 function refused(error: unknown): void {
   if (!isAccessError(error) || error.reason !== 'unknown_key') throw error;
 }
@@ -144,7 +143,7 @@ function accepted(): never {
   throw new Error('a key that nobody issued was let in');
 }
 
-/** Mean and its variance. */
+/** Returns the mean and its variance. */
 function summary(times: Float64Array) {
   let sum = 0;
   for (const time of times) sum += time;
@@ -155,7 +154,7 @@ function summary(times: Float64Array) {
   return { mean, variance: variance / times.length };
 }
 
-/** Welch's t of the two classes, the slowest 5 % of all samples left out, and a line about them. */
+/** Returns Welch's t of the two classes without the slowest 5 % of all samples, and a summary. */
 function compare(times: Float64Array, isNear: Uint8Array) {
   const longest = times.toSorted()[Math.floor(0.95 * times.length) - 1] as number;
   const summaryOf = (kind: 0 | 1) =>
@@ -171,7 +170,7 @@ function compare(times: Float64Array, isNear: Uint8Array) {
   return { t, line };
 }
 
-/** Measures both, prints what it found, and says what was wrong. */
+/** Measures both, prints the results, and returns what was wrong. */
 async function measure(run: number): Promise<string[]> {
   const wrong: string[] = [];
   const prepared = await prepare();
@@ -186,7 +185,7 @@ async function measure(run: number): Promise<string[]> {
   const isAlike = Math.abs(measured.t) < WITHIN;
   const isSeen = Math.abs(control.t) > BEYOND;
   if (!isAlike) wrong.push(`run ${run}: the classes differ`);
-  if (!isSeen) wrong.push(`run ${run}: the control does not show, so that nothing is known`);
+  if (!isSeen) wrong.push(`run ${run}: the control shows no difference: the run proves nothing`);
   return wrong;
 }
 

@@ -1,4 +1,4 @@
-/** What a user writes whose own zod is of version 3; prints what each door says. */
+/** The code of a user whose own zod is version 3. Prints the answers of both schemas. */
 import { isKey } from 'keyscope';
 import { meSchema } from 'keyscope/schemas';
 import { z } from 'zod';

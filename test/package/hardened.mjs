@@ -1,4 +1,4 @@
-// The built package where prototypes are locked: frozen, and under `--disable-proto=throw`. A
+// Runs the built package with locked prototypes: frozen, and under `--disable-proto=throw`. A
 // library that writes to a prototype, or reads `__proto__`, fails here.
 import assert from 'node:assert/strict';
 import {

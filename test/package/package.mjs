@@ -1,7 +1,8 @@
-// What an installer gets: the packed tarball, or the one that is named, is checked, installed into
-// an empty project without development dependencies, the README's quick start is run there as
-// printed, a service is started from nothing by what `keyscope init` says, the types are compiled there, skipping none, and by the oldest TypeScript that is
-// supported, and a store and an adapter from outside the package pass the published contracts.
+// Tests what people install. Checks the packed tarball (or the one you name) and installs it into
+// an empty project without development dependencies. There it runs the README's quick start as
+// printed, and starts a service from nothing with `keyscope init`. It compiles the types, skipping
+// none, also with the oldest supported TypeScript. A store and an adapter from outside the package
+// have to pass the published contracts.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import {
   cpSync,
@@ -20,7 +21,7 @@ import pg from 'pg';
 
 const root = resolve(import.meta.dirname, '../..');
 const project = mkdtempSync(join(tmpdir(), 'keyscope-package-'));
-// Users bring their own Node: without the one of node_modules/.bin this is the machine's.
+// Users bring their own Node: without the one in node_modules/.bin, this is the machine's.
 const PATH = process.env.PATH.split(delimiter)
   .filter((folder) => !folder.includes('node_modules'))
   .join(delimiter);
@@ -51,7 +52,7 @@ try {
   rmSync(project, { recursive: true, force: true });
 }
 
-/** Returns what the command printed. */
+/** Returns the output of a command. */
 function run(command, args, options) {
   return execFileSync(command, args, {
     encoding: 'utf8',
@@ -60,7 +61,7 @@ function run(command, args, options) {
   });
 }
 
-/** A tool of the project's own, whose output is shown. */
+/** Runs a tool of this project, and shows its output. */
 function runTool(name, args) {
   run('npx', ['--no-install', name, ...args], { cwd: root, stdio: 'inherit' });
 }
@@ -88,9 +89,9 @@ function checkTarball(tarball) {
     ['publint', 'run', tarball, '--strict'],
     ['attw', tarball, '--profile', 'esm-only', '--format', 'ascii'],
   ];
-  // What they print where nothing is wrong is long.
+  // Their output is long even if nothing is wrong.
   for (const tool of tools) run('npx', ['--no-install', ...tool], { cwd: root });
-  console.log('publint and attw: nothing to say');
+  console.log('publint and attw: no complaints');
 }
 
 function install(tarball) {
@@ -106,12 +107,12 @@ function install(tarball) {
 
 // ── The quick start ─────────────────────────────────────────────────────────────────────────────
 
-/** The README's first `js` block, as printed but for the port, which is a free one. */
+/** Runs the README's first `js` block as printed, except for the port, which is a free one. */
 async function runQuickStart() {
   const code = readFileSync(join(root, 'README.md'), 'utf8').match(/```js\n([\s\S]*?)```/)?.[1];
   if (code === undefined) throw new Error('README.md has no ```js block');
   const lines = code.trim().split('\n').length;
-  if (lines > 30) throw new Error(`the quick start has ${lines} lines; 30 at the most`);
+  if (lines > 30) throw new Error(`the quick start has ${lines} lines, more than 30`);
   const port = await findFreePort();
   writeFileSync(join(project, 'server.mjs'), code.replaceAll('3000', String(port)));
   const server = spawn('node', ['server.mjs'], {
@@ -136,7 +137,7 @@ async function runQuickStart() {
   }
 }
 
-/** The key that the quick start prints. */
+/** Reads the key that the quick start prints. */
 function readKey(server) {
   return new Promise((resolve, reject) => {
     let text = '';
@@ -160,7 +161,7 @@ function findFreePort() {
 
 // ── Stack traces ────────────────────────────────────────────────────────────────────────────────
 
-/** The core is one file; its map names the lines that it comes from. */
+/** Checks that stack traces of the bundled core name lines of the source. */
 function readStack() {
   const code = "import('keyscope').then(({ createKeyring }) => createKeyring({}))";
   const { stderr } = spawnSync('node', ['--enable-source-maps', '--eval', code], {
@@ -178,7 +179,7 @@ function readStack() {
 
 // ── The command ─────────────────────────────────────────────────────────────────────────────────
 
-/** On the user's own Node, which may take no types off: with a config in JavaScript. */
+/** Runs the command with a config in JavaScript, because the user's Node may not strip types. */
 function runCommand() {
   const keyscope = (...args) => runAsUser('npx', ['--no-install', 'keyscope', ...args]);
   const help = keyscope('--help');
@@ -192,14 +193,14 @@ function runCommand() {
     const store = { ...memoryStore(), isInProcess: false };
     const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers: 'none' });
     export default defineConfig({ keyring, store, catalog, peppers: 'none' });`;
-  // Writes a guard of the package's examples, too, and a config that this one takes the place of.
+  // Also writes a guard of the package's examples, and a config that the one above replaces.
   keyscope('init', '--yes');
   writeFileSync(join(project, 'keyscope.config.mjs'), config);
   const entity = ['--entity', '0192f0c1-7a44-7cc3-9d5e-2b8f6a1c4e70', '--actor', 'test'];
   const input = ['--name', 'Try it', '--scopes', 'threats:read', '--expires', '90d'];
   const key = keyscope('issue', ...entity, ...input).trim();
   if (!/^acme_\w{32}$/.test(key)) throw new Error('keyscope issue printed no key');
-  // Each is loaded only when it runs, from a file that the build has made.
+  // The command loads each only when it runs, from a file of the build.
   for (const args of [
     ['list', ...entity],
     ['peppers'],
@@ -217,8 +218,8 @@ function runCommand() {
 }
 
 /**
- * From an empty folder to a guarded route, typing what `keyscope init` says. Over PostgreSQL on the
- * user's own Node and without types; over SQLite on the Node of this project and with types.
+ * Goes from an empty folder to a guarded route with the commands that `keyscope init` prints. Uses
+ * PostgreSQL on the user's own Node without types, and SQLite on this project's Node with types.
  */
 async function startFromNothing(tarball, { framework, database }) {
   const folder = join(project, `from-nothing-${framework}`);
@@ -279,7 +280,7 @@ async function startFromNothing(tarball, { framework, database }) {
   }
 }
 
-/** What a process printed, once that has what is looked for. */
+/** Returns the output of a process as soon as it contains `wanted`. */
 function readUntil(child, wanted) {
   return new Promise((resolve, reject) => {
     let text = '';
@@ -303,7 +304,7 @@ async function query(sql) {
   await client.query(sql).finally(() => client.end());
 }
 
-/** Whether there is a server to make it in. */
+/** Creates a schema, and returns whether there is a server for it. */
 async function createSchema(schema) {
   try {
     await query(`create schema ${schema}`);
@@ -315,7 +316,7 @@ async function createSchema(schema) {
   }
 }
 
-/** The quickest of some runs, in milliseconds: the others shared the machine. */
+/** Returns the fastest of some runs in milliseconds; the others shared the machine. */
 function fastest(act) {
   const times = Array.from({ length: 7 }, () => {
     const begun = performance.now();
@@ -345,7 +346,7 @@ function compileTypes(module, moduleResolution) {
   runTool('tsc', ['-p', folder]);
 }
 
-/** The drivers' and frameworks' own types beside those of the build. */
+/** Compiles the build's types together with those of drivers and frameworks. */
 function compileWithOldest(version) {
   const folder = join(project, 'typescript');
   run('npm', ['install', '--prefix', folder, ...QUIETLY, `typescript@${version}`]);
@@ -366,7 +367,7 @@ function compileWithOldest(version) {
 }
 
 /**
- * A project whose own zod is of version 3: npm installs both, and neither meets the other's types.
+ * Tests a project whose own zod is version 3: npm installs both, and their types never meet.
  */
 function installBesideZod3(tarball) {
   const folder = join(project, 'zod-3');
@@ -390,8 +391,8 @@ function installBesideZod3(tarball) {
   writeConfig(folder, { compilerOptions, files: ['beside-zod-3.ts'] });
   runTool('tsc', ['-p', folder]);
   const said = run('node', ['beside-zod-3.js'], asUser).trim();
-  if (said !== 'true false') throw new Error(`beside zod 3: ${said}`);
-  console.log(`beside zod ${versions[0]}: installs with its own ${versions[1]}, loads, compiles`);
+  if (said !== 'true false') throw new Error(`next to zod 3: ${said}`);
+  console.log(`next to zod ${versions[0]}: installs with its own ${versions[1]}, loads, compiles`);
 }
 
 function writeConfig(folder, config) {
@@ -409,9 +410,8 @@ function useLaterSchema() {
 // ── Contracts ───────────────────────────────────────────────────────────────────────────────────
 
 /**
- * The example of a store or an adapter of one's own, compiled against the installed types and run
- * by `node:test` on the contract. Not as it stands, for Node 20 takes no types off: imports of
- * `.ts` are rewritten.
+ * Compiles the example of a custom store or adapter against the installed types, and runs the
+ * contract on it with `node:test`. Rewrites imports of `.ts`, because Node 20 does not strip types.
  */
 function passContract(name, atLeast) {
   const folder = join(project, name);

@@ -1,6 +1,7 @@
-// What the package does on every runtime: the vectors of the core, a key's whole life, and tokens.
-// Plain JavaScript over the package's public names and what every runtime has; no runner and no
-// `node:*`. Each suite returns how many checks it made and throws at the first that fails.
+// The suites for every runtime: the vectors of the core, a key's whole life, and tokens. Plain
+// JavaScript that uses only the package's public names and what every runtime has, without a runner
+// and without `node:*`. Each suite returns the number of its checks, and throws at the first
+// failure.
 import { exportJWK, generateKeyPair } from 'jose';
 import {
   createKeyring,
@@ -35,7 +36,7 @@ function same(actual, expected, what) {
   if (got !== wanted) throw new Error(`${what}: expected ${wanted}, but got ${got}`);
 }
 
-/** Of a vector's parts: texts, and texts that are repeated. */
+/** Joins a vector's parts: texts, and repeated texts. */
 function concat(parts) {
   const texts = parts.map((part) => {
     if (typeof part === 'string') return part;
@@ -58,7 +59,7 @@ function attempt(act) {
   }
 }
 
-/** Why something was denied, or that it was not. */
+/** Returns the reason of a denial, or a text if there was none. */
 async function reasonOf(promise) {
   try {
     await promise;
@@ -69,7 +70,7 @@ async function reasonOf(promise) {
   }
 }
 
-/** The response to what a promise rejects with. */
+/** Returns the response to the error of a promise. */
 async function denialOf(promise) {
   const error = await promise.catch((reason) => reason);
   return toResponse(error, { realm: 'acme' });
@@ -175,14 +176,14 @@ function expiryOf(time) {
   return time === null ? 'never' : new Date(time);
 }
 
-/** The entity of a number in the vectors: 1 is the key's own. */
+/** Returns the entity for a number in the vectors: 1 is the key's own. */
 function entityOf(number) {
   return number === 1 ? entityUuid : `00000000-0000-4000-8000-00000000000${number}`;
 }
 
 const wideAuthority = { ...authority, entities: [2, 3, 4].map(entityOf) };
 
-/** One step of a vector: whatever it does to a key, or the key that it makes. */
+/** Performs one step of a vector, and returns the key if it makes one. */
 async function perform({ issue, rotate, withdraw, ...step }, keyring, made) {
   if (issue) {
     const { entities = [], expiresAt } = issue;
@@ -232,7 +233,7 @@ async function lifecycle({ lifecycle: { tests } }) {
   }
 }
 
-/** A store whose every answer comes later. */
+/** Makes a store that answers everything with a delay. */
 function slowStore() {
   const methods = Object.entries(memoryStore()).map(([name, method]) => {
     const later = async (...args) => {
@@ -250,7 +251,7 @@ function requestWith(credential) {
 }
 
 /**
- * From issue to revoke, by way of a fetch request, through a cache and a store that answers late.
+ * Walks a key from issue to revoke, with a fetch request, a cache and a store that answers late.
  */
 async function walk() {
   const store = cacheStore(slowStore(), { cache: new Map(), maxStalenessMs: 1_000 });
@@ -299,10 +300,10 @@ async function walkThroughDoors(keyring, { key, info }) {
   const { status, headers } = await denialOf(keyring.admit(request, deleting));
   const challenge = 'Bearer realm="acme", error="insufficient_scope", scope="users:delete"';
   same(status, 403, 'under-scoped');
-  same(headers['WWW-Authenticate'], challenge, 'under-scoped: what is asked for');
+  same(headers['WWW-Authenticate'], challenge, 'under-scoped: the scope in the challenge');
 }
 
-/** Returns the successor, which is revoked, as the key is. */
+/** Rotates and revokes; returns the successor, which is revoked like the key. */
 async function walkThroughRotation(keyring, { key, info }) {
   const next = await keyring.rotate(info.keyId, { overlapMs: 60_000 }, authority);
   const successor = await keyring.authenticate(requestWith(next.key));
@@ -345,9 +346,9 @@ async function tokensSignedWith(alg) {
   const { accessToken } = await made.exchange(await keyring.verify(key), narrowed);
 
   const principal = await keyring.authenticate(`Bearer ${accessToken}`);
-  same(principal.keyId, info.keyId, `${alg}: whose token`);
-  same(principal.via, 'jwt', `${alg}: how it came`);
-  same(principal.scopes, ['threats:read'], `${alg}: what it may`);
+  same(principal.keyId, info.keyId, `${alg}: the owner of the token`);
+  same(principal.via, 'jwt', `${alg}: the way it came`);
+  same(principal.scopes, ['threats:read'], `${alg}: its scopes`);
 
   const tampered = `${accessToken.slice(0, -8)}AAAAAAAA`;
   same(await reasonOf(verifier.verify(tampered)), 'token_refused', `${alg}: tampered`);
@@ -358,7 +359,7 @@ async function tokensSignedWith(alg) {
 
 const ROUTES = { '/whoami': 'whoami', '/reports': 'readReports' };
 
-/** A guard between `Request` and `Response`, which every runtime has. */
+/** Makes a guard from `Request` to `Response`, which every runtime has. */
 function serve({ keyring, policy, handle, ...challenge }) {
   if (!keyring?.admit) throw new TypeError('no keyring');
   toResponse(undefined, challenge);
@@ -386,7 +387,7 @@ function serve({ keyring, policy, handle, ...challenge }) {
   };
 }
 
-/** What is published for tests: the contracts of stores and of adapters. */
+/** Runs the published contracts of stores and adapters. */
 async function contracts() {
   const tests = [];
   const register = (name, run) => tests.push([name, run]);
@@ -400,7 +401,7 @@ async function contracts() {
   }
 }
 
-/** What the runtime's own inspectors show of denials and outages. */
+/** Checks the runtime's own inspectors on denials and outages. */
 async function output() {
   const { errors, secrets, outages } = await makeErrors();
   same(outages, 3, 'outages');
@@ -427,7 +428,7 @@ export const SUITES = {
 };
 export { digestBackend };
 
-/** Runs all of them; resolves to suite → number of checks, or the error as text. */
+/** Runs all suites; resolves to suite → number of checks, or the error as text. */
 export async function runAll(vectors) {
   const results = {};
   for (const [name, suite] of Object.entries(SUITES)) {

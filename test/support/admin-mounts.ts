@@ -1,4 +1,4 @@
-/** The endpoints to manage keys in each framework, as docs/admin.md mounts them, on sockets. */
+/** The endpoints to manage keys in each framework, mounted as in docs/admin.md, on sockets. */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import express from 'express';
@@ -44,7 +44,9 @@ export const MOUNTS: Readonly<Record<string, Mount>> = {
   },
 };
 
-/** Behind parsers that hand nothing over: what a developer sees who has not read the manual. */
+/**
+ * Behind parsers whose result is not passed on: the mistake of a developer who skipped the manual.
+ */
 export const FORGOTTEN: Readonly<Record<string, Mount>> = {
   async express(admin) {
     const app = express();
@@ -72,7 +74,7 @@ export const FORGOTTEN: Readonly<Record<string, Mount>> = {
   },
 };
 
-/** Listens; returns the origin, and how to stop. */
+/** Listens; returns the origin and a function to stop. */
 export async function serve(listener: RequestListener) {
   const server: Server = createServer(listener);
   const port = await listen(server);

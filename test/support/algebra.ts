@@ -1,14 +1,13 @@
 /**
  * The laws of the scope algebra as a function over any algebra, and a model to compare it with. A
- * suite that every wrong algebra passes proves nothing: `scope.test.ts` runs wrong ones through it,
- * too.
+ * suite that a wrong algebra passes proves nothing, so `scope.test.ts` also runs wrong ones.
  */
 import fc from 'fast-check';
 import { coversScopes, equalScopes, intersectScopes, normalizeScopes, unionScopes } from 'keyscope';
 
 type Set = readonly string[];
 
-// Sets are called a, b and c in the laws, as in mathematics.
+// The laws call sets a, b and c, as in mathematics.
 
 export interface Algebra {
   normalize(set: Set): Set;
@@ -18,7 +17,7 @@ export interface Algebra {
   equal(a: Set, b: Set): boolean;
 }
 
-/** The one that the package has. */
+/** The algebra of the package. */
 export const ours: Algebra = {
   normalize: normalizeScopes,
   covers: coversScopes,
@@ -29,46 +28,47 @@ export const ours: Algebra = {
 
 // ── The model ────────────────────────────────────────────────────────────────────────────────────
 //
-// Why two names a segment, and a fresh one, stand for all. A pattern means the pairs of names that
-// it matches, out of infinitely many; a set means what its patterns mean. W(p) is a pattern p and
-// what is wider: at most p, `r:*`, `*:a` and `*:*`.
+// Why are two names a segment, and a fresh one, enough to prove it for all names? A pattern means
+// the pairs of names that it matches, out of infinitely many. A set means what its patterns mean.
+// W(p) is a pattern p and everything wider: at most p, `r:*`, `*:a` and `*:*`.
 //
-// 1. Names are compared and never looked into, and none has `:` or `*` in it. So the operations
-//    treat a set and the same set with its names exchanged, one for one, alike.
-// 2. A set means all that p means only if it has a pattern of W(p). For take a pair that p matches,
-//    with names that the set does not have where p has `*`. What matches it has `*` there, and `*`
-//    or p's own name elsewhere. Hence a set has one minimal form: those of its patterns of which
-//    none is wider than another.
-// 3. Whether p is covered, and whether it stays in a minimal form or in a union, is read from which
-//    patterns of W(p) there are, and from nothing else: `isCovered` and `hasWider` look up no
-//    others. They name one resource and one action.
-// 4. An intersection is made of what any x of one set and any y of the other have in common, as far
-//    as the other covers it, and made minimal. What it means too much stands in such an element, of
-//    one x, one y and what of W covers it; what it means too little is matched by some x and y.
-//    Both show in sets over the names of x and y: two resources and two actions.
+// 1. The operations compare names and never look into them, and no name contains `:` or `*`. So
+//   they treat a set alike after its names are exchanged, one for one.
+// 2. A set covers the whole meaning of p only if it contains a pattern of W(p). To see this, take a
+//   pair that p matches, and where p has `*`, choose a name that the set does not contain. A
+//   pattern that matches this pair has `*` there, and elsewhere `*` or p's own name. Hence a set
+//   has one minimal form: its patterns without those that another one covers.
+// 3. Whether p is covered, and whether it stays in a minimal form or in a union, depends only on
+//   which patterns of W(p) the set contains: `isCovered` and `hasWider` look up no others. These
+//   patterns name one resource and one action.
+// 4. An intersection consists of what each x of one set and each y of the other have in common, if
+//   the other set covers it, made minimal. If its meaning is too wide, that shows in one such
+//   element, from one x, one y and the patterns of W that cover it. If it is too narrow, some x and
+//   y match the missing pair. Both show in sets over the names of x and y: two resources and two
+//   actions.
 // 5. So if no operation differs from its meaning in any pair of sets over two resources and two
-//    actions, none differs anywhere, and they are inclusion, union and intersection of sets of
-//    pairs. What holds of these, of however many sets, holds of the operations.
+//   actions, none differs anywhere. The operations are then inclusion, union and intersection of
+//   sets of pairs, and every law of these, over any number of sets, holds for them.
 //
-// 1 and the first halves of 3 and 4 are seen in the code; that look-ups stay within W is also
-// tried. `test/slow/algebra.test.ts` goes through all pairs of sets.
+// You can see 1 and the first halves of 3 and 4 in the code; a test also checks that look-ups stay
+// within W. `test/slow/algebra.test.ts` goes through all pairs of sets.
 
 const RESOURCES = ['a', 'ab'];
 const ACTIONS = ['x', 'xy'];
-// The world is open: one resource and one action that no pattern names stand for all the others.
+// One resource and one action that no pattern names represent all others.
 const CELLS = [...RESOURCES, 'fresh'].flatMap((resource) =>
   [...ACTIONS, 'fresh'].map((action) => ({ resource, action })),
 );
 
 /**
- * Every pattern over the two resources and two actions: 9. One name begins with the other, in both
- * places.
+ * All 9 patterns over two resources and two actions. In both segments, one name is a prefix of the
+ * other.
  */
 export const PATTERNS: Set = [...RESOURCES, '*'].flatMap((resource) =>
   [...ACTIONS, '*'].map((action) => `${resource}:${action}`),
 );
 
-/** One bit for each cell that a pattern matches. */
+/** Returns one bit for each pair that a pattern matches. */
 function denotes(pattern: string): number {
   const [resource, action] = pattern.split(':');
   let bits = 0;
@@ -83,8 +83,8 @@ function denotes(pattern: string): number {
 const BITS = new Map(PATTERNS.map((pattern) => [pattern, denotes(pattern)]));
 
 /**
- * The pairs of names that a set means, one bit each. Throws on a pattern that is not of {@link
- * PATTERNS}.
+ * Returns the pairs of names that a set means, one bit each. Throws on a pattern that is not in
+ * {@link PATTERNS}.
  */
 export function meaning(set: Set): number {
   let bits = 0;
@@ -110,8 +110,8 @@ export const MINIMAL: readonly Set[] = SETS.filter(isMinimal);
 const text = (set: Set): string => set.join(' ');
 
 /**
- * Compares every operation on every set, and on every set against each of `others`, with what they
- * mean. Stops at the end of the set with which the first disagreement was found.
+ * Compares every operation on every set, alone and against each of `others`, with its meaning.
+ * Stops after the set with the first disagreement.
  */
 export function disagreements(
   algebra: Algebra,
@@ -139,7 +139,7 @@ export function disagreements(
   return found;
 }
 
-/** Whether a set means these bits; one with a pattern beyond the model means none of them. */
+/** Checks whether a set means these bits. A set with a pattern outside of the model does not. */
 function isMeant(set: Set, bits: number): boolean {
   return set.every((pattern) => BITS.has(pattern)) && meaning(set) === bits;
 }
@@ -209,7 +209,9 @@ export const SETS_OF_ONE_NAME: readonly Set[] = SETS.filter((set) =>
   set.every((one) => ['a:x', 'a:*', '*:x', '*:*'].includes(one)),
 );
 
-/** The laws that `algebra` breaks for three sets out of a list, in any order and repeated. */
+/**
+ * Returns the laws that `algebra` breaks for any three sets of a list, in any order and repeated.
+ */
 export function brokenLawsAmong(algebra: Algebra, sets: readonly Set[]): readonly string[] {
   const broken = new Set<string>();
   for (const a of sets) {
@@ -225,8 +227,8 @@ export function brokenLawsAmong(algebra: Algebra, sets: readonly Set[]): readonl
 }
 
 /**
- * The laws that `algebra` breaks, each with the first counterexample: none, for a right one. Every
- * law sees the same samples; a fresh seed each time, as in any property test.
+ * Returns the laws that `algebra` breaks, each with its first counterexample. Every law sees the
+ * same samples; the seed differs in each run.
  */
 export function brokenLaws(algebra: Algebra, numRuns: number): readonly string[] {
   const broken = new Map<string, string>();

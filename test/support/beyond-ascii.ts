@@ -1,7 +1,7 @@
 /**
- * Characters that are like one of ASCII, and where those are read: they fold to k and s, look like
- * an e, take the width of a colon, are a space or a digit to some, combine with the one before, or
- * are not seen at all.
+ * Characters that resemble an ASCII one. They fold to k and s, look like an e, have the width of a
+ * colon, count as a space or a digit in some readers, combine with the previous one, or are
+ * invisible.
  */
 const CHARACTERS = [
   '\u212a',
@@ -17,8 +17,8 @@ const CHARACTERS = [
 ];
 
 /**
- * A text with each of them in each position: in the place of what stands there, and before it; and
- * at the end.
+ * Puts each of them into each position of a text: instead of a character, before it, and at the
+ * end.
  */
 export function beyondAscii(text: string): readonly string[] {
   const variants: string[] = [];

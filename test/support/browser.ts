@@ -1,7 +1,4 @@
-/**
- * A real Chromium, and what is used of it. It comes from npm and runs on Linux; elsewhere these
- * tests are skipped.
- */
+/** A real Chromium. It comes from npm and runs on Linux; elsewhere these tests are skipped. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { describe } from 'vitest';
@@ -9,7 +6,7 @@ import { describe } from 'vitest';
 const { CI } = process.env;
 
 /**
- * What is used of playwright-core, which is installed for these tests alone and has no types here.
+ * The part of playwright-core in use. It is installed only for these tests and has no types here.
  */
 export interface Browser {
   newContext(options?: Readonly<Record<string, unknown>>): Promise<BrowserContext>;
@@ -59,7 +56,7 @@ const load = createRequire(new URL('../browser/package.json', import.meta.url));
 interface Installed {
   readonly playwright: { readonly chromium: { launch(options: object): Promise<Browser> } };
   readonly chromium: { executablePath(): Promise<string> };
-  /** Source text, to be run in a page. */
+  /** The source of axe, to run in a page. */
   readonly axe: string;
 }
 
@@ -84,26 +81,23 @@ function isThere(): boolean {
 }
 
 /**
- * `describe` for what needs a browser: skipped by name where there is none; with `CI=true` it
- * fails.
+ * `describe` for tests that need a browser. Without one they are skipped by name; with `CI=true`
+ * they fail.
  */
 export const describeWithBrowser: typeof describe.skip =
   isThere() || CI === 'true' ? describe : describe.skip;
 
 export async function launch(): Promise<Browser> {
   const { playwright, chromium } = await installed();
-  // Not with the flags that the package has for itself: they switch off what keeps origins apart.
-  // Its sandbox wants more than a container gives, and these tests visit no page but their own.
+  // Without the flags of the package, which turn off the separation of origins. The sandbox needs
+  // more than a container allows, and these tests only visit their own pages.
   return playwright.chromium.launch({
     executablePath: await chromium.executablePath(),
     chromiumSandbox: false,
   });
 }
 
-/**
- * What keeps people with a disability out of a page, as far as a program can tell: rule and
- * elements.
- */
+/** Returns the accessibility violations that axe finds on a page: rule and elements. */
 export async function barriers(page: Page): Promise<readonly string[]> {
   const { axe } = await installed();
   const script = `${axe}; axe.run().then(({ violations }) =>

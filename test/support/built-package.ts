@@ -1,6 +1,6 @@
 /**
- * The package as it is built, in a folder of its own: `dist` of the checkout could be stale. A
- * module in that folder imports `keyscope` as a user's does.
+ * Builds the package in a separate folder, because `dist` of the checkout could be stale. A module
+ * in that folder imports `keyscope` like a user's.
  */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
@@ -11,11 +11,11 @@ import { folder } from './folder.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 export interface BuiltPackage {
-  /** Where its `package.json` is. */
+  /** The folder of its `package.json`. */
   readonly path: string;
-  /** The sources that each file of `dist` was made of, by the file's name: `core.js`. */
+  /** The sources of each file of `dist`, by the file's name: `core.js`. */
   readonly sources: ReadonlyMap<string, readonly string[]>;
-  /** The text of a file of `dist`. */
+  /** Returns the text of a file of `dist`. */
   text(name: string): string;
   remove(): void;
 }
@@ -23,7 +23,7 @@ export interface BuiltPackage {
 export function buildPackage(): BuiltPackage {
   const own = folder();
   const dist = own.file('dist');
-  // By its file, because a test may run without the PATH of npm.
+  // By path, because a test may run without npm's PATH.
   const tsup = join(ROOT, 'node_modules/tsup/dist/cli-default.js');
   execFileSync(process.execPath, [tsup, '--out-dir', dist], { cwd: ROOT });
   copyFileSync(join(ROOT, 'package.json'), own.file('package.json'));
@@ -38,7 +38,7 @@ export function buildPackage(): BuiltPackage {
   };
 }
 
-/** `src/core/key.ts` of what a map calls `../../../src/core/key.ts`. */
+/** Returns `src/core/key.ts` for `../../../src/core/key.ts` in a map. */
 function sourcesIn(map: string): readonly string[] {
   const { sources } = JSON.parse(map) as { readonly sources: readonly string[] };
   return sources.map((source) => source.replace(/^(?:.*\/)?(src\/)/, '$1'));

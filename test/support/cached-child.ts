@@ -1,9 +1,9 @@
 /**
- * A process beside the test's that verifies through a cache: `cached-child.ts <address>
- * <maxStalenessMs> <up|down>`, with the channel of the store or without. Each key that it is sent
- * is for two entities. It says when that key was first let in to both, and once it is refused or
- * lost one of them, when the last verification began that did not show it, and when the first ended
- * that did.
+ * A child process that verifies through a cache: `cached-child.ts <address> <maxStalenessMs>
+ * <up|down>`, with or without the channel of the store. Each key that it receives is for two
+ * entities. It reports when it first let the key in to both. Once the key is refused or has lost
+ * one of them, it reports when the last verification without that result began, and when the first
+ * with it ended.
  */
 import { createInterface } from 'node:readline';
 import { cacheStore } from 'keyscope/cache';
@@ -22,7 +22,7 @@ const cached = cacheStore(store, {
 const keyring = keyringOver(cached);
 
 /**
- * Milliseconds since the epoch and parts of them, on the clock that all processes of a machine
+ * Returns fractional milliseconds since the epoch, by a clock that all processes of a machine
  * share.
  */
 function time(): number {

@@ -1,17 +1,16 @@
 /**
- * Canaries: secrets that are searched for, in every spelling, in everything that a program shows of
- * a value.
+ * Canaries: secrets that tests search for, in every spelling, in every representation of a value.
  */
 import { inspect } from 'node:util';
 import { isAccessError, type KeyRecord } from 'keyscope';
 
-/** A secret under the name with which a test reports it. */
+/** A secret, with the name under which a test reports it. */
 export interface Canary {
   readonly name: string;
   readonly spellings: readonly string[];
 }
 
-/** A text, and its bytes in hexadecimal and base64. */
+/** Makes a canary of a text, also in hexadecimal and base64. */
 export function canary(name: string, secret: string): Canary {
   const bytes = Buffer.from(secret);
   const spellings = [secret, bytes.toString('hex'), ...base64Of(bytes)];
@@ -22,7 +21,7 @@ function base64Of(bytes: Buffer): readonly string[] {
   return [bytes.toString('base64').replace(/=+$/, ''), bytes.toString('base64url')];
 }
 
-/** A key and the parts of its secret. Shorter runs would be found by chance. */
+/** Makes canaries of a key and the parts of its secret. Shorter parts would match by chance. */
 export function keyCanaries(name: string, key: string): readonly Canary[] {
   return [
     canary(name, key),
@@ -33,13 +32,13 @@ export function keyCanaries(name: string, key: string): readonly Canary[] {
   ];
 }
 
-/** The digest and the seal of a row. */
+/** Makes canaries of the digest and the seal of a row. */
 export function rowCanaries(name: string, { digest, seal }: KeyRecord): readonly Canary[] {
   const hex = digest.slice(digest.indexOf('$') + 1);
   return [...hexCanaries(`${name}: digest`, hex), ...hexCanaries(`${name}: seal`, seal ?? hex)];
 }
 
-/** The hexadecimal text, in every spelling, and the bytes that it stands for, in base64. */
+/** Makes canaries of a hexadecimal text in every spelling, and of its bytes in base64. */
 function hexCanaries(name: string, hex: string): readonly Canary[] {
   const bytes = { name: `${name} bytes`, spellings: base64Of(Buffer.from(hex, 'hex')) };
   return [canary(name, hex), bytes];
@@ -53,9 +52,9 @@ const EVERYTHING = {
 };
 
 /**
- * Everything that a logger could find in a value: text, JSON, every kind of inspection, and all own
- * properties, hidden ones and symbols too. Left out is only the `cause` of a `StoreError`, which is
- * the driver's own.
+ * Yields everything that a logger could find in a value: text, JSON, every kind of inspection, and
+ * all own properties, including hidden ones and symbols. It only leaves out the `cause` of a
+ * `StoreError`, which belongs to the driver.
  */
 function* reveal(value: unknown, seen: Set<unknown> = new Set()): Generator<string> {
   if (typeof value === 'string') yield value;
@@ -75,7 +74,7 @@ function* reveal(value: unknown, seen: Set<unknown> = new Set()): Generator<stri
   }
 }
 
-/** The names of the canaries that stand anywhere in `values`. */
+/** Returns the names of the canaries that appear anywhere in `values`. */
 export function canariesIn(
   values: readonly unknown[],
   canaries: readonly Canary[],

@@ -1,4 +1,4 @@
-/** The command as people run it: a process of its own, from source, in a folder of its own. */
+/** Runs the command like people do: in a separate process, from source, in a separate folder. */
 import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { NODE_ARGUMENTS } from './store-process.ts';
 
 const BIN = fileURLToPath(new URL('../../src/tools/cli/bin.ts', import.meta.url));
 
-/** What Node has compiled: with it, a process starts in a third of the time. */
+/** Node's compile cache, with which a process starts in a third of the time. */
 const CACHE = join(tmpdir(), 'keyscope-compiled');
 
 /** The organization of every test of the command. */
@@ -18,10 +18,10 @@ export const ENTITY = '0a0a0a0a-0000-4000-8000-00000000000a';
 /** Another one. */
 export const OTHER = '0b0b0b0b-0000-4000-8000-00000000000b';
 
-/** The pepper of the config; stands in no output. */
+/** The pepper of the config, which no output may show. */
 export const PEPPER = 'a pepper of at least thirty-two bytes';
 
-/** A config over a SQLite file, with more lines before the config and more fields in it. */
+/** Makes a config over a SQLite file, with additional lines before it and fields in it. */
 export function sqliteConfig(lines = '', fields = ''): string {
   return `
     import { DatabaseSync } from 'node:sqlite';
@@ -50,7 +50,7 @@ export function sqliteConfig(lines = '', fields = ''): string {
     });`;
 }
 
-/** What a process printed, and how it ended. */
+/** The output and the exit of a process. */
 export interface Ran {
   readonly stdout: string;
   readonly stderr: string;
@@ -59,17 +59,17 @@ export interface Ran {
 
 /** A folder with a config. */
 export interface Place extends Folder {
-  /** Writes a file into it. */
+  /** Writes a file into the folder. */
   write(name: string, text: string): void;
-  /** Runs the command in it, with what stands on standard input. */
+  /** Runs the command in the folder, with this standard input. */
   run(args: readonly string[], input?: string, env?: NodeJS.ProcessEnv): Promise<Ran>;
-  /** Starts it, for whoever talks to it. */
+  /** Starts the command, for a test that talks to it. */
   start(args: readonly string[], env?: NodeJS.ProcessEnv): ChildProcessWithoutNullStreams;
-  /** The command line for a shell. */
+  /** Returns the command line for a shell. */
   line(args: readonly string[]): string;
 }
 
-/** A new folder, by default with a config over a SQLite file. */
+/** Makes a new folder, by default with a config over a SQLite file. */
 export function openPlace(config: string | null = sqliteConfig()): Place {
   const own = folder();
   const argv = (args: readonly string[]) => [...NODE_ARGUMENTS, BIN, ...args];
@@ -85,7 +85,7 @@ export function openPlace(config: string | null = sqliteConfig()): Place {
   }
   async function run(args: readonly string[], input = '', env?: NodeJS.ProcessEnv): Promise<Ran> {
     const child = start(args, env);
-    // It may end before it has read anything.
+    // The process may end before it has read anything.
     child.stdin.on('error', () => {});
     child.stdin.end(input);
     return ended(child);

@@ -1,4 +1,4 @@
-/** A client generated from an OpenAPI document, compiled with what uses it. */
+/** Compiles a client that was generated from an OpenAPI document, with the code that uses it. */
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import openapiTS, { astToString } from 'openapi-typescript';
@@ -17,9 +17,8 @@ const OPTIONS: ts.CompilerOptions = {
 };
 
 /**
- * Writes the types of a document and the code that uses them into an empty folder.
- *
- * @returns What the compiler says of them, and the file to import.
+ * Writes the types of a document and the code that uses them into an empty folder. Returns the
+ * compiler's messages and the file to import.
  */
 export async function compileClient(
   folder: string,

@@ -1,6 +1,6 @@
-/** What a call says of a mistake of its caller. */
+/** Messages about mistakes of the caller. */
 
-/** What its `TypeError` says; any other error, or none, fails the test. */
+/** Returns the message of the `TypeError` that `call` throws. Anything else fails the test. */
 export function complaint(call: () => unknown): string {
   try {
     call();

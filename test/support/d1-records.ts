@@ -3,21 +3,21 @@ import type { KeyRecord, Mark } from 'keyscope';
 import { OTHER, OWN } from './keyring.ts';
 import { RECORD as BASE, numbered } from './records.ts';
 
-/** A row with every kind of value, of two entities. */
+/** A row of two entities with every kind of value. */
 export const RECORD: KeyRecord = { ...BASE, accessibleEntities: [OWN, OTHER] };
 
-/** Others like it. */
+/** Makes records like it. */
 export const another: (n: number) => KeyRecord = numbered(RECORD);
 
-/** The listing that has it. */
+/** The listing that contains it. */
 export const WHOSE = { prefix: 'acme', entityUuid: OWN, after: null, limit: 10 } as const;
 
-/** A revocation, with which the record gets another seal. */
+/** Makes a revocation that gives the record another seal. */
 export function revokeAt(at: number): Mark {
   return { kind: 'revoke', at, by: null, reason: null, seal: 'end' };
 }
 
-/** One mark of each kind, in an order in which all of them are written. */
+/** One mark of each kind, in an order in which the store writes all of them. */
 export const MARKS: readonly Mark[] = [
   { kind: 'suspend', at: 1, by: 'a', reason: 'b' },
   { kind: 'resume', at: 2 },

@@ -1,4 +1,4 @@
-/** A D1 database that notes what it is asked, and fails when it is told to. */
+/** A D1 database that records its calls, and fails on request. */
 import type { KeyRecord } from 'keyscope';
 import type { D1Client, D1Session, D1Statement } from 'keyscope/stores/d1';
 import { d1Store } from 'keyscope/stores/d1';
@@ -13,26 +13,26 @@ export interface Asked {
   /** The constraint of each session. */
   readonly sessions: string[];
   readonly statements: AskedStatement[];
-  /** How many statements each batch had. */
+  /** The number of statements of each batch. */
   readonly batches: number[];
 }
 
 export interface Spy {
   readonly client: D1Client;
   readonly asked: Asked;
-  /** Empties what was noted. */
+  /** Clears the records. */
   forget(): void;
-  /** From now on every query fails with this, or none does. */
+  /** Makes every query fail with this error, or none. */
   fail(error: Error | undefined): void;
 }
 
-/** A statement as the store holds it, and what stands behind it. */
+/** A statement as the store sees it, and the real one. */
 interface Made {
   readonly real: D1Statement;
   readonly noted: AskedStatement;
 }
 
-/** What a spy knows. */
+/** The records of a spy. */
 interface Notes {
   readonly asked: Asked;
   readonly made: Map<D1Statement, Made>;
@@ -70,7 +70,7 @@ function noteSession(notes: Notes, of: D1Session): D1Session {
   };
 }
 
-/** The same database, noting what it is asked. */
+/** Wraps a database, and records its calls. */
 export function spyOn(db: D1Client): Spy {
   const asked: Asked = { sessions: [], statements: [], batches: [] };
   const notes: Notes = { asked, made: new Map(), failure: undefined };
@@ -92,7 +92,7 @@ export function spyOn(db: D1Client): Spy {
   };
 }
 
-/** Such a database with a store on it that has a record; nothing is noted of how it came there. */
+/** Makes such a database with a store and one record, and clears the records. */
 export async function spyOnStore(
   db: D1Client,
   record: KeyRecord,

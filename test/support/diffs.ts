@@ -4,22 +4,22 @@ import type { Finder } from '../../src/tools/cli/scan/finder.js';
 import { createScan, type Found, type Tally } from '../../src/tools/cli/scan/scanner.js';
 import { captureOutput } from './output.ts';
 
-/** What a scan of a diff has to say. */
+/** The result of a scan of a diff. */
 export interface ReadDiff {
   readonly found: readonly Found[];
   readonly said: readonly string[];
   readonly tally: Tally;
 }
 
-/** How a diff is read. */
+/** The options of reading a diff. */
 export interface Reading {
-  /** The pieces that it comes in. */
+  /** The size of the pieces in which the diff arrives. */
   readonly pieceBytes?: number;
-  /** Whether each line that is looked at counts as a find, with its mark. */
+  /** Counts each scanned line as a find, with its mark. */
   readonly findsLines?: boolean;
 }
 
-/** Finds each line once it is whole, and names, which come in one piece. */
+/** Finds each complete line, and names, which come in one piece. */
 function createLineFinder(isName: boolean): Finder {
   let begun = '';
   let count = 0;
@@ -36,12 +36,12 @@ function createLineFinder(isName: boolean): Finder {
   };
 }
 
-/** Reads a diff, and leaves out what is in `ignored/`. */
+/** Reads a diff, without the files in `ignored/`. */
 export async function readDiff(diff: Buffer, options: Reading = {}): Promise<ReadDiff> {
   const { pieceBytes = 65_536, findsLines = false } = options;
   const { output, said } = captureOutput(80);
   const scan = createScan(['acme'], (path) => path.startsWith('ignored/'), output);
-  // One memory for all pieces, as a file is read.
+  // One buffer for all pieces, as when reading a file.
   const piece = Buffer.alloc(pieceBytes);
   async function* pieces() {
     for (let start = 0; start < diff.length; start += pieceBytes) {

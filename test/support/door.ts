@@ -1,12 +1,12 @@
 /**
- * A door in front of a server that can be shut, or gone: then nobody comes in, and who is in is
- * thrown out.
+ * A door in front of a server, which a test can shut or remove. Then it ends all connections and
+ * accepts none.
  */
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { connect, createServer } from 'node:net';
 
-/** Where the server is. */
+/** The address of the server. */
 interface Address {
   readonly host: string;
   readonly port: number;
@@ -14,16 +14,16 @@ interface Address {
 
 export interface Door {
   readonly port: number;
-  /** `shut`: whoever comes is thrown out. `gone`: nothing listens at its port. */
+  /** `shut`: ends each new connection. `gone`: nothing listens at its port. */
   set(to: 'open' | 'shut' | 'gone'): Promise<void>;
 }
 
-/** Opens a door at a free port. When a test is over the door should be gone. */
+/** Opens a door at a free port. A test should set it to `gone` when it is over. */
 export async function openDoor({ host, port }: Address): Promise<Door> {
   const sockets = new Set<Socket>();
   let shut = false;
 
-  /** Ends with the other one. */
+  /** Ends one socket with the other. */
   function tie(socket: Socket, other: Socket): void {
     sockets.add(socket);
     socket.on('error', () => {});

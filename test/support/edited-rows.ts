@@ -1,6 +1,6 @@
 /**
- * What somebody can do who writes to a store behind its back: no edit makes a key pass as another
- * one, and a damaged row is in nobody else's way.
+ * Tests with rows that someone edited behind the store's back. No edit makes a key pass as another
+ * one, and a damaged row affects no other key.
  */
 import type { KeyRecord, KeyStore } from 'keyscope';
 import { digestKey, generateKey } from 'keyscope';
@@ -20,7 +20,7 @@ import {
 } from './keyring.ts';
 import { outcome } from './outcome.ts';
 
-/** The fields of a record that an operation writes and that no seal covers while the key lives. */
+/** The fields that an operation writes, and that no seal covers while the key lives. */
 type ChangingField =
   | 'revokedAt'
   | 'suspendedAt'
@@ -32,17 +32,17 @@ type ChangingField =
   | 'lastUsedAt'
   | 'scopesUsed';
 
-/** Those that never change, and the seal. */
+/** The fields that never change, and the seal. */
 type SealedField = Exclude<keyof KeyRecord, ChangingField>;
 
 /** The fields that hold more than one value. */
 type JsonField = 'scopes' | 'accessibleEntities' | 'metadata' | 'withdrawn' | 'scopesUsed';
 
-/** Values of each field, as they are written where the store keeps them. */
+/** Values of each field, in the encoding of the store. */
 export type Edits = Readonly<Record<SealedField, readonly string[]>>;
 export type Damages = Readonly<Record<JsonField, readonly string[]>>;
 
-/** A key that whoever edits a row knows. */
+/** A key that the attacker knows. */
 const attackers = generateKey({ prefix: 'acme' });
 
 /** Digests of that key. */
@@ -51,7 +51,7 @@ export const ATTACKERS_DIGESTS: readonly string[] = [
   digestKey(attackers),
 ];
 
-/** JSON that is none, or of another kind than its field. */
+/** Malformed JSON, or JSON of the wrong type. */
 export const BAD_JSON: readonly string[] = [
   'none',
   '',
@@ -64,18 +64,18 @@ export const BAD_JSON: readonly string[] = [
   '[],[]',
 ];
 
-/** Used scopes with times that are none. */
+/** Used scopes with invalid times. */
 export const BAD_USES: readonly string[] = [
   '{"threats:read":"text","c:d":{}}',
   '{"threats:read":1.5,"c:d":1e300}',
 ];
 
-/** As SQL. */
+/** Quotes a text for SQL. */
 export function quoted(text: string): string {
   return `'${text}'`;
 }
 
-/** Edits of columns of text, as every SQL database takes them. */
+/** Edits of text columns that every SQL database accepts. */
 export const EDITED_COLUMNS = {
   format: ['2', '0', '-1'],
   prefix: ["'other'", "''", "'ACME'"],
@@ -108,7 +108,7 @@ export const EDITED_COLUMNS = {
 
 const DAMAGED_COLUMN = BAD_JSON.map(quoted);
 
-/** The damages of a table that keeps JSON in columns of text. */
+/** Damages of a table that keeps JSON in text columns. */
 export const DAMAGED_COLUMNS: Damages = {
   scopes: DAMAGED_COLUMN,
   accessibleEntities: DAMAGED_COLUMN,
@@ -119,9 +119,9 @@ export const DAMAGED_COLUMNS: Damages = {
 
 const TAMPERED = 'invalid_token record_tampered';
 const UNKNOWN_FORMAT = 'invalid_token unknown_format';
-/** The format of a later version, as every store keeps it. */
+/** The format of a later version, in the encoding of every store. */
 const LATER_FORMAT = '2';
-/** What a digest says of which no pepper is known. */
+/** The outcome for a digest whose pepper is not configured. */
 const ORPHANED = 'invalid_token orphaned';
 const REFUSED = [TAMPERED, 'invalid_token unknown_key', 'StoreError'];
 const NOT_FOUND = ['not_found no_such_key', 'not_found foreign_key'];
@@ -135,23 +135,23 @@ export interface Victim {
 /** A store whose safeguards are off: no trigger, no CHECK. */
 export interface Editable {
   readonly store: () => KeyStore;
-  /** Writes a field of a key's record, as somebody does who has the password of the database. */
+  /** Writes a field of a key's record, like someone with the database's password. */
   readonly edit: (victim: Victim, field: keyof KeyRecord, to: string) => unknown;
-  /** Removes all records: edited ones would meet each other. */
+  /** Removes all records, because edited ones would collide. */
   readonly clear: () => unknown;
-  /** Values that widen a key, or that are merely wrong. */
+  /** Values that widen a key, or that are just wrong. */
   readonly edits: Edits;
-  /** Values that no record can be read from. */
+  /** Values that make a record unreadable. */
   readonly damages: Damages;
-  /** Values for a time that are none, or beyond what a number holds. */
+  /** Invalid times, or times beyond the range of a number. */
   readonly badTimes: readonly string[];
-  /** What stands for a mark that is not there. */
+  /** The value of an absent mark. */
   readonly noMark: string;
-  /** Those over which the driver throws, which makes it a broken store. */
+  /** Values at which the driver throws, so that the store counts as broken. */
   readonly unreadable?: readonly string[];
 }
 
-/** How the rows of a SQL store are edited. */
+/** Makes an editable store of a SQL database. */
 export function editedBy(
   sql: (text: string) => unknown,
 ): Pick<Editable, 'edit' | 'clear' | 'noMark'> {
@@ -165,10 +165,10 @@ export function editedBy(
   };
 }
 
-/** Who manages keys in these tests, and may let them address others. */
+/** The authority in these tests, which may let keys address others. */
 const ADMIN = { ...AUTHORITY, entities: [OTHER], actor: 'ada', reason: 'leaked' } as const;
 
-/** A key of its own, whose row alone is edited. */
+/** Issues a key whose row a test edits. */
 async function issueVictim({ store, edit }: Editable, accessibleEntities: readonly string[] = []) {
   const ring = setUp({ store: store(), storeTimeoutMs: 60_000 });
   const expiresAt = new Date(START + HOUR);
@@ -181,21 +181,21 @@ async function issueVictim({ store, edit }: Editable, accessibleEntities: readon
 }
 
 /**
- * What a verification may say of an edited row that is found by its digest: tampering, not a broken
- * store, wherever the row can be read.
+ * Returns the allowed refusals of an edited row that is found by its digest: tampering, or a broken
+ * store only if the row cannot be read.
  */
 function refusals({ unreadable = [] }: Editable, to: string): readonly string[] {
   return unreadable.includes(to) ? REFUSED : [TAMPERED];
 }
 
-/** The same where the field may be the digest, by which it is found, or the format. */
+/** Returns the same for any field, including the format and the digest by which a row is found. */
 function refusalsOf(editable: Editable, field: SealedField, to: string): readonly string[] {
   if (field === 'digest') return REFUSED;
   if (field === 'format' && to === LATER_FORMAT) return [UNKNOWN_FORMAT];
   return refusals(editable, to);
 }
 
-/** The states of an entity's keys, as `list` shows them: `live`, `damaged` and others. */
+/** Returns the states of an entity's keys in `list`: `live`, `damaged` and others. */
 async function listedStates(keyring: Ring, entityUuid: string): Promise<readonly string[]> {
   const { keys } = await keyring.list({}, { entityUuid });
   return keys.map(({ state }) => state).sort();
@@ -215,7 +215,7 @@ function testSealedFields(editable: Editable): void {
       await write(field, to);
       const allowed = refusalsOf(editable, field, to);
       expect(allowed, why).toContain(await outcome(() => keyring.verify(key)));
-      // Nor the key that whoever edited the digest knows.
+      // Nor does the attacker's key pass.
       expect(REFUSED, why).toContain(await outcome(() => keyring.verify(attackers)));
       for (const entityUuid of [OWN, OTHER]) {
         const by = { entityUuid, scopes: 'all' } as const;
@@ -223,11 +223,11 @@ function testSealedFields(editable: Editable): void {
         const refused = [...REFUSED, UNKNOWN_FORMAT, ORPHANED, ...NOT_FOUND];
         expect(refused, `${why}, rotated`).toContain(rotated);
         const listed = await outcome(() => keyring.list({}, { entityUuid }));
-        // Without its id, nobody can say which key the row is.
+        // Without its id, the row belongs to no known key.
         const isNamed = field !== 'keyId' && refusals(editable, to).length === 1;
         expect(isNamed ? ['passed'] : ['passed', 'StoreError'], `${why}, listed`).toContain(listed);
       }
-      // Every other key works on.
+      // Every other key keeps working.
       const other = await issue(keyring);
       expect(await outcome(() => keyring.verify(other.key)), why).toBe('passed');
       await editable.clear();
@@ -238,8 +238,8 @@ function testSealedFields(editable: Editable): void {
 function testJsonFields(editable: Editable): void {
   const { damages } = editable;
 
-  // Drivers that read JSON columns themselves end the process over what is none. And one damaged
-  // row hid all other keys of its entity.
+  // Drivers that parse JSON columns end the process over malformed JSON. And one damaged row used
+  // to hide all other keys of its entity.
   test.each(Object.keys(damages) as JsonField[])(
     'a key whose %s are not JSON of their kind is refused and shown as damaged, no other is',
     async (field) => {
@@ -261,7 +261,7 @@ function testJsonFields(editable: Editable): void {
     },
   );
 
-  test('used scopes that are no JSON object keep no other key from its usage', async () => {
+  test('used scopes that are not a JSON object do not affect the usage of other keys', async () => {
     for (const to of damages.scopesUsed) {
       const { keyring, store, keyId, write } = await issueVictim(editable);
       const other = await issue(keyring);
@@ -277,7 +277,7 @@ function testJsonFields(editable: Editable): void {
 
 function testTimes(editable: Editable): void {
   test.each(['revokedAt', 'suspendedAt', 'retireAt', 'changedAt', 'lastUsedAt'] as const)(
-    'a key whose %s is no time, or beyond what a number holds, never passes',
+    'a key whose %s is an invalid time, or beyond the range of a number, never passes',
     async (field) => {
       for (const to of editable.badTimes) {
         const why = `${field} = ${to}`;
@@ -303,7 +303,7 @@ function testRevocations(editable: Editable): void {
     await keyring.revoke(keyId, ADMIN);
     for (const field of ['revokedAt', 'endedBy', 'endReason', 'changedAt'] as const) {
       await write(field, noMark);
-      // Of a revoked key, what was edited can only be told; without the mark, the seal refuses.
+      // For a revoked key, `list` shows the edit; without the mark, the seal refuses the key.
       expect(await outcome(() => keyring.verify(key)), field).toBe(TAMPERED);
       expect(await listedStates(keyring, OWN), field).toEqual(['damaged']);
     }
@@ -312,7 +312,7 @@ function testRevocations(editable: Editable): void {
     await editable.clear();
   });
 
-  // In the encoding of the store: any other text, and any other time.
+  // Any other text and any other time, in the encoding of the store.
   test.each([
     ['endReason', edits.createdBy[0]],
     ['endReason', noMark],
@@ -400,7 +400,7 @@ function testWholeRows(editable: Editable): void {
   );
 }
 
-/** The tests. Call it in a `describe`; the store may be made in a `beforeAll`. */
+/** Registers the tests. Call it in a `describe`; a `beforeAll` may make the store. */
 export function editedRows(editable: Editable): void {
   testSealedFields(editable);
   testJsonFields(editable);

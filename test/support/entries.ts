@@ -1,4 +1,4 @@
-/** What the entries of the package export, and where each of it is declared. */
+/** Reads the exports of the package's entries, and their declarations. */
 import ts from 'typescript';
 import { packageEntries } from './package-entries.ts';
 import { type Source, sourceOf, targetOf } from './source.ts';
@@ -15,13 +15,16 @@ export function readEntries(): readonly Entry[] {
 
 export interface Export {
   readonly name: string;
-  /** Its name in the file that it comes from. */
+  /** The name in the file that declares it. */
   readonly original: string;
   readonly from: string;
   readonly kind: 'type' | 'value';
 }
 
-/** The explicit re-exports of an index; its layout test sees to it that there is nothing else. */
+/**
+ * Returns the explicit re-exports of an index. The layout test ensures that it contains nothing
+ * else.
+ */
 export function exportsOf(index: Source): readonly Export[] {
   const found: Export[] = [];
   for (const statement of index.tree.statements) {
@@ -41,7 +44,7 @@ export function exportsOf(index: Source): readonly Export[] {
   return found;
 }
 
-/** A declaration and the file that it stands in. */
+/** A declaration and its file. */
 export interface Declared {
   readonly source: Source;
   readonly node: ts.Node;
@@ -59,7 +62,7 @@ function namesOf(statement: ts.Statement): readonly (readonly [string, ts.Node])
   return named && statement.name !== undefined ? [[statement.name.text, statement]] : [];
 }
 
-/** Where a name comes from that a file imports or re-exports, or null. */
+/** Returns the origin of a name that a file imports or re-exports, or null. */
 function originOf(source: Source, name: string): { from: string; original: string } | null {
   for (const statement of source.tree.statements) {
     const imported = ts.isImportDeclaration(statement)
@@ -78,7 +81,7 @@ function originOf(source: Source, name: string): { from: string; original: strin
   return null;
 }
 
-/** The declarations of a name that a file has or imports; of overloads there are several. */
+/** Returns the declarations of a name that a file has or imports, several for overloads. */
 export function declarationsOf(source: Source, name: string): readonly Declared[] {
   const own: Declared[] = [];
   for (const statement of source.tree.statements) {
@@ -94,7 +97,7 @@ export function declarationsOf(source: Source, name: string): readonly Declared[
 const COMPUTED =
   /^(?:ReturnType|Parameters|InstanceType|ConstructorParameters|z\.(?:infer|input|output))$/;
 
-/** A body, a default or a private member: what users of a declaration do not see. */
+/** Checks for a body, a default or a private member, which users of a declaration do not see. */
 function isInside(node: ts.Node): boolean {
   if (ts.isBlock(node)) return true;
   if (ts.isArrowFunction(node)) return false;
@@ -111,7 +114,7 @@ function isInside(node: ts.Node): boolean {
   return initialized && parent.initializer === node;
 }
 
-/** Shows what a declaration says to whoever uses it: types and signatures. */
+/** Visits the part of a declaration that its users see: types and signatures. */
 function visitSurface(node: ts.Node, see: (node: ts.Node) => void): void {
   see(node);
   ts.forEachChild(node, (child) => {
@@ -119,7 +122,7 @@ function visitSurface(node: ts.Node, see: (node: ts.Node) => void): void {
   });
 }
 
-/** The name in a reference to a type, `extends` of an interface included, or null. */
+/** Returns the name in a type reference, including `extends` of an interface, or null. */
 function referenceOf(node: ts.Node): string | null {
   if (ts.isTypeReferenceNode(node)) return node.typeName.getText();
   return ts.isExpressionWithTypeArguments(node) ? node.expression.getText() : null;
@@ -132,9 +135,8 @@ function saysItsType({ type, initializer }: ts.VariableDeclaration): boolean {
 }
 
 /**
- * What a public declaration takes from an implementation: a `typeof` or a `ReturnType`, in itself
- * or in a type of the project that it names; and a constant or a function that does not say its
- * type.
+ * Finds what a public declaration infers from an implementation: a `typeof` or a `ReturnType`, in
+ * itself or in a project type that it names, and a constant or function without a type.
  */
 export function inferredIn(declared: Declared, seen = new Set<object>()): readonly string[] {
   const { source, node } = declared;

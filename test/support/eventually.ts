@@ -1,11 +1,11 @@
-/** Waiting for what comes true, however long that takes where the machine is busy. */
+/** Waits for a condition, however long a busy machine takes. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Waits until `holds`, which may also throw until it does. */
+/** Waits until `holds` returns true; until then it may throw. */
 export async function eventually(
   holds: () => Promise<boolean>,
   what: string,
-  // Shortly before vitest ends the test, so that what is missing is said.
+  // Shortly before vitest ends the test, so that the message says what is missing.
   limitMs = 25_000,
 ): Promise<void> {
   const deadline = Date.now() + limitMs;

@@ -1,7 +1,6 @@
 /**
- * Copies the examples to where what they need is installed, as users copy them into a project of
- * their own, and the built package beside them: the tests run, and the compiler reads, what stands
- * in `.project`.
+ * Copies the examples to the place where their packages are installed, like users copy them into a
+ * project, and the built package next to them. Tests and compiler use the files in `.project`.
  */
 import { cpSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** What is copied to which folder of `test`. */
+/** The examples to copy into each folder of `test`. */
 const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   frameworks: ['keys.ts', 'fetch', 'koa', 'elysia', 'nest', 'next', 'trpc', 'bun', 'deno'],
   orms: ['drizzle', 'kysely'],

@@ -1,4 +1,4 @@
-/** Guards of the adapters on a keyring without keys: whoever meets one gets 401. */
+/** Guards of the adapters on a keyring without keys: every caller gets a 401. */
 import { createKeyring, definePolicy, defineScopes } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 
@@ -6,7 +6,7 @@ const catalog = defineScopes({ a: { read: 'Read.' } });
 
 const policy = definePolicy(catalog, { one: ['a:read'], two: ['a:read'], three: ['a:read'] });
 
-/** What `createGuard` of each adapter takes. */
+/** The options for `createGuard` of each adapter. */
 export const guarding = {
   keyring: createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none' }),
   policy,

@@ -1,19 +1,22 @@
-/** Repositories of git with histories by chance, and keys in their files, messages and names. */
+/** Git repositories with random histories, and keys in their files, messages and names. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { describe } from 'vitest';
 import { keyFrom } from './planted-keys.ts';
 
 const { CI } = process.env;
 
-/** `describe` for what needs git: skipped by name where there is none; with `CI=true` it fails. */
+/**
+ * `describe` for tests that need git. Without it they are skipped by name; with `CI=true` they
+ * fail.
+ */
 export const describeWithGit: typeof describe.skip =
   spawnSync('git', ['--version']).status === 0 || CI === 'true' ? describe : describe.skip;
 
 type Chance = () => number;
 
-/** A file: its lines with their ends, the last one perhaps without. */
+/** The lines of a file with their line ends; the last may have none. */
 type Lines = readonly Buffer[];
-/** By path, whose characters are bytes. */
+/** Files by path; each character of a path is a byte. */
 type Tree = ReadonlyMap<string, { readonly mode: string; readonly lines: Lines }>;
 
 interface Commit {
@@ -21,14 +24,14 @@ interface Commit {
   readonly tree: Tree;
 }
 
-/** The keys of a history, by where they were planted. */
+/** The keys of a history, by the place where they were planted. */
 export interface Planted {
   readonly inFiles: string[];
   readonly inMessages: string[];
   readonly inNames: string[];
 }
 
-/** Lines of a diff or a log, which stand in files and messages as well. */
+/** Lines like those of a diff or a log, for files and messages. */
 const DECOYS = [
   'diff --git a/x b/x',
   '--- a/x',
@@ -52,7 +55,7 @@ const DECOYS = [
 
 const ENDS = ['\n', '\n', '\n', '\r\n', '\r\r\n'] as const;
 
-/** In latin1. The second is no UTF-8. */
+/** In latin1. The second is not UTF-8. */
 const NAMES = [
   'plain.txt',
   'caf\xe9',
@@ -84,7 +87,7 @@ function lineFrom(chance: Chance, key: string | null): Buffer {
   return Buffer.from(text.replaceAll('\n', '') + pick(chance, ENDS), 'latin1');
 }
 
-/** Lines put in, taken out and replaced, with a key or without. */
+/** Inserts, removes and replaces lines, with or without a key. */
 function edited(chance: Chance, lines: Lines, newKey: () => string | null): Lines {
   const changed = lines.map((line, index) => {
     const isOpen = index === lines.length - 1 && line.at(-1) !== 10;
@@ -108,7 +111,7 @@ function quoted(path: string): string {
   return `"${escaped.join('')}"`;
 }
 
-/** How many there were before a commit. */
+/** The counts before a commit. */
 type Counts = Readonly<Record<'inFiles' | 'inNames', number>>;
 
 interface Making {
@@ -125,7 +128,7 @@ function newKey({ chance, left }: Making, kind: string[], share: number): string
   return key;
 }
 
-/** A change of one file or two: written, edited, renamed, removed, made executable. */
+/** Writes, edits, renames, removes or makes executable one or two files. */
 function changed(making: Making, tree: Tree): Tree {
   const { chance, planted } = making;
   const files = new Map(tree);
@@ -147,7 +150,7 @@ function changed(making: Making, tree: Tree): Tree {
   return withoutCollisions(files);
 }
 
-/** A path cannot be a file and a folder. */
+/** Removes files whose path is also a folder. */
 function withoutCollisions(files: Map<string, { mode: string; lines: Lines }>): Tree {
   const folders = new Set([...files.keys()].flatMap(foldersOf));
   return new Map([...files].filter(([path]) => !folders.has(path)));
@@ -158,7 +161,7 @@ function foldersOf(path: string): readonly string[] {
   return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join('/'));
 }
 
-/** What both have; where they differ, one of them, or what only the merge has. */
+/** Merges two trees: where they differ, one of them, or a version that only the merge has. */
 function merged(making: Making, ours: Tree, theirs: Tree): Tree {
   const { chance, planted } = making;
   const files = new Map(ours);
@@ -174,7 +177,7 @@ function merged(making: Making, ours: Tree, theirs: Tree): Tree {
   return withoutCollisions(files);
 }
 
-/** A later change of the same commit may have taken a key out again: it is made up for. */
+/** Corrects the records if a later change of the same commit has removed a key again. */
 function keepThose({ planted, left }: Making, before: Counts, tree: Tree): void {
   const texts = [...tree.values()].map(({ lines }) => Buffer.concat(lines).toString('latin1'));
   const whole = texts.join('\n');
@@ -218,13 +221,13 @@ function streamOf(commit: Commit, message: string, parents: readonly number[]): 
   return parts;
 }
 
-/** Writes a history with so many keys into a new repository, and says which they are. */
+/** Writes a history with a number of keys into a new repository, and returns the keys. */
 export function plantHistory(folder: string, chance: Chance, keys: number): Planted {
   const planted: Planted = { inFiles: [], inMessages: [], inNames: [] };
   const making: Making = { chance, planted, left: { count: keys } };
   const commits: Commit[] = [];
   const stream: Buffer[] = [];
-  // Some commits more, so that the last key is not in the last of them.
+  // Adds some commits, so that the last key is not in the last commit.
   for (let more = 5; more > 0; more -= making.left.count === 0 ? 1 : 0) {
     const before = { inFiles: planted.inFiles.length, inNames: planted.inNames.length };
     const recent = commits.slice(-4);

@@ -1,7 +1,7 @@
-/** What tenants and strangers may call things, and what no output may make of it. */
+/** Hostile names that tenants and strangers may choose, and checks of the output. */
 import { expect } from 'vitest';
 
-/** Each drives a terminal, a code host, a viewer, a CI runner or a spreadsheet somewhere. */
+/** Each of them controls some terminal, code host, viewer, CI runner or spreadsheet. */
 export const HOSTILE_TEXTS: readonly string[] = [
   '\u001b[2J\u001b[31mred',
   '\u009b2J',
@@ -54,34 +54,36 @@ export const HOSTILE_TEXTS: readonly string[] = [
 
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 
-/** Requires that a line shows all that is in it, and that no CI runner takes it for a command. */
+/**
+ * Requires that a line shows all of its characters, and that no CI runner takes it for a command.
+ */
 export function expectPlainLine(line: string): void {
   expect(line).not.toMatch(INVISIBLE);
   expect(line).not.toMatch(/^\s*::/);
   expect(line).not.toMatch(/##[\w-]*\[/);
 }
 
-/** The same for all that a program prints. */
+/** Requires the same of a program's whole output. */
 export function expectPlainLines(text: string): void {
   for (const line of text.split('\n')) expectPlainLine(line);
 }
 
-/** A line of Markdown without its code and without what is behind a backslash. */
+/** Returns a line of Markdown without code and without escaped characters. */
 function markedPartOf(line: string): string {
   return line.replace(/\\[!-/:-@[-`{-~]|(?<!`)(`+)(?!`)(?:.*?[^`])\1(?!`)/g, ' ');
 }
 
-/** Requires of Markdown that it marks nothing, and links and notifies nobody. */
+/** Requires that Markdown formats, links and notifies nothing. */
 export function expectPlainMarkdown(text: string): void {
   for (const line of text.split('\n')) {
     expect(line).not.toMatch(INVISIBLE);
     expect(markedPartOf(line)).not.toMatch(/[@#!$%&~](?=[\w"])|:\/\/|www\.|GH-\d|[`*_[\]<>|]/i);
-    // A host looks for these in what is shown, where a backslash is gone.
+    // A code host looks for these in the rendered text, which has no backslash any more.
     expect(line).not.toMatch(/\\[@#!$%&~](?=[\w"])/);
   }
 }
 
-/** Requires of a plain message in SARIF that it has no link. */
+/** Requires that a plain message in SARIF has no link. */
 export function expectPlainMessage(text: string): void {
   expect(text).not.toMatch(INVISIBLE);
   expect(text.replaceAll(/\\[\\[\]]/g, '')).not.toMatch(/[\\[\]]/);

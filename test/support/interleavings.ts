@@ -1,19 +1,19 @@
 /**
- * Simulations that go on at random: longer ones than can be gone through in every order. A tape
- * says which step is next, so that one run is one interleaving.
+ * Random simulations, too long to try in every order. A tape says which step is next, so one run is
+ * one interleaving.
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { Command, Setting } from './simulated-process.ts';
 import { type Option, Simulation } from './simulation.ts';
 
-/** A setting, and what happens next, as a number modulo the number of things that can. */
+/** A setting, and a tape: each number, modulo the number of options, selects the next step. */
 export interface Run {
   readonly setting: Setting;
   readonly tape: readonly number[];
 }
 
-/** Runs one interleaving and says what was wrong with it; nothing where it was right. */
+/** Runs one interleaving and returns its faults. */
 export async function interleave({ setting, tape }: Run): Promise<readonly string[]> {
   const world = await Simulation.begin(setting);
   for (const number of tape) {
@@ -66,14 +66,12 @@ const run: fc.Arbitrary<Run> = fc.record({
   tape: fc.array(fc.nat({ max: 10_000 }), { minLength: 20, maxLength: 50 }),
 });
 
-/**
- * Fails on the first of so many runs in which something was wrong, made as small as can be.
- */
+/** Runs a number of interleavings, and fails with the smallest faulty one. */
 export async function interleavings(numRuns: number): Promise<void> {
   const property = fc.asyncProperty(run, async (given) => {
     assert.deepEqual(await interleave(given), []);
   });
-  // Most of what happens are refusals, and their stacks take a quarter of the time.
+  // Most results are refusals, and collecting their stacks would take a quarter of the time.
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
   try {

@@ -1,6 +1,6 @@
 /**
- * `kill -9` in the middle of a rotation, on any store that an address names. What a round finds
- * wrong it throws; what it saw it counts.
+ * `kill -9` in the middle of a rotation, on any store that an address names. A round throws if
+ * anything is wrong, and counts what it saw.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -14,22 +14,22 @@ import { type Child, isHanded, spareChildren } from './store-process.ts';
 
 export interface Kills {
   readonly kills: number;
-  /** Times the predecessor worked after the kill, and until its `retireAt` where it had one. */
+  /** How often the predecessor worked after the kill, until its `retireAt` if it had one. */
   predecessorAlive: number;
-  /** Rotations whose answer was out before the kill. Their successors work. */
+  /** Rotations that had answered before the kill. Their successors work. */
   handedOut: number;
-  /** Successors that nobody has, and that `list` shows. */
+  /** Successors that were never handed out, and that `list` shows. */
   visible: number;
-  /** Times a key was to be had afterwards, by rotating once more or by issuing. */
+  /** How often an operator could get a key afterwards, by another rotation or by issuing. */
   remedied: number;
-  /** Where the process was when it was killed: moment → times. */
+  /** The moments at which the process was killed: moment → count. */
   readonly at: Record<string, number>;
 }
 
 /**
- * `kill -9` at every moment of a rotation in turn, in every other turn while the process stands
- * still. The moments: before, during (where the store answers by promise) and after each of three
- * calls, then made and not said, then said.
+ * Kills a process at every moment of a rotation in turn, every second time while the process is
+ * stopped. The moments: before, during (if the store answers with a promise) and after each of
+ * three calls, then done but not reported, then reported.
  */
 export async function killRotations(
   address: string,
@@ -51,17 +51,15 @@ export async function killRotations(
 interface Kill {
   readonly store: KeyStore;
   readonly child: Child;
-  /** The number of the moment of the rotation at which the process is killed. */
+  /** The number of the moment at which the process is killed. */
   readonly moment: number;
-  /**
-   * Whether it stands still at that moment; otherwise it runs on until the signal arrives.
-   */
+  /** Whether the process stops at that moment; otherwise it runs on until the signal arrives. */
   readonly isStopped: boolean;
   readonly isLocal: boolean;
   readonly seen: Kills;
 }
 
-/** Kills a process at a moment of a rotation. Then this process looks at what is left. */
+/** Kills a process at a moment of a rotation. Then this process checks the store. */
 async function killRound(kill: Kill): Promise<void> {
   const { store, child, seen } = kill;
   const clock = { time: Date.now() };
@@ -86,7 +84,9 @@ async function killRound(kill: Kill): Promise<void> {
   await remedy(keyring, raced, left, handed, seen);
 }
 
-/** Asks for the rotation, kills the process at its moment, and says what it answered, if it did. */
+/**
+ * Asks for the rotation, kills the process at its moment, and returns its answer, if there was one.
+ */
 async function killedInRotation(kill: Kill, { entityUuid, old }: Raced): Promise<unknown> {
   const { child, moment, isStopped, isLocal } = kill;
   await child.ready;
@@ -100,18 +100,19 @@ async function killedInRotation(kill: Kill, { entityUuid, old }: Raced): Promise
   await Promise.race([there, child.gone]);
   await child.kill();
   const handed = await answer;
-  // What was on its way when the process died, the server may still be doing. What it does even
-  // later is looked up again below.
+  // The server may still carry out a command that was in flight when the process died. The code
+  // below checks again for even later effects.
   if (!isLocal) await sleep(30);
   return handed;
 }
 
-/** Whether a call of the store was over for certain, and whether it may have been under way. */
+/**
+ * Says whether a call of the store was certainly over, and whether it may have been in progress.
+ */
 function reached({ child, isStopped }: Kill, method: string) {
   const isOver = child.heard.includes(`${method} after`);
   const isUnderWay = child.heard.includes(`${method} during`);
-  // It stands still at the moment that it announced last; otherwise it went on until the signal
-  // came.
+  // It stopped at the moment that it announced last; otherwise it went on until the signal came.
   return { surely: isOver, maybe: !isStopped || isUnderWay || isOver };
 }
 
@@ -129,7 +130,7 @@ function checkLeft(kill: Kill, { before, made, live }: Left): void {
   assert.equal(before.revokedAt, null);
 }
 
-/** The predecessor lives until its `retireAt`, to the millisecond. */
+/** Checks that the predecessor lives until its `retireAt`, to the millisecond. */
 async function checkPredecessor(
   keyring: PatientKeyring,
   clock: { time: number },
@@ -148,8 +149,8 @@ async function checkPredecessor(
 }
 
 /**
- * What an operator does then: rotates once more, and where that is refused revokes what nobody has
- * and issues.
+ * Acts like an operator: rotates once more. If that is refused, revokes keys that nobody has, and
+ * issues one.
  */
 async function remedy(
   keyring: PatientKeyring,
@@ -163,9 +164,9 @@ async function remedy(
     ({ info }) => info,
     (error: unknown) => (isAccessError(error) ? error.code : String(error)),
   );
-  // One successor is ever handed out: the second rotation succeeds only where the first retired
-  // nothing. Where it is refused that is looked up again: a busy server may have written what the
-  // process had sent before it died, after all.
+  // Only one successor is ever handed out: the second rotation succeeds only if the first retired
+  // nothing. If it is refused, this looks again: a busy server may have written the process' last
+  // command after all.
   const now = await keyring.get(old.keyId, by);
   const late = again === 'conflict' && now !== null && 'retireAt' in now && now.retireAt !== null;
   const isRetired = before.retireAt !== null || late;

@@ -1,13 +1,13 @@
 /**
- * What is known of keys while processes work on them: every version of each record and when it was
- * superseded, who was told of which, who holds which text. From that follows what a look-up may
- * answer, and what the database may hold at any time.
+ * Keeps a ledger of keys while processes work on them: every version of each record and when it was
+ * superseded, who learned of which version, and who holds which text. From that follow the possible
+ * answers of a look-up, and the possible contents of the database at any time.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { KeyRecord, KeyStore, Mark } from 'keyscope';
 import { digestKey } from 'keyscope';
 
-/** What is looked at: the first three after every step, the others at every answer. */
+/** The laws. The first three are checked after every step, the others at every answer. */
 export const LAWS: readonly string[] = [
   'a key retires only if its successor is stored, and at most one successor is handed out',
   'a live successor that nobody holds is of a rotation that has crashed or failed, and is listed',
@@ -17,44 +17,44 @@ export const LAWS: readonly string[] = [
   'what a call says it did is done, what it refuses it had to refuse, and nothing else is thrown',
 ];
 
-/** How long another process may take a key for unknown that it had tried before. */
+/** How long another process may consider a key unknown that it had tried before. */
 const ABSENT_MS = 5_000;
 
-/** A record from one write to the next. */
+/** A version of a record, from one write to the next. */
 interface Version {
   /** Null before the key was made. */
   readonly record: KeyRecord | null;
-  /** When it was superseded. */
+  /** The time at which it was superseded. */
   until: number;
 }
 
-/** What is known of one key. Processes are numbers. */
+/** The ledger of one key. Processes are numbers. */
 export interface Life {
   readonly name: string;
   readonly digest: string;
   keyId: string;
-  /** The last is the current one. */
+  /** The last one is current. */
   readonly versions: Version[];
-  /** By process: the oldest version that a look-up may answer. */
+  /** The oldest version that a look-up may answer, by process. */
   readonly floors: number[];
-  /** The newest version whose writer was told that it wrote it, and has published it. */
+  /** The newest version whose writer got an answer, and has published it. */
   acknowledged: number;
-  /** Who tried it before it was made, and may remember that there is none. */
+  /** The processes that tried it before it was made, and may remember that it is unknown. */
   readonly triedBy: Set<number>;
   madeBy: number;
-  /** Somebody was given its text. */
+  /** Whether anybody was given its text. */
   isHeld: boolean;
-  /** As it was when it was retired. */
+  /** The record at the time of its retirement. */
   retired: KeyRecord | undefined;
 }
 
-/** What was current while a call was under way. */
+/** The versions that were current while a call was in progress. */
 export interface Window {
   readonly life: Life;
-  /** The oldest version that it may answer. */
+  /** The oldest version that the call may answer. */
   readonly from: number;
   readonly since: number;
-  /** Whether it may still answer that there is no such key. */
+  /** Whether the call may still answer that there is no such key. */
   readonly mayBeAbsent: boolean;
 }
 
@@ -68,10 +68,10 @@ export class Ledger {
   readonly #lives: Life[] = [];
   readonly #byDigest = new Map<string, Life>();
   readonly #byKeyId = new Map<string, Life>();
-  /** The roots of lineages of which somebody was told that they are revoked. */
+  /** The roots of lineages whose revocation was acknowledged. */
   readonly #closed = new Set<string>();
 
-  /** What is found wrong is added to `wrong`. */
+  /** Adds faults to `wrong`. */
   constructor(database: Database, processes: number, maxStalenessMs: number, wrong: string[]) {
     this.#database = database;
     this.#processes = processes;
@@ -81,7 +81,7 @@ export class Ledger {
 
   // ── Names ──────────────────────────────────────────────────────────────────────────────────────
 
-  /** A key is expected under this digest: nobody has made it yet. */
+  /** Expects a key under this digest that nobody has made yet. */
   expect(digest: string, name: string): Life {
     const life: Life = {
       name,
@@ -100,7 +100,7 @@ export class Ledger {
     return life;
   }
 
-  /** Successors are named after who made them. */
+  /** Returns the ledger of a digest. A successor is named after its maker. */
   ofDigest(digest: string, name = '?'): Life {
     return this.#byDigest.get(digest) ?? this.expect(digest, name);
   }
@@ -115,7 +115,7 @@ export class Ledger {
 
   // ── What happens ───────────────────────────────────────────────────────────────────────────────
 
-  /** A record exists from the start, and everybody knows. */
+  /** Adds a record that exists from the start, and that every process knows. */
   begin(digest: string, name: string, record: KeyRecord): void {
     const life = this.expect(digest, name);
     life.keyId = record.keyId;
@@ -132,7 +132,7 @@ export class Ledger {
     this.#supersede(life, record, time);
   }
 
-  /** A mark was written. */
+  /** Notes that a mark was written. */
   marked(life: Life, mark: Mark, time: number): void {
     const before = currentOf(life);
     const after = this.#database.findById(life.keyId) as KeyRecord | null;
@@ -151,23 +151,25 @@ export class Ledger {
     life.versions.push({ record, until: Number.POSITIVE_INFINITY });
   }
 
-  /** A process has heard that a key changed: from then on it answers nothing older. */
+  /** Notes that a process learned of a change, after which it may answer nothing older. */
   tell(life: Life, process: number): void {
     life.floors[process] = newestOf(life);
   }
 
-  /** A process knows of nothing from before. */
+  /** Notes that a process has forgotten everything from before. */
   tellAll(process: number): void {
     for (const life of this.#lives) this.tellMade(life, process);
   }
 
-  /** A process made a key, or tried to: it does not take it for unknown any more. */
+  /**
+   * Notes that a process made a key, or tried to, so that it no longer considers the key unknown.
+   */
   tellMade(life: Life, process: number): void {
     life.triedBy.delete(process);
     this.tell(life, process);
   }
 
-  /** A caller was given the text of a key. */
+  /** Notes that a caller was given the text of a key. */
   handOut(life: Life): void {
     life.isHeld = true;
     const record = currentOf(life);
@@ -190,7 +192,7 @@ export class Ledger {
     if (this.heldSuccessorsOf(old) > 1) this.#wrong.push(`${old.name} has two successors`);
   }
 
-  /** Somebody was told that the lineage of a key is revoked. */
+  /** Notes that the revocation of a key's lineage was acknowledged. */
   close(life: Life): void {
     const root = currentOf(life)?.rootKeyId;
     if (root !== undefined) this.#closed.add(root);
@@ -204,14 +206,14 @@ export class Ledger {
 
   // ── What may be answered ───────────────────────────────────────────────────────────────────────
 
-  /** For a call that begins now and asks the database. */
+  /** Opens a window for a call that starts now and asks the database. */
   open(life: Life, time: number): Window {
     return { life, from: newestOf(life), since: time, mayBeAbsent: false };
   }
 
   /**
-   * For a look-up that begins now in a process with a cache. `isCurrent`: no message about the key
-   * is on its way there.
+   * Opens a window for a look-up that starts now in a process with a cache. `isCurrent`: no message
+   * about the key is on its way there.
    */
   openCached(life: Life, process: number, time: number, isCurrent: boolean): Window {
     const { versions, floors, acknowledged } = life;
@@ -230,7 +232,7 @@ export class Ledger {
     };
   }
 
-  /** Everything that `verify` may answer at the end of such a window. */
+  /** Returns everything that `verify` may answer at the end of such a window. */
   answersIn({ life, from, since, mayBeAbsent }: Window, time: number): ReadonlySet<string> {
     const answers = new Set<string>();
     if (mayBeAbsent) answers.add(answerOf(null, since));
@@ -244,8 +246,9 @@ export class Ledger {
   // ── What the database may hold ─────────────────────────────────────────────────────────────────
 
   /**
-   * Holds at any time, and hence after any crash: who takes no further step has crashed. `open`: by
-   * process, how many rotations have not ended, or failed with the store.
+   * Checks what has to hold at any time, and hence after any crash, because a process that takes no
+   * further step has crashed. `open`: by process, the number of rotations that have not ended, or
+   * that failed with the store.
    */
   check(open: readonly number[]): void {
     const orphans = open.map(() => 0);
@@ -273,7 +276,7 @@ export class Ledger {
     return this.#lives.some((life) => currentOf(life)?.rotatedFrom === keyId);
   }
 
-  /** Whether management finds a record that nobody holds. */
+  /** Checks whether management finds a record that nobody holds. */
   #isListed({ keyId, prefix, entityUuid, rootKeyId }: KeyRecord): boolean {
     const query = { prefix, entityUuid, after: null, limit: 100 };
     const listed = this.#database.list(query) as readonly KeyRecord[];
@@ -284,8 +287,9 @@ export class Ledger {
   // ── As text ────────────────────────────────────────────────────────────────────────────────────
 
   /**
-   * All of it that can matter from now on. `windows`: those of the calls under way. Versions that
-   * nothing can answer any more are left out, and the others counted from there.
+   * Returns the part of the ledger that can still matter. `windows`: those of the calls in
+   * progress. It leaves out versions that nothing can answer any more, and counts the others from
+   * there.
    */
   state(windows: readonly Window[], time: number, isCached: readonly boolean[]): string {
     const oldestAt = time - this.#maxStalenessMs;
@@ -312,7 +316,7 @@ export class Ledger {
     return parts.sort().join('\n');
   }
 
-  /** What the database answered, with names in place of ids. */
+  /** Describes an answer of the database, with names instead of ids. */
   textOf(answer: unknown, time: number): string {
     if (Array.isArray(answer)) return answer.map((row) => this.textOf(row, time)).join();
     if (answer instanceof Error) return answer.message;
@@ -330,7 +334,7 @@ export function currentOf({ versions }: Life): KeyRecord | null {
   return versions.at(-1)?.record ?? null;
 }
 
-/** What `verify` has to answer for a record. */
+/** Returns the answer that `verify` must give for a record. */
 export function answerOf(record: KeyRecord | null, time: number): string {
   if (record === null) return 'unknown_key';
   const { revokedAt, suspendedAt, retireAt, withdrawn, accessibleEntities } = record;
@@ -341,7 +345,7 @@ export function answerOf(record: KeyRecord | null, time: number): string {
   return `passed for ${entities.join()}`;
 }
 
-/** The marks of a record, as far as they can matter from now on. */
+/** Describes the marks of a record, as far as they can still matter. */
 function marksOf(record: KeyRecord | null, time: number): string {
   if (record === null) return 'none';
   const { revokedAt, suspendedAt, retireAt, withdrawn, accessibleEntities } = record;
@@ -354,7 +358,7 @@ function marksOf(record: KeyRecord | null, time: number): string {
   ].join('');
 }
 
-/** What a mark must leave as it was: revoked stays revoked, withdrawn stays withdrawn. */
+/** Checks that a mark undoes nothing: revoked stays revoked, withdrawn stays withdrawn. */
 function isOnward(before: KeyRecord, after: KeyRecord): boolean {
   const { revokedAt, retireAt, withdrawn } = before;
   const keepsRevocation = revokedAt === null || after.revokedAt === revokedAt;

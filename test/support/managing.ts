@@ -1,6 +1,6 @@
 /**
- * What the tests of management share: every call that takes an authority, refusals of an authority,
- * and a store in which something else happens at a chosen moment.
+ * Fixtures of the management tests: every call that takes an authority, assertions on refusals, and
+ * a store in which something else happens at a chosen moment.
  */
 import type { KeyRecord, KeyringEvent, KeyStore } from 'keyscope';
 import { isInputError } from 'keyscope';
@@ -43,7 +43,7 @@ function onKey(name: (typeof CALLS_ON_A_KEY)[number]): ManagementCall {
   return (keyring, authority, keyId = NOWHERE) => keyring[name](untyped(keyId), untyped(authority));
 }
 
-/** Every call that takes an authority, with the least that it needs besides. */
+/** Every call that takes an authority, with the minimum of its other arguments. */
 export const CALLS: Readonly<Record<string, ManagementCall>> = {
   issue: (keyring, authority) => keyring.issue(PLAIN, untyped(authority)),
   rotate: (keyring, authority, keyId = NOWHERE) =>
@@ -57,7 +57,7 @@ export const EACH_CALL: readonly (readonly [string, ManagementCall])[] = Object.
 
 // ── Refusals ────────────────────────────────────────────────────────────────────────────────────
 
-/** A keyring, with everything that its store and its listener were told. */
+/** Makes a keyring, and records all calls of its store and its listener. */
 export function watched() {
   const { store, calls } = recording(memoryStore());
   const { keyring, events } = setUp({ store });
@@ -66,7 +66,7 @@ export function watched() {
 
 const NOTHING = { calls: [], events: [] };
 
-/** Asserts that a call is refused as malformed before store and listener are told anything. */
+/** Asserts that a call is refused as malformed before it reaches the store or the listener. */
 async function refusedUntold(act: (keyring: Ring) => Promise<unknown>): Promise<TypeError> {
   const { keyring, told } = watched();
   const error = await thrown(() => act(keyring));
@@ -101,22 +101,22 @@ export async function refusedAsInput(
   );
 }
 
-/** The authority of {@link AUTHORITY}, and more. */
+/** Makes {@link AUTHORITY} with more fields. */
 export const authorityWith = (more: object): object => ({ ...AUTHORITY, ...more });
 
-/** The refusals among events. */
+/** Returns the refusals among events. */
 export function refusalsIn(events: readonly KeyringEvent[]) {
   return events.filter((event) => event.type === 'management.denied');
 }
 
 // ── What is left ────────────────────────────────────────────────────────────────────────────────
 
-/** The rows of an entity's keys with the prefix of these tests, newest first. */
+/** Returns the rows of an entity's keys with the prefix of these tests, newest first. */
 export function keysOf(store: KeyStore, entityUuid: string = OWN) {
   return store.list({ prefix: 'acme', entityUuid, after: null, limit: 1000 });
 }
 
-/** The rows that a rotation of this key made, whatever became of them. */
+/** Returns the rows that rotations of this key made, in any state. */
 export async function successorsOf(store: KeyStore, keyId: string): Promise<KeyRecord[]> {
   const rows = await keysOf(store);
   return rows.filter(({ rotatedFrom }) => rotatedFrom === keyId);
@@ -124,15 +124,15 @@ export async function successorsOf(store: KeyStore, keyId: string): Promise<KeyR
 
 // ── Meanwhile ───────────────────────────────────────────────────────────────────────────────────
 
-/** When something else happens: before a call of the store takes effect, or after it. */
+/** The moment of an interruption: before or after a call of the store takes effect. */
 export interface Moment {
   readonly when: 'before' | 'after';
   readonly method: Method;
-  /** Which call of that method, from 1. Default: the first. */
+  /** The number of the call of that method, from 1. Default: the first. */
   readonly nth?: number;
 }
 
-/** A store in which `act` happens once, at a moment. */
+/** Makes a store in which `act` happens once, at a moment. */
 export function meanwhile(store: KeyStore, moment: Moment, act: () => Promise<unknown>): KeyStore {
   const { when, method: awaited, nth = 1 } = moment;
   let count = 0;

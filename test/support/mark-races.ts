@@ -1,7 +1,7 @@
 /**
- * Rounds of two processes that mark one key at once, past the keyring, on any store that an address
- * names. Whatever they do, the store has written one after the other. What a round finds wrong it
- * throws; what it saw it counts.
+ * Rounds of two processes that mark one key at once, bypassing the keyring, on any store that an
+ * address names. The result has to be as if one had come after the other. A round throws if
+ * anything is wrong, and counts what it saw.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -14,19 +14,19 @@ import { timesOf } from './store-process.ts';
 
 type Kind = Mark['kind'];
 
-/** What the one process writes, and what the other. */
+/** The mark of each process. */
 export type Pair = readonly [Kind, Kind];
 
 const KINDS: readonly Kind[] = ['retire', 'suspend', 'resume', 'revoke', 'withdraw'];
 
-/** Every two kinds, and each against itself. */
+/** Every pair of kinds, including each with itself. */
 export const PAIRS: readonly Pair[] = KINDS.flatMap((first, index) =>
   KINDS.slice(index).map((second): Pair => [first, second]),
 );
 
 export interface MarkRaces {
   readonly rounds: number;
-  /** Rounds of which one call wrote, and the other was told that it did not. */
+  /** Rounds in which one call wrote, and the other learned that it did not. */
   readonly oneWrote: number;
   readonly bothWrote: number;
   readonly noneWrote: number;
@@ -36,7 +36,7 @@ export interface MarkRaces {
 
 const GUESTS = ['0b0b0b0b-0000-4000-8000-00000000000b', '0c0c0c0c-0000-4000-8000-00000000000c'];
 
-/** A mark that says who wrote it: `side` is 0 or 1. */
+/** Makes a mark that says which side, 0 or 1, wrote it. */
 function markOf(kind: Kind, side: number, round: number): Mark {
   const at = 1_700_000_000_000 + side;
   const why = { by: `process ${side}`, reason: `round ${round}` };
@@ -50,12 +50,12 @@ function markOf(kind: Kind, side: number, round: number): Mark {
     case 'resume':
       return { kind, at };
     case 'withdraw':
-      // Now both withdraw the same entity, now each another one.
+      // Both withdraw the same entity, or each another one, in turn.
       return { kind, at, entityUuid: String(GUESTS[side * (round % 2)]) };
   }
 }
 
-/** A key of its own for each round, in most rounds such that both marks could be written. */
+/** Makes a new key for each round, in most rounds one on which both marks could be written. */
 function recordOf(pair: Pair, round: number): KeyRecord {
   const keyId = randomUUID();
   const entityUuid = randomUUID();
@@ -73,7 +73,7 @@ function recordOf(pair: Pair, round: number): KeyRecord {
   };
 }
 
-/** A mark that a process sent, and what it was told when. */
+/** A mark that a process sent, with the answer and its time. */
 interface Sent {
   readonly mark: Mark;
   readonly wrote: boolean;
@@ -88,7 +88,7 @@ async function send(arena: Arena, keyId: string, mark: Mark, side: number): Prom
   return { mark, wrote, from, to };
 }
 
-/** Both processes are told at once, in alternating order. */
+/** Sends both marks at once, in alternating order. */
 async function meet(arena: Arena, keyId: string, pair: Pair, round: number): Promise<Sent[]> {
   const sides = round % 2 === 0 ? [0, 1] : [1, 0];
   const sent = sides.map((side) => {
@@ -98,7 +98,7 @@ async function meet(arena: Arena, keyId: string, pair: Pair, round: number): Pro
   return Promise.all(sent);
 }
 
-/** What is there if marks were sent in this order; null if the answers would have been others. */
+/** Returns the record after marks in this order, or null if the answers would differ. */
 function replay(before: KeyRecord, order: readonly Sent[]): KeyRecord | null {
   let record = before;
   for (const { mark, wrote } of order) {
@@ -109,10 +109,10 @@ function replay(before: KeyRecord, order: readonly Sent[]): KeyRecord | null {
   return record;
 }
 
-/** Checks that the record is what one order of the two calls made of it, and their answers too. */
+/** Checks that one order of the two calls explains both the record and the answers. */
 function checkRound(before: KeyRecord, sent: readonly Sent[], found: KeyRecord | null): void {
   const orders = [sent, sent.toReversed()];
-  // What was answered before the other began did come first.
+  // A call that was answered before the other one started did come first.
   const possible = orders.filter(([first, second]) => Number(second?.to) > Number(first?.from));
   const ends = possible.map((order) => replay(before, order));
   const isOne = ends.some((end) => end !== null && isDeepStrictEqual(end, found));
@@ -120,8 +120,8 @@ function checkRound(before: KeyRecord, sent: readonly Sent[], found: KeyRecord |
 }
 
 /**
- * Two processes write a mark each on one key at once, a thousand times and more. The record and
- * both answers are as if one had come after the other.
+ * Lets two processes each write a mark on one key at once, a thousand times and more. The record
+ * and both answers have to be as if one had come after the other.
  */
 export async function markAgainstMark(
   arena: Arena,

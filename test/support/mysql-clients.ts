@@ -13,10 +13,10 @@ export const SERVER = {
   password: decodeURIComponent(password),
 } as const;
 
-/** A connection of the tests' own, beside the store's: what an operator sees and does. */
+/** A separate connection, for an operator's view and actions. */
 export interface Console {
   rows(sql: string): Promise<Record<string, unknown>[]>;
-  /** The first column of the first row. */
+  /** Returns the first column of the first row. */
   value(sql: string): Promise<unknown>;
   end(): Promise<void>;
 }
@@ -36,13 +36,13 @@ export async function openConsole(options: mysql.ConnectionOptions = {}): Promis
 
 export interface Database {
   readonly name: string;
-  /** For either driver. */
+  /** The settings for either driver. */
   readonly settings: typeof SERVER & { readonly database: string };
   readonly console: Console;
   drop(): Promise<void>;
 }
 
-/** An empty database, as `CREATE DATABASE` makes it. */
+/** Creates an empty database. */
 export async function emptyDatabase(): Promise<Database> {
   const name = `keyscope_${globalThis.crypto.randomUUID().replaceAll('-', '')}`;
   const server = await openConsole();
@@ -63,21 +63,21 @@ export async function emptyDatabase(): Promise<Database> {
 
 export interface Opened {
   readonly client: MysqlClient;
-  /** Sent as it is, on a connection of this client. */
+  /** Sends SQL unchanged, on a connection of this client. */
   query(sql: string): Promise<unknown>;
   end(): Promise<void>;
 }
 
-// The real clients, uncast: that they have the shape which the store asks for is what compiles
-// here.
+// The real clients, without casts: that this compiles shows that they have the shape the store
+// needs.
 const opened = (
   client: MysqlClient & { query(sql: string): Promise<unknown>; end(): Promise<void> },
 ): Opened => ({ client, query: (sql) => client.query(sql), end: () => client.end() });
 
-/** What a driver is told beside the server's address. */
+/** Options of a driver in addition to the server's address. */
 export type ClientOptions = Readonly<Record<string, unknown>>;
 
-/** A pool of ten, or one connection, with whatever a test sets beside the driver's defaults. */
+/** A pool of ten, or one connection, with the driver's defaults and the options of a test. */
 export const CLIENTS: Readonly<Record<string, (options: ClientOptions) => Promise<Opened>>> = {
   'mysql2 connection': async (options) =>
     opened(await mysql.createConnection({ ...SERVER, ...options })),

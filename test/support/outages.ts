@@ -1,4 +1,4 @@
-/** Every operation that asks a store, and a key that was there before the store broke. */
+/** Every operation that asks a store, and a key that existed before the store broke. */
 import { memoryStore } from 'keyscope/stores/memory';
 import {
   AUTHORITY,
@@ -14,13 +14,13 @@ import {
   wrap,
 } from './keyring.ts';
 
-/** May grant its keys for another entity, too. */
+/** An authority that may also grant keys for another entity. */
 export const WIDE = { ...AUTHORITY, entities: [OTHER] } as const;
 
 /** A key made before anything breaks. */
 export type Known = { readonly key: string; readonly keyId: string };
 
-/** Every operation that asks the store. What it resolves with would be a request that passed. */
+/** Every operation that asks the store. If it resolves, a request has passed. */
 export const OPERATIONS: Readonly<
   Record<string, (keyring: Ring, known: Known) => Promise<unknown>>
 > = {
@@ -41,9 +41,7 @@ export const OPERATIONS: Readonly<
   flush: (keyring) => keyring.flush(),
 };
 
-/**
- * A store with a key and pending usage, behind `between`, which starts to act once they are there.
- */
+/** Makes a store with a key and pending usage, behind `between`, which starts to act afterwards. */
 export async function behind(between: Between) {
   let armed = false;
   const store = wrap(memoryStore(), (method, args, call) =>

@@ -1,7 +1,7 @@
-/** What the command prints, in memory. */
+/** Captures the output of the command in memory. */
 import type { Output } from '../../src/tools/cli/output.js';
 
-/** An output of so many columns, and what it was given to write. */
+/** Makes an output of this width, and records what it writes. */
 export function captureOutput(width: number = Number.POSITIVE_INFINITY, isJson = false) {
   const lines: string[] = [];
   const said: string[] = [];

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 export interface PackageEntry {
   /** `.` or `./lock`, as in `exports`. */
   readonly name: string;
-  /** What users import: `keyscope` or `keyscope/lock`. */
+  /** The import specifier: `keyscope` or `keyscope/lock`. */
   readonly specifier: string;
   /** From the project's root: `src/tools/lock/index.ts`. */
   readonly source: string;

@@ -1,7 +1,7 @@
-/** What the pages of the documentation print, for the tests that run it. */
+/** Code blocks of the documentation, for the tests that run them. */
 import { readProjectFile } from './source.ts';
 
-/** The part of a page under a heading, with what stands under smaller ones. */
+/** Returns the part of a page under a heading, including smaller headings. */
 function partOf(page: string, heading: string): string {
   const text = readProjectFile(page);
   const level = /^#+ /.exec(heading)?.[0].length ?? 0;
@@ -14,7 +14,7 @@ function partOf(page: string, heading: string): string {
   return rest.slice(0, next?.index);
 }
 
-/** A comment in a block of code is no heading. */
+/** Blanks `#` in a block of code, where it is a comment and not a heading. */
 function blank(block: string): string {
   return block.replaceAll('#', ' ');
 }

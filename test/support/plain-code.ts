@@ -1,10 +1,10 @@
-/** The forms that this project does without, because each hides something from its reader. */
+/** Finds the forms that this project avoids, because each hides something from the reader. */
 import ts from 'typescript';
 import { placeOf, type Source, visit } from './source.ts';
 
 const K = ts.SyntaxKind;
 
-/** Without parentheses, `as` and `satisfies` around it. */
+/** Removes parentheses, `as` and `satisfies` around an expression. */
 function bare(node: ts.Expression): ts.Expression {
   const wrapped =
     ts.isParenthesizedExpression(node) || ts.isAsExpression(node) || ts.isSatisfiesExpression(node);
@@ -15,7 +15,7 @@ function textsOf(list: ts.ArrayLiteralExpression): readonly string[] {
   return list.elements.map((element) => bare(element).getText()).sort();
 }
 
-/** `[a, b] = [b, a]`: the same places on both sides. */
+/** Checks for `[a, b] = [b, a]`: the same places on both sides. */
 function isSwap(left: ts.ArrayLiteralExpression, right: ts.ArrayLiteralExpression): boolean {
   return textsOf(left).join('\n') === textsOf(right).join('\n');
 }
@@ -26,7 +26,7 @@ function isAssignment(node: ts.Node): node is ts.BinaryExpression {
   return kind >= K.FirstAssignment && kind <= K.LastAssignment;
 }
 
-/** Whether what an expression yields is used by nobody, so that it stands as a statement. */
+/** Checks whether nothing uses the value of an expression, so that it is a statement. */
 function isStatement(node: ts.Expression): boolean {
   const { parent } = node;
   if (ts.isParenthesizedExpression(parent) || ts.isVoidExpression(parent)) {
@@ -36,7 +36,7 @@ function isStatement(node: ts.Expression): boolean {
   return ts.isForStatement(parent) && parent.condition !== node;
 }
 
-/** What is wrong with a node by itself, or null. */
+/** Returns the fault of a single node, or null. */
 function faultOf(node: ts.Node): string | null {
   if (ts.isVariableDeclaration(node) && ts.isArrayBindingPattern(node.name)) {
     const { initializer } = node;
@@ -73,7 +73,7 @@ function faultOf(node: ts.Node): string | null {
 
 const UNFORMATTED = /biome-ignore(?:-start)? format/g;
 
-/** Each with its place; none in code that is plain. */
+/** Returns the faults with their places. */
 export function shorthandIn(source: Source): readonly string[] {
   const found: string[] = [];
   const quoted: ts.Node[] = [];
@@ -83,7 +83,7 @@ export function shorthandIn(source: Source): readonly string[] {
     if (ts.isStringLiteralLike(node) || ts.isTemplateExpression(node)) quoted.push(node);
   });
   for (const { index } of source.text.matchAll(UNFORMATTED)) {
-    // In a text it is a sample, as in the test of this very function.
+    // In a string it is a sample, as in the test of this function.
     if (quoted.some((node) => node.pos <= index && index < node.end)) continue;
     const { line } = source.tree.getLineAndCharacterOfPosition(index);
     found.push(`${source.path}:${line + 1} the formatter switched off`);
@@ -91,7 +91,7 @@ export function shorthandIn(source: Source): readonly string[] {
   return found;
 }
 
-/** `any`, `!`, suppressed errors and notes to oneself. */
+/** Finds `any`, `!`, suppressed errors and notes such as TODO. */
 export function loopholesIn(source: Source): readonly string[] {
   const found: string[] = [];
   visit(source.tree, (node) => {
@@ -105,7 +105,7 @@ export function loopholesIn(source: Source): readonly string[] {
 
 const FOLDING = /^(?:normalize|to(?:Locale)?(?:Lower|Upper)Case|localeCompare|random)$/;
 
-/** Where case is folded, a text normalised, or chance taken from a weak source. */
+/** Finds case folding, normalisation, and weak randomness. */
 export function foldingIn(source: Source): readonly string[] {
   const found: string[] = [];
   visit(source.tree, (node) => {

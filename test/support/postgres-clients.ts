@@ -7,16 +7,16 @@ import postgres from 'postgres';
 import { type Door, openDoor } from './door.ts';
 import { SERVERS } from './servers.ts';
 
-/** Where the server is. */
+/** The address of the server. */
 export const url: string = SERVERS.postgres;
 
-/** A connection's settings, as the server takes them from any client. */
+/** The settings of a connection, as the server accepts them from any client. */
 export type Settings = Readonly<Record<string, string>>;
 
-/** As the command line of a server has them. */
+/** Formats settings like the command line of a server. */
 function commandLine(settings: Settings): string {
   const options = Object.entries(settings).map(([name, to]) => {
-    // Spaces and backslashes within a value are escaped.
+    // Escapes spaces and backslashes within a value.
     const escaped = to.replace(/[\\ ]/g, '\\$&');
     return `-c ${name}=${escaped}`;
   });
@@ -32,7 +32,7 @@ export async function pgClient(
   return client;
 }
 
-/** Listens to what it loses, as every service must. */
+/** Makes a pool that handles lost connections, as every service must. */
 export function pgPool(settings: Settings = {}, more: pg.PoolConfig = {}): pg.Pool {
   const pool = new pg.Pool({
     connectionString: url,
@@ -58,10 +58,10 @@ export function postgresJs(
 
 type Rows = readonly Readonly<Record<string, unknown>>[];
 
-/** A client, SQL through it as somebody types it, and its end. */
+/** A client, a function that runs SQL through it, and one that closes it. */
 export interface Opened {
   readonly client: PostgresClient;
-  /** Rows of the last statement. */
+  /** Returns the rows of the last statement. */
   sql(text: string): Promise<Rows>;
   end(): Promise<unknown>;
 }
@@ -96,7 +96,7 @@ function ofPglite(client: PGlite): Opened {
       const results = await client.exec(text);
       return (results.at(-1)?.rows ?? []) as Rows;
     },
-    // It is everybody's.
+    // The instance is shared, so nothing closes it.
     end: async () => {},
   };
 }
@@ -104,15 +104,17 @@ function ofPglite(client: PGlite): Opened {
 let pglite: Promise<PGlite> | undefined;
 
 /**
- * The one PGlite of this process, which takes seconds to start where the machine is busy. Nobody
- * closes it: it ends with the process.
+ * Returns the one PGlite of this process, which takes seconds to start on a busy machine. It ends
+ * with the process.
  */
 export function sharedPglite(): Promise<PGlite> {
   pglite ??= PGlite.create();
   return pglite;
 }
 
-/** Every client, by name. All but PGlite, which is a database in this process, need the server. */
+/**
+ * Every client, by name. All need the server except PGlite, which is a database in this process.
+ */
 export const CLIENTS: Readonly<Record<string, (settings: Settings) => Promise<Opened>>> = {
   'pg Client': async (settings) => ofPg(await pgClient(settings)),
   'pg Pool of 10': async (settings) => ofPg(pgPool(settings)),
@@ -122,7 +124,9 @@ export const CLIENTS: Readonly<Record<string, (settings: Settings) => Promise<Op
   PGlite: async () => ofPglite(await sharedPglite()),
 };
 
-/** An empty schema, how connections come to it, SQL in it as its owner types it, and its end. */
+/**
+ * An empty schema: its connection settings, a function that runs SQL in it, and one that drops it.
+ */
 export interface Schema {
   readonly name: string;
   readonly settings: Settings;
@@ -130,7 +134,7 @@ export interface Schema {
   drop(): Promise<unknown>;
 }
 
-/** PGlite has one connection, which is in one schema at a time. */
+/** Makes an empty schema. PGlite has one connection, which is in one schema at a time. */
 export async function emptySchema(kind = 'pg Client'): Promise<Schema> {
   const name = `keyscope_${randomUUID().replaceAll('-', '').slice(0, 16)}`;
   const settings = { search_path: name };
@@ -146,7 +150,7 @@ export async function emptySchema(kind = 'pg Client'): Promise<Schema> {
   return { name, settings, sql: owner.sql, drop };
 }
 
-/** A door in front of the server, and where the server is through it. */
+/** A door in front of the server, and the URL through it. */
 export interface ServerDoor extends Door {
   readonly url: string;
 }

@@ -1,4 +1,4 @@
-/** What each file of tests of the PostgreSQL store starts from: a client on a schema of its own. */
+/** Fixtures of the PostgreSQL store's tests: a client on a separate schema. */
 import type { KeyRecord, KeyStore } from 'keyscope';
 import { postgresStore } from 'keyscope/stores/postgres';
 import { afterAll, beforeAll, describe } from 'vitest';
@@ -16,12 +16,12 @@ import { describeOn } from './servers.ts';
 
 type Describe = Awaited<ReturnType<typeof describeOn>>;
 
-/** `describe` for what needs the server. */
+/** `describe` for tests that need the server. */
 export const describePostgres: Describe = await describeOn('postgres');
 
 const { CI } = process.env;
 
-/** `describe` for what starts servers itself: skipped by name where none is installed. */
+/** `describe` for tests that start servers. Without an installed one they are skipped by name. */
 export const describeOwnPostgres: Describe =
   missingPostgres === undefined || CI === 'true' ? describe : describe.skip;
 
@@ -33,7 +33,7 @@ export function describeKind(kind: string): Describe {
   return kind === 'PGlite' ? describe : describePostgres;
 }
 
-/** A client by its name. */
+/** Opens a client by its name. */
 export function open(kind: string, settings: Settings): Promise<Opened> {
   const opener = CLIENTS[kind];
   if (opener === undefined) throw new Error(`no client ${kind}`);
@@ -47,10 +47,10 @@ export const RECORD: KeyRecord = {
   metadata: { a: 'é🦊', some_name: 'x' },
 };
 
-/** Others like it. */
+/** Makes records like it. */
 export const another: (n: number) => KeyRecord = numbered(RECORD);
 
-/** A client on an empty schema, and SQL in there as its owner types it. */
+/** A client on an empty schema, with a function that runs SQL there. */
 export interface Place extends Opened {
   readonly schema: Schema;
 }
@@ -65,7 +65,7 @@ async function openPlace(kind: string, settings: Settings = {}): Promise<Place> 
   return { client: opened.client, sql: schema.sql, end, schema };
 }
 
-/** Runs `act` in a place of its own. */
+/** Runs `act` in a separate place. */
 export async function alone<T>(
   kind: string,
   act: (own: Place) => Promise<T>,
@@ -84,7 +84,7 @@ export interface PlaceWithStore extends Place {
   readonly store: Required<KeyStore>;
 }
 
-/** A place with a store for a group of tests, which is filled in before the first of them. */
+/** Makes a place with a store for a group of tests, and fills it in before the first of them. */
 export function using(kind: string, settings?: Settings): PlaceWithStore {
   const used = {} as PlaceWithStore;
   beforeAll(async () => {
@@ -96,7 +96,7 @@ export function using(kind: string, settings?: Settings): PlaceWithStore {
   return used;
 }
 
-/** The first column of the first row. */
+/** Returns the first column of the first row. */
 export async function value(sql: Opened['sql'], text: string): Promise<unknown> {
   const rows = await sql(text);
   return Object.values(rows[0] ?? {})[0];

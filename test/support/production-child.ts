@@ -1,6 +1,6 @@
 /**
- * The service of `examples/production` as it stands, in a process of its own: makes a key, and says
- * where it listens and what the key is. `revoke` on standard input ends the key.
+ * Runs the service of `examples/production` unchanged, in a separate process. Makes a key, and
+ * prints its address and the key. `revoke` on standard input revokes the key.
  */
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';

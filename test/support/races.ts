@@ -1,6 +1,6 @@
 /**
- * Rounds of two processes that race, on any store that an address names. What a round finds wrong
- * it throws; what it saw it counts.
+ * Rounds of two processes that race, on any store that an address names. A round throws if anything
+ * is wrong, and counts what it saw.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -12,32 +12,33 @@ import { type Child, type Handed, isHanded, timesOf } from './store-process.ts';
 
 export const HOUR = 3_600_000;
 
-/** What the rounds run on: a store of this process, and two others on the same address. */
+/** The setting of the rounds: a store of this process, and two processes on the same address. */
 export interface Arena {
   readonly store: KeyStore;
   readonly children: readonly [Child, Child];
 }
 
-/** Rounds that are under way at once, each on a key and an entity of its own. */
+/** The number of simultaneous rounds, each on a separate key and entity. */
 export const AT_ONCE = 50;
 
 export interface Races {
   readonly rounds: number;
-  /** Rounds of which one call won, and the other got nothing. */
+  /** Rounds in which one call won, and the other got nothing. */
   readonly oneWinner: number;
   /**
-   * Rounds in which both had looked before either had written: the conditional write alone decided.
+   * Rounds in which both had looked before either had written, so that only the conditional write
+   * decided.
    */
   readonly metAtTheWrite: number;
 }
 
-/** The key that a round is about. */
+/** The key of a round. */
 export interface Raced {
   readonly entityUuid: string;
   readonly old: Handed;
 }
 
-/** A round that is over. */
+/** A finished round. */
 interface Round extends Raced {
   /** In the order of the tasks. */
   readonly answers: readonly [unknown, unknown];
@@ -45,7 +46,7 @@ interface Round extends Raced {
 
 interface Task {
   readonly name: 'rotate' | 'revoke';
-  /** The overlap of a rotation; how many look-ups come before a revocation. */
+  /** The overlap of a rotation, or the number of look-ups before a revocation. */
   readonly given: number;
 }
 
@@ -53,7 +54,7 @@ type Tasks = readonly [Task, Task];
 
 const ROTATE: Task = { name: 'rotate', given: HOUR };
 
-/** Both processes are told at once, in alternating order, and answer as they like. */
+/** Gives both processes their tasks at once, in alternating order. */
 async function race(arena: Arena, count: number, tasksOf: (i: number) => Tasks): Promise<Round[]> {
   const keyring = keyringOver(arena.store);
   const reversed = arena.children.toReversed();
@@ -84,13 +85,13 @@ async function race(arena: Arena, count: number, tasksOf: (i: number) => Tasks):
   return done;
 }
 
-/** What is left of a round, as this process sees it. */
+/** The result of a round, as this process sees it. */
 export interface Left {
-  /** The key that was raced for. */
+  /** The key before the race. */
   readonly before: KeyRecord;
-  /** What was made of it. */
+  /** The successors that were made. */
   readonly made: readonly KeyRecord[];
-  /** The ids of those that are not revoked. */
+  /** The ids of the successors that are not revoked. */
   readonly live: readonly string[];
 }
 
@@ -104,7 +105,7 @@ export async function readLeft(store: KeyStore, { entityUuid, old }: Raced): Pro
   return { before, made, live };
 }
 
-/** What `verify` says of a key: its id, or why it is refused. */
+/** Returns the id of a key that `verify` accepts, or the reason why it is refused. */
 export function verdict(keyring: PatientKeyring, key: string): Promise<unknown> {
   return keyring.verify(key).then(
     (principal) => principal.keyId,
@@ -113,8 +114,8 @@ export function verdict(keyring: PatientKeyring, key: string): Promise<unknown> 
 }
 
 /**
- * Two processes rotate one key at once: one has its successor, the other a conflict, and what that
- * one had made ends.
+ * Lets two processes rotate one key at once. One gets its successor, the other a conflict, and the
+ * key that it had made ends.
  */
 export async function rotateAgainstRotate(arena: Arena, rounds: number): Promise<Races> {
   const keyring = keyringOver(arena.store);
@@ -144,16 +145,15 @@ export interface RevocationRaces extends Races {
 }
 
 /**
- * One process revokes what the other rotates. Whatever the order, the key is revoked. Where the
- * rotation came first, its successor lives: it is another key, and the answer named it. Where the
- * revocation did, nothing usable was made.
+ * Lets one process revoke a key while the other rotates it. In any order, the key is revoked. If
+ * the rotation came first, its successor lives: it is another key, and the answer named it. If the
+ * revocation came first, no usable key was made.
  */
 export async function revokeAgainstRotate(arena: Arena, rounds: number): Promise<RevocationRaces> {
   const keyring = keyringOver(arena.store);
   let metAtTheWrite = 0;
   let rotations = 0;
-  // Now the one, now the other is asked first, and the revocation held back by up to three
-  // look-ups.
+  // Each is asked first in turn, and the revocation is delayed by up to three look-ups.
   const isRevokedFirst = (i: number) => i % 4 < 2;
   const raced = await race(arena, rounds, (i) => {
     const revoke: Task = { name: 'revoke', given: Math.floor(i / 4) % 4 };
@@ -172,7 +172,7 @@ export async function revokeAgainstRotate(arena: Arena, rounds: number): Promise
       rotations += 1;
     } else {
       checkRevokedFirst(left, rotated);
-      // `conflict` is said by the write alone: at the look the key was live.
+      // Only the write answers `conflict`: at the look-up the key was live.
       metAtTheWrite += left.made.length;
     }
   }
@@ -189,8 +189,8 @@ async function checkRotatedFirst(
   assert.deepEqual(live, [keyId], 'the successor that was handed out is the one that lives');
   assert.equal(await verdict(keyring, key), keyId);
   assert.notEqual(before.retireAt, null, 'a rotation that succeeds retires');
-  // Its write was asked for before the revocation was acknowledged: after that, no successor is
-  // handed out.
+  // Its write was sent before the revocation was acknowledged: after that, no successor is handed
+  // out.
   const { from } = timesOf(rotated);
   assert.ok(from !== undefined && revokedAt !== undefined, 'both say when they wrote');
   assert.ok(from < revokedAt, 'a key that had been revoked was rotated');

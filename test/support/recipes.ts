@@ -10,20 +10,20 @@ const ROOT = new URL('../..', import.meta.url).pathname;
 export interface Recipes {
   /** The names of the files. */
   readonly names: readonly string[];
-  /** What the compiler says of them, under the rules of this project. */
+  /** Returns the compiler's messages, under the rules of this project. */
   complaints(): readonly string[];
-  /** What a file exports. */
+  /** Imports a file. */
   load(name: string): Promise<unknown>;
   remove(): void;
 }
 
 /**
- * Writes them to `blocks` in `folder`, from where its packages are found.
+ * Writes them to `blocks` in `folder`, where imports find the packages of that folder.
  *
  * @param page Its path in the project.
  * @param folder A path in the project; nothing else may be in its `blocks`.
- * @param wanted The names of these files alone. By default, every block has one.
- * @param beside Files that users copy to where the recipe is: their names, and their paths in the
+ * @param wanted Only the files with these names. By default, every block must have a name.
+ * @param beside Files that users copy next to the recipe: their names, and their paths in the
  *   project. They import nothing by a path.
  */
 export function writeRecipes(
@@ -33,7 +33,7 @@ export function writeRecipes(
   beside: Readonly<Record<string, string>> = {},
 ): Recipes {
   const shared = join(ROOT, folder, 'blocks');
-  // Several tests may want a few each, at the same time.
+  // Several tests may each write a few, at the same time.
   const blocks = wanted === undefined ? shared : join(shared, crypto.randomUUID());
   const texts = new Map<string, string>();
   for (const [, text = ''] of readProjectFile(page).matchAll(/^```ts\n([\s\S]*?)^```/gm)) {

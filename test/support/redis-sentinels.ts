@@ -8,10 +8,10 @@ import { eventually } from './eventually.ts';
 import type { Closing, Kind } from './redis-clients.ts';
 import { type OwnPlace, type OwnRedis, startOwn, startRedis } from './redis-servers.ts';
 
-/** What the sentinels call the primary and its replicas. */
+/** The sentinels' name for the primary and its replicas. */
 export const SENTINEL_NAME = 'keys';
 
-/** Five processes of the test's own. */
+/** Five separate processes. */
 export interface OwnTrio {
   /** The first primary. */
   readonly first: OwnRedis;
@@ -21,7 +21,7 @@ export interface OwnTrio {
   remove(): Promise<void>;
 }
 
-/** Starts them. A primary that does not answer for a second is taken for down. */
+/** Starts them. Sentinels consider a primary down after a second without an answer. */
 export async function startTrio(): Promise<OwnTrio> {
   const durable = ['--appendonly', 'yes', '--repl-diskless-sync-delay', '0'];
   const first = await startRedis(...durable);
@@ -37,14 +37,14 @@ export async function startTrio(): Promise<OwnTrio> {
     second,
     sentinels,
     async remove() {
-      // What is paused could not end otherwise.
+      // A paused process cannot end.
       for (const each of all) each.resume();
       await Promise.all(all.map((each) => each.remove()));
     },
   };
 }
 
-/** Whether a server is a replica that has what its primary has. */
+/** Checks whether a server is a replica that has caught up with its primary. */
 export async function isReplica(own: OwnRedis): Promise<boolean> {
   return String(await own.ask('INFO', 'replication')).includes('master_link_status:up');
 }
@@ -75,7 +75,7 @@ async function knowsAll(sentinel: OwnRedis): Promise<boolean> {
 
 const ignore = () => {};
 
-/** A client that finds the primary through the sentinels. */
+/** Connects a client that finds the primary through the sentinels. */
 export async function connectThrough(kind: Kind, trio: OwnTrio): Promise<Closing<RedisClient>> {
   const sentinels = trio.sentinels.map(({ port }) => ({ host: '127.0.0.1', port }));
   if (kind === 'ioredis') {

@@ -15,8 +15,8 @@ const { CI } = process.env;
 export const isRedisInstalled: boolean = spawnSync('redis-server', ['--version']).status === 0;
 
 /**
- * `describe` for what starts a `redis-server`: skipped by name where none is installed; with
- * `CI=true` it fails.
+ * `describe` for tests that start a `redis-server`. Without one they are skipped by name; with
+ * `CI=true` they fail.
  */
 export const describeWithRedis = isRedisInstalled || CI === 'true' ? describe : describe.skip;
 
@@ -34,14 +34,14 @@ async function freePort(): Promise<number> {
   }
 }
 
-/** A process of the test's own, with a folder of its own. */
+/** A separate process with a separate folder. */
 export interface OwnRedis {
   readonly port: number;
   readonly url: string;
-  /** Sends one command, over a connection for it alone. */
+  /** Sends one command, over a separate connection. */
   ask(...command: string[]): Promise<unknown>;
   stop(signal?: NodeJS.Signals): Promise<void>;
-  /** Stops it in the middle of what it does, until it is resumed. It keeps its connections. */
+  /** Pauses it in the middle of its work until it is resumed. It keeps its connections. */
   pause(): void;
   resume(): void;
   start(): Promise<void>;
@@ -49,7 +49,7 @@ export interface OwnRedis {
   remove(): Promise<void>;
 }
 
-// A run that is cut short leaves no server behind.
+// An interrupted run leaves no server behind.
 const started = new Set<ChildProcess>();
 process.on('exit', () => {
   for (const server of started) server.kill('SIGKILL');
@@ -63,7 +63,7 @@ export function startRedis(...options: string[]): Promise<OwnRedis> {
   });
 }
 
-/** Where a process listens, and the folder that it has for itself. */
+/** The port of a process, and its folder. */
 export interface OwnPlace {
   readonly port: number;
   readonly dir: string;
@@ -116,8 +116,8 @@ export async function startOwn(argumentsAt: (place: OwnPlace) => string[]): Prom
 }
 
 /**
- * What was sent to a server since, admin aside: command → calls. Commands of a script are counted
- * too.
+ * Counts the commands that a server received meanwhile, without administration: command → calls.
+ * Includes the commands of scripts.
  */
 export async function commandsOf(
   own: OwnRedis,
@@ -135,14 +135,14 @@ export async function commandsOf(
 
 const ADMIN = /^(?:info|config|client|hello|command|select|ping|auth|readonly)\b/;
 
-/** The names of the Redis keys that match a pattern. */
+/** Returns the names of the Redis keys that match a pattern. */
 export async function keysOf(own: OwnRedis, pattern: string): Promise<string[]> {
   return (await own.ask('KEYS', pattern)) as string[];
 }
 
 // ── A cluster ───────────────────────────────────────────────────────────────────────────────────
 
-/** Three masters and a replica of the first, each a process of the test's own. */
+/** Three masters and a replica of the first, each a separate process. */
 export interface OwnCluster {
   readonly masters: readonly OwnRedis[];
   readonly replica: OwnRedis;
@@ -206,14 +206,14 @@ async function removeAll(nodes: readonly OwnRedis[]): Promise<void> {
 
 // ── A server for a suite ────────────────────────────────────────────────────────────────────────
 
-/** A server that the tests of a suite share, empty before each, with a client of each kind. */
+/** A server that the tests of a suite share, emptied before each, with a client of each kind. */
 export interface SuiteRedis {
-  /** Known once the suite runs. */
+  /** Available once the suite runs. */
   readonly own: OwnRedis;
   client(kind: Kind): RedisClient;
 }
 
-/** Starts a server before the tests of the suite that calls this, and removes it after them. */
+/** Starts a server before the tests of the calling suite, and removes it after them. */
 export function useRedis(...options: string[]): SuiteRedis {
   const clients = new Map<Kind, Closing<RedisClient>>();
   let server: OwnRedis | undefined;

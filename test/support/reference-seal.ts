@@ -1,11 +1,11 @@
 /**
- * Digests and seals computed a second time: from the written format alone, by the platform's own
- * HKDF and HMAC. It shares no line with the core, so that a change of what is stored shows.
+ * Computes digests and seals a second time, only from the written format, with the platform's HKDF
+ * and HMAC. It shares no line with the core, so that any change of the stored format shows.
  */
 import { createHash, createHmac, hkdfSync } from 'node:crypto';
 import type { KeyRecord, Pepper } from 'keyscope';
 
-/** Everything of a record that never changes. */
+/** The fields of a record that never change. */
 export const NEVER_CHANGES: readonly string[] = [
   'format',
   'keyId',
@@ -27,10 +27,10 @@ export const NEVER_CHANGES: readonly string[] = [
   'trust',
 ];
 
-/** What the seal of a revocation covers besides. */
+/** The additional fields that the seal of a revocation covers. */
 export const END: readonly string[] = ['revokedAt', 'endedBy', 'endReason'];
 
-/** Where a seal holds, and under which secret. */
+/** The scope of a seal, and its secret. */
 export interface Sealer {
   readonly pepper: Pepper;
   readonly prefix: string;
@@ -39,14 +39,14 @@ export interface Sealer {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What a store keeps of a key. */
+/** Returns the digest that a store keeps of a key. */
 export function referenceDigest(key: string, pepper: Pepper | null): string {
   if (pepper === null) return `s1$${createHash('sha256').update(key, 'utf8').digest('hex')}`;
   const mac = createHmac('sha256', Buffer.from(pepper.secret)).update(key, 'utf8');
   return `h1.${pepper.id}$${mac.digest('hex')}`;
 }
 
-/** The seal of a record; `names` are the fields that it covers. */
+/** Returns the seal of a record; `names` are the fields that it covers. */
 export function referenceSeal(
   sealer: Sealer,
   record: KeyRecord,
@@ -55,7 +55,7 @@ export function referenceSeal(
   return mac(sealer, 'keyscope seal', fieldsText({ ...record }, names));
 }
 
-/** The seal of a record that was revoked. */
+/** Returns the seal of a revoked record. */
 export function referenceRevocationSeal(sealer: Sealer, record: KeyRecord): string {
   const fields = { ...record };
   const text = fieldsText(fields, NEVER_CHANGES) + fieldsText(fields, END);
@@ -69,7 +69,7 @@ function mac({ pepper, prefix, deployment }: Sealer, kind: string, text: string)
   return createHmac('sha256', Buffer.from(key)).update(text, 'utf8').digest('hex');
 }
 
-/** The fields that are not null, each behind its name, in the order of their names. */
+/** Encodes the fields that are not null, each after its name, in the order of their names. */
 export function fieldsText(fields: Fields, names: readonly string[]): string {
   const present = [...names].sort().filter((name) => (fields[name] ?? null) !== null);
   const texts = present.map((name) => `${textText(name)}${valueText(fields[name])}`);
@@ -85,7 +85,7 @@ function valueText(value: unknown): string {
   return listText(names.map((name) => listText([textText(name), valueText(table[name])])));
 }
 
-/** Lengths are those of JavaScript: a character beyond 16 bits counts twice. */
+/** Encodes a text. Its length is that of JavaScript: a character beyond 16 bits counts twice. */
 function textText(text: string): string {
   return `s${text.length}:${text}`;
 }

@@ -1,4 +1,4 @@
-/** What `npm run test:exhaustive` goes through: who does what at once, with and without caches. */
+/** The settings of `npm run test:exhaustive`: concurrent calls, with and without caches. */
 import { OVERLAP_MS } from './simulated-calls.ts';
 import type { Act, Command, KeyName, ProcessPlan, Setting } from './simulated-process.ts';
 
@@ -22,7 +22,7 @@ const PLAIN: Omit<Setting, 'processes'> = {
   failures: 0,
 };
 
-/** Longer than look-ups can be joined, and shorter than anything is kept. */
+/** Longer than the time in which look-ups join, and shorter than any entry's life. */
 const WHILE_MS = 1_500;
 
 const MARKING: readonly Act[] = ['rotate', 'revoke', 'suspend', 'resume', 'withdraw'];
@@ -47,10 +47,10 @@ function cached(...callers: ProcessPlan['callers']): ProcessPlan {
 
 const ONCE = verifying('first');
 const TWICE = verifying('first', 'first');
-/** The successor too, once there is one. */
+/** Also verifies the successor, once there is one. */
 const BOTH = verifying('first', 'newest', 'first');
 
-/** Every choice of `count` elements in which the order does not matter. */
+/** Returns every choice of `count` elements, in any order. */
 function choices<T>(list: readonly T[], count: number): T[][] {
   if (count === 0) return [[]];
   return list.flatMap((first, index) =>
@@ -58,14 +58,14 @@ function choices<T>(list: readonly T[], count: number): T[][] {
   );
 }
 
-/** Calls that begin at any time, each in a process of its own without a cache. */
+/** Calls that start at any time, each in a separate process without a cache. */
 function together(acts: readonly Act[], over: Partial<Setting>): Scenario {
   const start = over.isSuspended === true ? ' of a suspended key' : '';
   const processes = acts.map((act) => plain(acting(act)));
   return { name: `${acts.join(' | ')}${start}`, setting: { ...PLAIN, ...over, processes } };
 }
 
-/** Each mark with what stands around it. A key that is resumed is suspended before. */
+/** Surrounds a mark with other calls. A key that is resumed is suspended before. */
 function around(
   over: Partial<Setting>,
   processesFor: (act: Act) => readonly ProcessPlan[],
@@ -139,7 +139,7 @@ const ONE_CACHE: Family = {
   scenarios: around({}, (act) => [cached([...acting(act), ...ONCE], TWICE, ONCE)]),
 };
 
-/** Those that meet, each in its own way. */
+/** Pairs of calls that interact, each in a different way. */
 const PAIRS: readonly (readonly [Act, Act])[] = [
   ['rotate', 'withdraw'],
   ['suspend', 'revoke'],
@@ -164,7 +164,8 @@ const WITH_CHANNEL: Family = {
 
 const WITH_TWO_WRITERS: Family = {
   name: 'three caches and a channel',
-  // One pair: each takes four seconds of a core, and all is to be over in a minute.
+  // Only one pair, because each takes four seconds of a core, and the run should end within a
+  // minute.
   scenarios: PAIRS.slice(0, 1).map(([first, second]) => ({
     name: `${first} | ${second}`,
     setting: {
@@ -241,7 +242,7 @@ const ISSUED: Family = {
   })),
 };
 
-/** What takes longest comes first. */
+/** The families, slowest first. */
 export const FAMILIES: readonly Family[] = [
   THREE_CALLS,
   THREE_CALLS_THAT_FAIL,
@@ -261,7 +262,7 @@ export const FAMILIES: readonly Family[] = [
   TWO_CALLS,
 ];
 
-/** What takes seconds, and finds what the others find. */
+/** Families that take seconds, and find the same faults as the others. */
 export const QUICK: readonly Family[] = [
   {
     name: 'two calls',

@@ -1,6 +1,6 @@
 /**
- * What the tests of the schemas share: the vectors of `issue`'s input with the catalog, the time
- * and the authority that they assume, a keyring with these, and a validator of JSON Schemas.
+ * Fixtures of the schema tests: the vectors of `issue`'s input with their catalog, time and
+ * authority, a keyring with these, and a validator of JSON Schemas.
  */
 import fastify from 'fastify';
 import type { Catalog, GrantAuthority, IssueInput, Keyring, KeyStore } from 'keyscope';
@@ -15,9 +15,9 @@ import { type Json, readVectors, unfold, type Vector } from './vectors.ts';
 export interface InputVector extends Vector {
   readonly input: Json;
   readonly result: 'accept' | 'refuse';
-  /** The field that the core's `InputError` names, if it is refused. */
+  /** The field that the core's `InputError` names, if the input is refused. */
   readonly field?: string;
-  /** What the text in `expiresAt` means, if it means a time. */
+  /** The time that the text in `expiresAt` means, if any. */
   readonly expiresAtMs?: number;
 }
 
@@ -33,20 +33,20 @@ interface InputFile {
   readonly tests: readonly InputVector[];
 }
 
-/** Of any object that these tests look into. */
+/** The fields of any object that these tests inspect. */
 export interface Fields {
   readonly [name: string]: unknown;
 }
 
 const file = readVectors<InputFile>('issue-input');
 
-/** Each is an input of `issue`. */
+/** The vectors, each an input of `issue`. */
 export const inputVectors: readonly InputVector[] = file.tests;
 
 /** The time of the vectors. */
 export const NOW: number = file.now;
 
-/** What `defineScopes` takes to make {@link catalog}. */
+/** The argument of `defineScopes` for {@link catalog}. */
 export const definition: InputFile['catalog'] = file.catalog;
 
 export const catalog: Catalog = defineScopes(file.catalog, { reserved: file.reserved as [] });
@@ -61,16 +61,16 @@ export const inputSchemaForCatalog: z.ZodType<IssueInput, IssueInputJson> = issu
   { now: () => NOW },
 );
 
-/** A key of nobody. */
+/** A key that nobody issued. */
 export const KEY: string = generateKey({ prefix: 'acme' });
 
-/** A keyring at the time of the vectors. */
+/** Makes a keyring at the time of the vectors. */
 export function createVectorKeyring(store: KeyStore = memoryStore()): Keyring {
   return createKeyring({ prefix: 'acme', catalog, store, peppers: 'none', now: () => NOW });
 }
 
 /**
- * Which field the core refuses with an `InputError`; null if it does not. Any other error is a
+ * Returns the field that the core refuses with an `InputError`, or null. Any other error is a
  * failure.
  */
 export async function refusedField(act: () => Promise<unknown>): Promise<string | null> {
@@ -83,12 +83,14 @@ export async function refusedField(act: () => Promise<unknown>): Promise<string 
   }
 }
 
-/** Which field of an input of `issue` the core refuses; null if it accepts it. */
+/**
+ * Returns the field of an input of `issue` that the core refuses, or null if it accepts the input.
+ */
 export function fieldRefusedByCore(input: unknown): Promise<string | null> {
   return refusedField(() => createVectorKeyring().issue(input as IssueInput, authority));
 }
 
-/** The fields that the issues of a failed parse name: the first part of each path. */
+/** Returns the fields of a failed parse: the first part of each path. */
 export function fieldsOfIssues(error: z.ZodError | undefined): readonly unknown[] {
   const fields = error?.issues.map(({ path }) => path[0]) ?? [];
   return [...new Set(fields)];
@@ -97,12 +99,12 @@ export function fieldsOfIssues(error: z.ZodError | undefined): readonly unknown[
 /** Says whether a body is valid. */
 type Validate = (body: Json) => Promise<boolean>;
 
-/** A validator of bodies as a framework has it: Fastify's own ajv, told to change nothing. */
+/** Makes a validator of bodies like a framework's: Fastify's ajv, configured to change nothing. */
 export async function createValidator(schema: object): Promise<Validate> {
   const app = fastify({
     bodyLimit: 8_000_000,
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
-    // The framework would refuse `__proto__` before any schema.
+    // Otherwise the framework would reject `__proto__` before any schema.
     onProtoPoisoning: 'ignore',
     onConstructorPoisoning: 'ignore',
   });

@@ -1,7 +1,4 @@
-/**
- * A cache that several callers share, in front of a server, as CDNs and reverse proxies have one
- * (RFC 9111).
- */
+/** A shared cache in front of a server, as in CDNs and reverse proxies (RFC 9111). */
 import type { IncomingMessage } from 'node:http';
 import { createServer } from 'node:http';
 import CachePolicy from 'http-cache-semantics';
@@ -9,17 +6,17 @@ import { close, listen } from '../examples/http-harness.ts';
 
 export interface CacheOptions {
   /**
-   * As nginx can be told to, and some are: keeps answers to requests with a credential too, where
-   * RFC 9111 §3.5 wants a `public`, and for an hour those that say nothing of caching.
+   * Caches like some configurations of nginx: also answers to requests with a credential, for which
+   * RFC 9111 §3.5 requires `public`, and for an hour answers without `Cache-Control`.
    */
   readonly credulous: boolean;
-  /** What it reads in place of the `Cache-Control` of an answer that says `no-store`. */
+  /** The value that replaces a `Cache-Control` of `no-store`. */
   readonly insteadOfNoStore?: string;
 }
 
 export interface SharedCache {
   readonly origin: string;
-  /** How many requests were answered without the server. */
+  /** Returns the number of requests that the cache answered without the server. */
   hits(): number;
   stop(): Promise<void>;
 }
@@ -30,14 +27,14 @@ interface Kept {
   readonly body: Buffer;
 }
 
-/** A request as the cache's rules see it. */
+/** Reads a request for the rules of the cache. */
 function readAsked({ url = '', method = '', headers }: IncomingMessage, credulous: boolean) {
   if (!credulous) return { url, method, headers };
   const { authorization: _unseen, ...others } = headers;
   return { url, method, headers: others };
 }
 
-/** Passes a request on. Its body is left behind: a cache is about GET. */
+/** Passes a request on without its body, because a cache is about GET. */
 function ask(serverPort: number, { url = '', method = '', headers }: IncomingMessage) {
   const { authorization, cookie } = headers;
   return fetch(`http://127.0.0.1:${serverPort}${url}`, {

@@ -1,4 +1,4 @@
-/** The calls of a simulation, and what each may answer given what had happened. */
+/** The calls of a simulation, and the answers that each may give. */
 import { isAccessError, isStoreError } from 'keyscope';
 import { answerOf, currentOf, type Ledger, type Window } from './ledger.ts';
 import {
@@ -10,16 +10,16 @@ import {
   SECOND_DIGEST,
 } from './simulated-process.ts';
 
-/** As long as a rotation lets the predecessor live, where it does. */
+/** The overlap of a rotation, if it has one. */
 export const OVERLAP_MS = 3_000;
 
-/** What is known when a call ends. */
+/** The knowledge at the end of a call. */
 export interface Knowledge {
   readonly ledger: Ledger;
   readonly time: number;
 }
 
-/** Returns what was answered: for `verify`, as the ledger writes it; for keys, their text. */
+/** Returns the answer: for `verify`, in the words of the ledger; for keys, their text. */
 export async function perform(
   process: Process,
   { act }: Command,
@@ -33,7 +33,7 @@ export async function perform(
       return `passed for ${accessibleEntities.join()}`;
     }
     case 'issue': {
-      // It makes its key before it waits for anything.
+      // The call makes its key before it waits for anything.
       process.isIssuing = true;
       const issued = keyring.issue(INPUT, AUTHORITY);
       process.isIssuing = false;
@@ -55,7 +55,7 @@ export async function perform(
   }
 }
 
-/** Whether a call may have succeeded like this. */
+/** Returns the fault if a call may not have succeeded like this. */
 export function faultIn(
   { ledger, time }: Knowledge,
   { act }: Command,
@@ -91,7 +91,7 @@ export function faultIn(
   }
 }
 
-/** Whether a call may have been refused like this. */
+/** Returns the fault if a call may not have been refused like this. */
 export function faultInRefusal(
   { ledger, time }: Knowledge,
   process: Process,

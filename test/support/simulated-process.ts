@@ -1,7 +1,4 @@
-/**
- * A process of a simulation: its keyring, perhaps with a cache, and what its callers do. And the
- * keys that they do it to.
- */
+/** A process of a simulation: its keyring, perhaps with a cache, its callers, and their keys. */
 import type { KeyRecord, KeyStore } from 'keyscope';
 import { createKeyring, defineScopes, digestKey, generateKey } from 'keyscope';
 import type { Invalidation } from 'keyscope/cache';
@@ -11,8 +8,8 @@ import { LRUCache } from 'lru-cache';
 import type { Window } from './ledger.ts';
 
 /**
- * How messages travel: in a step of their own, at once, never, or with a channel that throws or
- * hangs. `late`: as `later`, but to subscribe takes a step, too. `none`: there is no channel.
+ * How messages travel: in a separate step, at once, never, or with a channel that throws or hangs.
+ * `late`: like `later`, but subscribing also takes a step. `none`: without a channel.
  */
 export type ChannelMode = 'none' | 'later' | 'late' | 'at once' | 'lost' | 'broken' | 'hanging';
 
@@ -28,8 +25,8 @@ export type Act =
   | 'withdraw';
 
 /**
- * The key that exists from the start; one that is issued or not, and whose text is known; the
- * newest successor that was handed out, and the first key as long as there is none.
+ * `first` exists from the start. `second` may be issued or not, and its text is known. `newest` is
+ * the newest successor that was handed out, or `first` until there is one.
  */
 export type KeyName = 'first' | 'second' | 'newest';
 
@@ -38,43 +35,46 @@ export interface Command {
   readonly key: KeyName;
 }
 
-/** A process, and what its callers do: each one thing after the other, all of them at once. */
+/**
+ * A process and its callers. Each caller makes its calls one after another; the callers run
+ * concurrently.
+ */
 export interface ProcessPlan {
   readonly isCached: boolean;
   readonly callers: readonly (readonly Command[])[];
 }
 
-/** Where a simulation begins, and what can happen in it. */
+/** The start of a simulation, and the events that can happen in it. */
 export interface Setting {
   readonly processes: readonly ProcessPlan[];
   readonly channel: ChannelMode;
   readonly maxStalenessMs: number;
   /** Whether the first key is suspended from the start. */
   readonly isSuspended: boolean;
-  /** By how much time advances, one step each, in milliseconds. */
+  /** Milliseconds by which time advances, each in one step. */
   readonly ticks: readonly number[];
-  /** How many calls of the store can fail, before or after they take effect. */
+  /** The number of store calls that can fail, before or after they take effect. */
   readonly failures: number;
 }
 
-/** One after the other, what somebody does. */
+/** A caller, which makes its calls one after another. */
 export interface Caller {
   readonly name: string;
   readonly process: Process;
   readonly commands: readonly Command[];
-  /** How many commands have begun. */
+  /** The number of commands that have started. */
   begun: number;
-  /** Of the command under way. */
+  /** The window of the command in progress. */
   window: Window | undefined;
 }
 
-/** What a process is connected to. */
+/** The surroundings of a process. */
 export interface Surroundings {
   readonly setting: Setting;
   readonly now: () => number;
-  /** The one database as it sees it. */
+  /** Returns the database as this process sees it. */
   connect(process: Process): KeyStore;
-  /** The channel as it sees it. */
+  /** Returns the channel as this process sees it. */
   portOf(process: Process): Invalidation;
 }
 
@@ -93,10 +93,10 @@ const catalog = defineScopes({ threats: { read: 'List and read threats.' } });
 
 const FIRST = 0;
 const SECOND = 1;
-/** Each process makes keys of its own. */
+/** Separates the random bytes of processes, so that each makes different keys. */
 const SEEDS_OF_A_PROCESS = 20;
 
-/** Bytes that depend on `seed` alone, and make a key at the first attempt. */
+/** Returns bytes that depend only on `seed`, and make a key at the first attempt. */
 function seededBytes(seed: number, length: number): Uint8Array {
   const bytes = Uint8Array.from({ length }, (_, index) => index);
   bytes[0] = seed % 62;
@@ -113,10 +113,10 @@ export const SECOND_TEXT = keyOf(SECOND);
 export const FIRST_DIGEST = digestKey(FIRST_TEXT);
 export const SECOND_DIGEST = digestKey(SECOND_TEXT);
 
-/** What all keyrings have. */
+/** The options of all keyrings. */
 const KEYRING = { prefix: 'acme', catalog, peppers: 'none' } as const;
 
-/** The first key as it is stored. Made once: otherwise most of the time would go into it. */
+/** Makes the record of the first key. Only once, because it would take most of the time. */
 async function makeFirst(): Promise<KeyRecord> {
   const store = memoryStore();
   const random = (length: number): Uint8Array => seededBytes(FIRST, length);
@@ -137,22 +137,22 @@ export class Process {
   readonly callers: readonly Caller[];
   readonly keyring: ReturnType<typeof createKeyring<typeof catalog>>;
   /**
-   * What it was given, in order. What it does next follows from that alone; without a cache, from
-   * what it was given since its calls were last over.
+   * The answers that it received, in order. They determine what it does next. Without a cache, the
+   * answers since its calls were last over determine it.
    */
   history: string[] = [];
-  /** How many calls of the store it made, likewise. */
+  /** The number of its store calls, likewise. */
   calls = 0;
-  /** Hears what is published. */
+  /** Receives the published messages. */
   listener: ((message: string) => void) | undefined;
-  /** Its subscription was answered. */
+  /** Whether its subscription was answered. */
   isSubscribed = false;
-  /** How many calls of the store failed in it. */
+  /** The number of its store calls that failed. */
   failures = 0;
   openRotations = 0;
-  /** How many rotations ended because the store failed. */
+  /** The number of rotations that ended because the store failed. */
   brokenRotations = 0;
-  /** The next key that it makes is the second one. */
+  /** Whether the next key that it makes is the second one. */
   isIssuing = false;
   #minted = 0;
 
@@ -196,7 +196,7 @@ export class Process {
     return this.#minted;
   }
 
-  /** A call is over. Without a cache, nothing of it is left. */
+  /** Notes that a call is over. Without a cache, this clears the history. */
   forget(): void {
     if (this.isCached || this.callers.some(({ window }) => window !== undefined)) return;
     this.history = [];
@@ -204,7 +204,7 @@ export class Process {
   }
 }
 
-/** What it was given and what it is at, as text. */
+/** Describes the history and the current call of a process. */
 export function textOfProcess(process: Process): string {
   const { callers, history, isSubscribed, failures } = process;
   const { openRotations, brokenRotations, minted } = process;

@@ -1,9 +1,9 @@
 /**
- * Processes over one database, one step at a time. Every call of the store takes effect in a step
- * and is answered in another; messages arrive in steps of their own, and time passes in steps.
- * Whoever drives a simulation says which step is next: `interleavings.ts` at random, `schedules.ts`
- * in every order. What a call may answer follows from what had happened before it began, and after
- * each step the database holds what `ledger.ts` says.
+ * Processes over one database, one step at a time. Every store call takes effect in one step and is
+ * answered in another; messages arrive in separate steps, and time passes in steps. The driver of a
+ * simulation chooses the next step: `interleavings.ts` at random, `schedules.ts` in every order.
+ * The possible answers of a call follow from what had happened before it started. After each step,
+ * the database has to hold what `ledger.ts` says.
  */
 import type { KeyRecord, KeyStore } from 'keyscope';
 import { isStoreError } from 'keyscope';
@@ -25,17 +25,17 @@ import {
   textOfProcess,
 } from './simulated-process.ts';
 
-/** A well-formed key id that nothing has. */
+/** A well-formed key id that no key has. */
 const NOWHERE = '0d0d0d0d-0000-4000-8000-00000000000d';
 
-/** What can happen next. */
+/** A step that can happen next. */
 export interface Option {
   readonly kind: 'start' | 'effect' | 'answer' | 'fail' | 'arrive' | 'subscribe' | 'tick';
   readonly name: string;
   readonly take: () => void;
 }
 
-/** A call of the store that has not been answered. */
+/** A store call that has not been answered. */
 interface PendingCall {
   readonly process: Process;
   readonly name: string;
@@ -44,9 +44,9 @@ interface PendingCall {
   readonly act: () => unknown;
   readonly answer: (value: unknown) => void;
   readonly fail: (error: Error) => void;
-  /** What is to be answered, once it took effect. */
+  /** The answer, once the call took effect. */
   effect: { readonly value: unknown } | undefined;
-  /** Whether the caller was told that it failed, although it may still take effect. */
+  /** Whether the caller learned that the call failed, although it may still take effect. */
   isGivenUp: boolean;
 }
 
@@ -57,15 +57,15 @@ interface Message {
   readonly isLost: boolean;
 }
 
-/** Lets everything go on that waits for nothing but its turn. */
+/** Runs everything that only waits for its turn. */
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 // ── A run ────────────────────────────────────────────────────────────────────────────────────────
 
-/** One run. End each: calls that wait hold timers. */
+/** One run. Call `end` after each, because waiting calls hold timers. */
 export class Simulation {
   readonly setting: Setting;
-  /** What was found wrong; nothing where everything was right. */
+  /** The faults that were found. */
   readonly wrong: string[] = [];
   readonly #database = memoryStore();
   readonly #ledger: Ledger;
@@ -80,7 +80,7 @@ export class Simulation {
   #failed = 0;
   #isOver = false;
 
-  /** Everybody is connected, and nothing has happened. */
+  /** Starts a run: everybody is connected, and nothing has happened. */
   static async begin(setting: Setting): Promise<Simulation> {
     const world = new Simulation(setting);
     await settle();
@@ -104,13 +104,13 @@ export class Simulation {
 
   readonly now = (): number => this.#time;
 
-  /** Takes one of {@link options}, and everything that follows from it alone. */
+  /** Takes one of {@link options}, and everything that follows from it without another step. */
   async take(option: Option): Promise<void> {
     option.take();
     await settle();
   }
 
-  /** Whoever waits is told that it failed. */
+  /** Fails all waiting calls. */
   async end(): Promise<void> {
     this.#isOver = true;
     const calls = this.#calls;
@@ -119,14 +119,14 @@ export class Simulation {
     await settle();
   }
 
-  /** Looks at what the database holds now. */
+  /** Checks the contents of the database. */
   check(): void {
     this.#ledger.check(
       this.#processes.map(({ openRotations, brokenRotations }) => openRotations + brokenRotations),
     );
   }
 
-  /** Looks at how it ended, once there is nothing left to take. */
+  /** Checks the end of a run, once no option is left. */
   checkEnd(): void {
     const callers = this.#processes.flatMap((process) => process.callers);
     for (const { name, window } of callers) {
@@ -176,7 +176,7 @@ export class Simulation {
       options.push({ kind: 'answer', name: `${what} is answered`, take: () => this.#answer(call) });
     }
     if (call.isGivenUp || this.#failed >= this.setting.failures) return;
-    // A look-up that fails is the same whether it took effect or not.
+    // For a failing look-up, it makes no difference whether it took effect.
     if (call.effect !== undefined) {
       options.push({
         kind: 'fail',
@@ -251,14 +251,14 @@ export class Simulation {
     if (life !== undefined) this.#ledger.tell(life, process.number);
   }
 
-  /** What a process is given, and when. */
+  /** Notes what a process received, and when. */
   #note(process: Process, what: string): void {
     process.history.push(`${what}@${this.#time}`);
   }
 
   // ── What a process is connected to ─────────────────────────────────────────────────────────────
 
-  /** The one database as a process sees it. */
+  /** Returns the database as a process sees it. */
   connect(process: Process): KeyStore {
     const database = this.#database;
     const ledger = (): Ledger => this.#ledger;
@@ -309,7 +309,7 @@ export class Simulation {
     }
   }
 
-  /** A call of the database takes effect in a step, and is answered in another. */
+  /** Makes a database call, which takes effect in one step and is answered in another. */
   #call<T>(process: Process, name: string, isWrite: boolean, act: () => unknown): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#isOver) {
@@ -331,7 +331,7 @@ export class Simulation {
     });
   }
 
-  /** The channel as a process sees it. */
+  /** Returns the channel as a process sees it. */
   portOf(process: Process): Invalidation {
     const { channel } = this.setting;
     return {
@@ -430,9 +430,9 @@ export class Simulation {
   // ── As text ────────────────────────────────────────────────────────────────────────────────────
 
   /**
-   * All that can matter from now on. Two runs of the same setting with the same state go on in the
-   * same ways: the database, what is under way and what is known are equal, and each process was
-   * given the same in the same order, so that what it remembers is equal, too.
+   * Describes everything that can still matter. Two runs of one setting with the same state have
+   * the same continuations. Their databases, pending calls and ledgers are equal. Each process
+   * received the same in the same order, so its memory is equal, too.
    */
   state(): string {
     const callers = this.#processes.flatMap((process) => process.callers);

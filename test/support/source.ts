@@ -1,7 +1,7 @@
 /**
- * The project's own source as the compiler's parser sees it, for the tests that hold its shape.
- * Each file is read and parsed once in a process, however many tests ask for it. Paths are relative
- * to the root of the project, with `/` on every system.
+ * The project's source as the compiler's parser sees it, for the tests of its structure. Each
+ * process reads and parses a file once. Paths are relative to the root of the project, with `/` on
+ * every system.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, sep } from 'node:path';
@@ -14,7 +14,7 @@ export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 export interface Source {
   readonly path: string;
   readonly text: string;
-  /** Parsed when it is first asked for. */
+  /** Parsed at the first access. */
   readonly tree: ts.SourceFile;
 }
 
@@ -24,7 +24,7 @@ export function readProjectFile(path: string): string {
 
 const NOT_OURS = /(?:^|\/)(?:node_modules|blocks|\.[^/]+)$/;
 
-/** Every file under a folder of the project whose name ends so, sorted. */
+/** Returns every file under a folder of the project with this ending, sorted. */
 export function filesUnder(folder: string, ending: string): readonly string[] {
   const found: string[] = [];
   for (const entry of readdirSync(join(ROOT, folder), { withFileTypes: true })) {
@@ -35,7 +35,9 @@ export function filesUnder(folder: string, ending: string): readonly string[] {
   return found.sort();
 }
 
-/** Every TypeScript file under a folder of the project, or every file whose name ends so. */
+/**
+ * Returns every TypeScript file under a folder of the project, or every file with another ending.
+ */
 export function sourcesUnder(folder: string, ending = '.ts'): readonly Source[] {
   return filesUnder(folder, ending).map(sourceOf);
 }
@@ -62,13 +64,13 @@ export function sourceFrom(text: string, path = 'sample.ts'): Source {
   };
 }
 
-/** Shows a node and everything below it, but no tokens. */
+/** Visits a node and everything below it, except tokens. */
 export function visit(node: ts.Node, see: (node: ts.Node) => void): void {
   see(node);
   ts.forEachChild(node, (child) => visit(child, see));
 }
 
-/** `file.ts:12`, for messages. */
+/** Returns `file.ts:12`, for messages. */
 export function placeOf(source: Source, node: ts.Node): string {
   const { line } = source.tree.getLineAndCharacterOfPosition(node.getStart(source.tree));
   return `${source.path}:${line + 1}`;
@@ -78,7 +80,7 @@ export function placeOf(source: Source, node: ts.Node): string {
 
 export interface Import {
   readonly specifier: string;
-  /** Whole statements: nothing of them is left at run time. */
+  /** Whether nothing of the whole statement remains at run time. */
   readonly typesOnly: boolean;
 }
 
@@ -107,7 +109,9 @@ function readImport(node: ts.Node): Import | null {
 
 const importLists = new WeakMap<Source, readonly Import[]>();
 
-/** Of every kind: imports, re-exports, `import('…')` as a value and as a type. */
+/**
+ * Returns the imports of every kind: imports, re-exports, `import('…')` as a value and as a type.
+ */
 export function importsOf(source: Source): readonly Import[] {
   const known = importLists.get(source);
   if (known !== undefined) return known;
@@ -120,7 +124,7 @@ export function importsOf(source: Source): readonly Import[] {
   return found;
 }
 
-/** The file that a relative import means; in `src` a `.js` stands for the `.ts` beside it. */
+/** Returns the file of a relative import. In `src`, `.js` means the `.ts` in the same folder. */
 export function targetOf(source: Source, specifier: string): string {
   const path = normalize(join(dirname(source.path), specifier))
     .split(sep)
@@ -128,21 +132,21 @@ export function targetOf(source: Source, specifier: string): string {
   return path.replace(/\.js$/, '.ts');
 }
 
-/** The files of the project that a source imports, types included. */
+/** Returns the files of the project that a source imports, including types. */
 export function filesImportedBy(source: Source): readonly string[] {
   return importsOf(source)
     .filter(({ specifier }) => specifier.startsWith('.'))
     .map(({ specifier }) => targetOf(source, specifier));
 }
 
-/** The packages and built-in modules that a source imports, types included. */
+/** Returns the packages and built-in modules that a source imports, including types. */
 export function packagesImportedBy(source: Source): readonly string[] {
   return importsOf(source)
     .map(({ specifier }) => specifier)
     .filter((specifier) => !specifier.startsWith('.'));
 }
 
-/** A file and every file that it imports, directly or not. */
+/** Returns a file and every file that it imports, directly or indirectly. */
 export function closureOf(entry: string, types: 'with types' | 'without types'): readonly Source[] {
   const reached = new Map<string, Source>();
   const waiting = [entry];
@@ -158,7 +162,7 @@ export function closureOf(entry: string, types: 'with types' | 'without types'):
   return [...reached.values()];
 }
 
-/** Each circle of imports once, as the files that it leads through. */
+/** Returns each circle of imports once, as its list of files. */
 export function circlesAmong(sources: readonly Source[]): readonly string[] {
   const byPath = new Map(sources.map((source) => [source.path, source]));
   const circles: string[] = [];

@@ -1,4 +1,4 @@
-/** What each file of tests of the SQLite store starts from: files, and a database with a record. */
+/** Fixtures of the SQLite store's tests: files, and a database with a record. */
 import { DatabaseSync } from 'node:sqlite';
 import type { KeyRecord, Mark } from 'keyscope';
 import type { SqliteHandle } from 'keyscope/stores/sqlite';
@@ -7,7 +7,7 @@ import { afterAll } from 'vitest';
 import { folder } from './folder.ts';
 import { numbered, RECORD } from './records.ts';
 
-/** Names of new files in a folder that goes when the tests of a file are over. */
+/** Makes names of new files in a folder, which is removed after the tests of a file. */
 export function freshFiles(): { readonly fresh: () => string; readonly folder: string } {
   const { file, remove } = folder();
   afterAll(remove);
@@ -19,10 +19,10 @@ export function freshFiles(): { readonly fresh: () => string; readonly folder: s
   return { fresh, folder: file('') };
 }
 
-/** Others like the record of all tests. */
+/** Makes records like the one of all tests. */
 export const another: (n: number) => KeyRecord = numbered(RECORD);
 
-/** A revocation, with which the record gets another seal. */
+/** Makes a revocation that gives the record another seal. */
 export function revokeAt(at: number): Mark {
   return { kind: 'revoke', at, by: null, reason: null, seal: 'end' };
 }
@@ -33,7 +33,7 @@ export interface Stocked {
   readonly store: ReturnType<typeof sqliteStore>;
 }
 
-/** With the record of all tests in it. */
+/** Makes a database with the record of all tests. */
 export function stocked(): Stocked {
   const db = new DatabaseSync(':memory:');
   const store = sqliteStore(db);
@@ -41,13 +41,13 @@ export function stocked(): Stocked {
   return { db, store };
 }
 
-/** The first column of the first row. */
+/** Returns the first column of the first row. */
 export function readValue(db: SqliteHandle, sql: string): unknown {
   const [row] = db.prepare(sql).all();
   return Object.values(row as object)[0];
 }
 
-/** Takes away what would stop an edit by hand: CHECKs, and the triggers that refuse. */
+/** Removes what would stop an edit by hand: CHECKs, and the triggers that refuse edits. */
 export function dropSafeguards(db: SqliteHandle): void {
   const refusing = db
     .prepare("SELECT name FROM sqlite_master WHERE type = 'trigger' AND sql LIKE '%RAISE(%'")

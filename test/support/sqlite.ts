@@ -1,8 +1,8 @@
-/** Handles of SQLite, with each driver that Node has. */
+/** SQLite handles, with each driver for Node. */
 import { createRequire } from 'node:module';
 import type { SqliteHandle } from 'keyscope/stores/sqlite';
 
-/** A handle that can be closed, as every driver's can. */
+/** A handle that can be closed, like every driver's. */
 export type Handle = SqliteHandle & { close(): void };
 export type Driver = 'node:sqlite' | 'better-sqlite3';
 export const DRIVERS: readonly Driver[] = ['node:sqlite', 'better-sqlite3'];

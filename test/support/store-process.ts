@@ -1,4 +1,4 @@
-/** Processes beside the test's, each on a store: `store-child.ts`, from outside. */
+/** Child processes, each on a store: the other side of `store-child.ts`. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
-/** What was handed out. */
+/** A key that was handed out. */
 export interface Handed {
   readonly keyId: string;
   readonly key: string;
@@ -16,49 +16,52 @@ export function isHanded(answer: unknown): answer is Handed {
   return typeof answer === 'object' && answer !== null && 'key' in answer;
 }
 
-/** What a revocation and a rotation answer, and a mark: when its write began, and was over. */
+/**
+ * The answer of a revocation, a rotation or a mark: the times at which its write started and ended.
+ */
 interface Timed {
   readonly revoked?: true;
-  /** Of a mark alone: whether it was written. */
+  /** Only for a mark: whether it was written. */
   readonly wrote?: boolean;
   readonly from?: number;
   readonly to?: number;
 }
 
-/** The times in an answer, if there are any. */
+/** Returns the times in an answer. */
 export function timesOf(answer: unknown): Timed {
   return typeof answer === 'object' && answer !== null ? answer : {};
 }
 
 export interface Child {
   /**
-   * Sends a task at once, whatever is under way. `null` where the process ends before it answers.
+   * Sends a task at once, whatever is in progress. Resolves to `null` if the process ends before it
+   * answers.
    */
   ask(task: string, ...given: readonly unknown[]): Promise<unknown>;
-  /** Called with each moment that the process announces, and how many that makes. */
+  /** Called with each moment that the process announces, and its number. */
   onMoment: (moment: string, count: number) => void;
-  /** Resolves where the process has opened its store, and rejects where it ended instead. */
+  /** Resolves when the process has opened its store, and rejects if it ended instead. */
   readonly ready: Promise<unknown>;
-  /** Resolves where it has ended. */
+  /** Resolves when it has ended. */
   readonly gone: Promise<unknown>;
-  /** What it announced since it was asked to. */
+  /** The moments that it announced since it was asked to. */
   readonly heard: readonly string[];
-  /** `kill -9`, and waits until the process is gone. */
+  /** Kills it with `kill -9`, and waits until the process is gone. */
   kill(): Promise<void>;
-  /** Lets it end what it does, and close its store. */
+  /** Lets it finish its tasks and close its store. */
   stop(): Promise<void>;
 }
 
 const path = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
-/** What Node is started with, so that it runs the source as it stands. */
+/** The arguments with which Node runs the source. */
 export const NODE_ARGUMENTS: readonly string[] = [
   '--disable-warning=ExperimentalWarning',
   '--import',
   path('typescript.ts'),
 ];
 
-/** A line of the process: an answer with the number of its task, or what happens meanwhile. */
+/** A line of the process: an answer with the number of its task, or a moment. */
 type Line =
   | readonly [id: number, answer: unknown]
   | readonly [id: null, what: string, moment: string];
@@ -67,7 +70,7 @@ function spawnChild(address: string | undefined) {
   const given = address === undefined ? [] : [address];
   const argv = [...NODE_ARGUMENTS, path('store-child.ts'), ...given];
   const child = spawn(process.execPath, argv, { stdio: ['pipe', 'pipe', 'inherit'] });
-  // What is written to a process that was killed is lost, as it should be.
+  // Writes to a killed process are lost, as intended.
   child.stdin.on('error', () => {});
   return child;
 }
@@ -120,7 +123,7 @@ async function listen(out: Readable, hear: (line: Line) => void): Promise<void> 
   for await (const line of createInterface({ input: out })) hear(JSON.parse(line) as Line);
 }
 
-/** Whether the process has opened its store. */
+/** The promise that the process has opened its store. */
 class Opened {
   readonly resolve: () => void;
   readonly #promise: Promise<void>;
@@ -133,19 +136,19 @@ class Opened {
     this.resolve = resolve;
   }
 
-  /** Rejects where the process ends instead. */
+  /** Rejects if the process ends instead. */
   unless(gone: Promise<unknown>): Promise<void> {
     const failed = gone.then(() => {
       throw new Error('the process ended before it was ready');
     });
     const ready = Promise.race([this.#promise, failed]);
-    // Who kills it does not wait for it.
+    // A test that kills the process does not wait for this promise.
     ready.catch(() => {});
     return ready;
   }
 }
 
-/** The tasks that have not been answered. */
+/** The unanswered tasks. */
 class Answers {
   readonly #waiting = new Map<number, (answer: unknown) => void>();
   #tasks = 0;
@@ -164,14 +167,14 @@ class Answers {
     this.#waiting.delete(id);
   }
 
-  /** Nothing more will be answered. */
+  /** Answers all open tasks with `null`. */
   end(): void {
     this.#isOver = true;
     for (const resolve of this.#waiting.values()) resolve(null);
   }
 }
 
-/** Processes for one kill each: the next one starts while the one before is at work. */
+/** Yields processes for one kill each. The next one starts while the current one works. */
 export function* spareChildren(count: number, address?: string): Generator<[number, Child]> {
   let next = startChild(address);
   for (let i = 0; i < count; i++) {

@@ -1,6 +1,6 @@
 /**
- * A proxy in front of a server, which can make the way to it longer, stop what is on it, lose it,
- * and cut it. `door.ts` is for those that only come and go.
+ * A proxy in front of a server, which can delay, stall, lose and cut traffic. `door.ts` is for
+ * servers that only come and go.
  */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
@@ -11,44 +11,45 @@ export interface Address {
   readonly port: number;
 }
 
-/** What is sent in one direction: by clients, or by the server. */
+/** The direction of traffic: from clients, or from the server. */
 export type Direction = 'questions' | 'answers';
 
-/** The way to a server. */
+/** The connections to a server. */
 export interface TcpProxy {
   readonly port: number;
-  /** Whatever is sent from now on takes this long in each direction, in milliseconds. */
+  /** Delays all new traffic by this many milliseconds in each direction. */
   delay(milliseconds: number): void;
-  /** While true, nothing arrives on either side, and no connection ends: it only hangs. */
+  /** While true, nothing arrives on either side, and connections hang without ending. */
   stall(isStalled: boolean): void;
   /**
-   * While set, nothing of one direction arrives, the end of a connection included. A connection
-   * that has lost something stays so, as TCP leaves nothing out: a firewall forgot it.
+   * While set, nothing of one direction arrives, including the end of a connection. A connection
+   * that has lost data never recovers, because TCP skips nothing: as if a firewall had forgotten
+   * it.
    */
   lose(direction: Direction | null): void;
-  /** Ends what the server says on each connection; what clients say still arrives. */
+  /** Closes the server's side of each connection. Traffic of clients still arrives. */
   halfClose(): void;
-  /** Ends all connections. New ones are let through. */
+  /** Ends all connections, and accepts new ones. */
   cut(): void;
-  /** New connections go there, and all others are ended: another server takes the address. */
+  /** Ends all connections, and leads new ones to another server, as if it had taken the address. */
   turnTo(address: Address): void;
-  /** How many connections there are. */
+  /** Returns the number of connections. */
   connections(): number;
-  /** Ends all connections and listens no more. */
+  /** Ends all connections and stops listening. */
   close(): Promise<void>;
 }
 
-/** What all lines are told. */
+/** The state that all lines share. */
 interface Weather {
   oneWay: number;
   isStalled: boolean;
   lost: Direction | null;
 }
 
-/** What is sent, or `null` for its end. */
+/** A piece of traffic, or `null` for the end. */
 type Chunk = Buffer | null;
 
-/** One direction of a connection: chunks arrive in order, each after its own time. */
+/** One direction of a connection: chunks arrive in order, each after its delay. */
 class Line {
   readonly direction: Direction;
   readonly #to: Socket;
@@ -70,7 +71,7 @@ class Line {
     this.deliver();
   }
 
-  /** Sends what is due, and comes back for the rest. */
+  /** Sends the chunks that are due, and schedules the rest. */
   deliver(): void {
     if (this.#weather.isStalled || this.#timer !== undefined) return;
     for (let next = this.#chunks[0]; next !== undefined; next = this.#chunks[0]) {
@@ -88,7 +89,7 @@ class Line {
     }
   }
 
-  /** Says that nothing more follows, whatever is still on the way. */
+  /** Ends this direction, whatever is still in flight. */
   halfClose(): void {
     this.#to.end();
   }
@@ -99,7 +100,7 @@ class Line {
   }
 }
 
-/** Listens at a free port of this machine. */
+/** Opens a proxy at a free port of this machine. */
 export async function openTcpProxy(server: Address): Promise<TcpProxy> {
   const lines = new Set<Line>();
   const weather: Weather = { oneWay: 0, isStalled: false, lost: null };

@@ -1,4 +1,4 @@
-/** How long the event loop was blocked. */
+/** Measures how long the event loop was blocked. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -7,7 +7,7 @@ export async function longestTurnOf(act: () => Promise<unknown>): Promise<number
   const turns = monitorEventLoopDelay({ resolution: 1 });
   turns.enable();
   try {
-    // The first measurement begins when the timer fires.
+    // The first measurement starts when the timer fires.
     await sleep(5);
     await act();
     await sleep(5);

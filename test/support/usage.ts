@@ -1,13 +1,16 @@
-/** What the tests of usage share: stores that note their batches, and counts of timers. */
+/** Fixtures of the usage tests: stores that record their batches, and counts of timers. */
 import type { KeyStore, UsageEntry, UsageOptions } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { vi } from 'vitest';
 import { setUp, wrap } from './keyring.ts';
 
-/** Every use is written. */
+/** Writes every use. */
 export const EXACT: UsageOptions = { granularityMs: 0 };
 
-/** A keyring over a store that keeps each batch of usage, and throws while `fails` says so. */
+/**
+ * Makes a keyring over a store that keeps each batch of usage, and throws while `fails` returns
+ * true.
+ */
 export function watched(
   fails: () => boolean = () => false,
   inner: KeyStore = memoryStore(),
@@ -24,9 +27,9 @@ export function watched(
 }
 
 /**
- * How many timers `act` sets before it returns, less those that it clears. Keyrings of other files
- * in the same process write again every few seconds to a store that is gone: a count at any other
- * moment has their timers in it.
+ * Counts the timers that `act` sets before it returns, minus those that it clears. Keyrings of
+ * other files in the same process retry writes every few seconds, so a count at any other moment
+ * would include their timers.
  */
 export function timersSetBy(act: () => unknown): number {
   const before = vi.getTimerCount();

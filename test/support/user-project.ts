@@ -1,6 +1,6 @@
 /**
  * A user's project in memory: one file that imports the package by name, and the language service
- * that an editor would run on it.
+ * of an editor.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ const OPTIONS: ts.CompilerOptions = {
 /** Keeps the parsed libraries from one project to the next. */
 const parsed = ts.createDocumentRegistry();
 
-/** What an editor shows over a name. */
+/** The hover of an editor over a name. */
 export interface Hover {
   readonly signature: string;
   readonly documentation: string;
@@ -36,20 +36,20 @@ export interface Member extends Hover {
 }
 
 export interface UserProject {
-  /** Over the first mention of a name in the file. */
+  /** Returns the hover over the first mention of a name in the file. */
   hoverOver(name: string): Hover;
-  /** Of an exported type: its members; of a union, those of each part. */
+  /** Returns the members of an exported type, or of each part of a union. */
   membersOf(type: string): readonly Member[];
-  /** What the compiler says against the file. */
+  /** Returns the compiler's errors for the file. */
   errors(): readonly string[];
 }
 
-/** The file lies in the root, where its imports are resolved, but on no disk. */
+/** Opens a project. Its file is in the root, where imports resolve, but not on disk. */
 export function openProject(text: string): UserProject {
   const host: ts.LanguageServiceHost = {
     getCompilationSettings: () => OPTIONS,
     getScriptFileNames: () => [FILE],
-    // Projects share what is parsed, and each has another text under the same name.
+    // Projects share parsed files, but each has another text under the same name.
     getScriptVersion: (path) => (path === FILE ? text : '1'),
     getScriptSnapshot: (path) => {
       if (path === FILE) return ts.ScriptSnapshot.fromString(text);
@@ -70,7 +70,7 @@ export function openProject(text: string): UserProject {
     const info = service.getQuickInfoAtPosition(FILE, position);
     const signature = ts.displayPartsToString(info?.displayParts);
     return {
-      // What is imported is also shown as the import that it is.
+      // Without the line that shows the import itself.
       signature: signature.replace(/^\(alias\) |\nimport \w+$/g, ''),
       documentation: ts.displayPartsToString(info?.documentation),
     };

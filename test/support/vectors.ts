@@ -10,7 +10,7 @@ export type Json =
   | readonly Json[]
   | { readonly [name: string]: Json };
 
-/** What every vector has. */
+/** The fields of every vector. */
 export interface Vector {
   readonly id: number;
   readonly comment: string;
@@ -22,12 +22,12 @@ export function readVectors<File>(name: string): File {
   return JSON.parse(text) as File;
 }
 
-/** One line a failing vector: which it is and what it says. */
+/** Labels a failing vector with its id and comment. */
 export const label = ({ id, comment }: Vector): string => `${id}: ${comment}`;
 
 type Part = string | { readonly repeat: readonly [string, number] };
 
-/** `["a", { "repeat": ["b", 3] }]` is `abbb`. */
+/** Joins parts: `["a", { "repeat": ["b", 3] }]` is `abbb`. */
 export const concat = (parts: readonly Part[]): string =>
   parts
     .map((part) => (typeof part === 'string' ? part : part.repeat[0].repeat(part.repeat[1])))
@@ -63,8 +63,7 @@ function uuids(from: number, to: number): readonly string[] {
 }
 
 /**
- * Unfolds `$repeat`, `$list` and `$uuids` wherever they stand; every other field stays, `__proto__`
- * included.
+ * Unfolds `$repeat`, `$list` and `$uuids` anywhere. Keeps every other field, including `__proto__`.
  */
 export function unfold(value: Json): Json {
   if (Array.isArray(value)) return value.map(unfold);
@@ -78,7 +77,7 @@ export function unfold(value: Json): Json {
   return Object.fromEntries(entries.map(([field, content]) => [field, unfold(content)]));
 }
 
-/** Runs `check` on every vector and lists those that failed, so that one run shows all of them. */
+/** Runs `check` on every vector and returns the failures, so that one run shows all of them. */
 export async function failures<V extends Vector>(
   vectors: readonly V[],
   check: (vector: V) => unknown,

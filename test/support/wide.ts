@@ -2,10 +2,10 @@
 import type { IssuedKey } from 'keyscope';
 import { AUTHORITY, HOUR, OTHER, type Ring, START, untypedInput } from './keyring.ts';
 
-/** May hand out what {@link issueWide} makes. */
+/** An authority that may hand out what {@link issueWide} makes. */
 export const WIDE = { ...AUTHORITY, entities: [OTHER] } as const;
 
-/** Of `threats:read` and a reserved scope, for its own entity and another; lives 9 hours. */
+/** Issues a key with `threats:read` and a reserved scope, for two entities and 9 hours. */
 export function issueWide(
   keyring: Ring,
   expiresAt: Date | 'never' = new Date(START + 9 * HOUR),

@@ -1,7 +1,4 @@
-/**
- * Workers and D1 databases on this machine, in the runtime that Cloudflare runs and with its
- * SQLite.
- */
+/** Workers and D1 databases on this machine, in Cloudflare's runtime and with its SQLite. */
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
@@ -11,7 +8,7 @@ import { packageEntries } from './package-entries.ts';
 
 const { CI } = process.env;
 
-/** What is used of miniflare, which is installed for these tests alone and has no types here. */
+/** The part of miniflare in use. It is installed only for these tests and has no types here. */
 interface Miniflare {
   getD1Database(binding: string): Promise<D1Client>;
   dispatchFetch(url: string, init?: RequestInit): Promise<Response>;
@@ -33,16 +30,16 @@ function constructorOf(): Constructor | undefined {
 }
 
 /**
- * `describe` for what needs workerd: skipped by name where it is not installed; with `CI=true` it
- * fails.
+ * `describe` for tests that need workerd. Without it they are skipped by name; with `CI=true` they
+ * fail.
  */
 export const describeWithWorkerd: typeof describe.skip =
   constructorOf() !== undefined || CI === 'true' ? describe : describe.skip;
 
-/** Everything that is asked through the proxy takes its time, and a busy machine takes more. */
+/** Calls through the proxy are slow, more so on a busy machine. */
 export const SLOW = { timeout: 120_000 };
 
-/** One before requests could wait for each other's promises at all, and a recent one. */
+/** A date before requests could wait for each other's promises, and below a recent one. */
 export const OLD_DATE = '2024-01-01';
 export const RECENT_DATE = '2026-07-01';
 
@@ -54,7 +51,7 @@ function start(options: RuntimeOptions): Miniflare {
 
 // ── Workers ───────────────────────────────────────────────────────────────────────────────────
 
-/** `worker.ts` as one script. */
+/** Bundles `worker.ts` into one script. */
 async function bundleWorker(): Promise<string> {
   const path = (name: string) => fileURLToPath(new URL(name, FOLDER));
   const entries = packageEntries();
@@ -75,12 +72,12 @@ async function bundleWorker(): Promise<string> {
 }
 
 export interface Worker {
-  /** Asks for a route, with a key if there is one, and reads the answer. */
+  /** Requests a route, with a key if given, and reads the answer. */
   ask(route: string, key?: string): Promise<unknown>;
   stop(): Promise<void>;
 }
 
-/** `worker.ts` in a runtime of its own with an empty database. */
+/** Starts `worker.ts` in a separate runtime with an empty database. */
 export async function startWorker(compatibilityDate: string): Promise<Worker> {
   const script = await bundleWorker();
   const runtime = start({ script, compatibilityDate, d1Databases: { DB: 'db' } });
@@ -99,10 +96,7 @@ export async function startWorker(compatibilityDate: string): Promise<Worker> {
 
 const DATABASES = Array.from({ length: 64 }, (_, i) => `DB${i}`);
 
-/**
- * Empty databases for the tests of a group, in one runtime. Takes what a handle of D1 is asked
- * through a proxy.
- */
+/** Makes empty databases for a group of tests, in one runtime, with D1 handles through a proxy. */
 export function databases(): () => Promise<D1Client> {
   const left = [...DATABASES];
   let runtime: Miniflare;
@@ -122,7 +116,7 @@ export function databases(): () => Promise<D1Client> {
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Runs SQL as its owner types it. */
+/** Runs SQL as the owner of the database. */
 export type Sql = (sql: string) => Promise<readonly Row[]>;
 
 export function sqlOf(db: D1Client): Sql {

@@ -1,6 +1,6 @@
 /**
- * The `Authorization` header. What is accepted and what is not is compared with a second reading of
- * the grammar, written another way and for nobody's speed.
+ * The `Authorization` header. Compares the parser with a second one, which reads the same grammar
+ * in another way and without regard to speed.
  */
 import assert from 'node:assert/strict';
 import { parseAuthorization as parse } from 'keyscope';
@@ -29,7 +29,7 @@ class Reader {
     return this.#at >= this.#text.length;
   }
 
-  /** Passes over as many of `characters` as there are, and says how many. */
+  /** Skips a run of `characters`, and returns its length. */
   skip(characters: string, most: number = Number.POSITIVE_INFINITY): number {
     const from = this.#at;
     while (!this.atEnd && this.#at - from < most) {
@@ -39,7 +39,7 @@ class Reader {
     return this.#at - from;
   }
 
-  /** Whether `read` takes everything that is left; if not, nothing was read. */
+  /** Checks whether `read` consumes the rest; if not, consumes nothing. */
   all(read: (reader: Reader) => boolean): boolean {
     const from = this.#at;
     if (read(this) && this.atEnd) return true;
@@ -86,7 +86,7 @@ function parameters(reader: Reader): boolean {
   return false;
 }
 
-/** RFC 9110 §11.4. */
+/** Classifies a value by RFC 9110 §11.4. */
 function kindOf(value: unknown): string {
   if (value === undefined || value === null) return 'missing';
   if (!Array.isArray(value)) return kindOfLine(value);
@@ -106,7 +106,7 @@ function kindOfLine(text: unknown): string {
   return !isBearer && reader.all(parameters) ? 'other-scheme' : 'malformed';
 }
 
-/** A request with the header, however it comes, is read as the header alone. */
+/** Checks that a request in any form is read like its header alone. */
 function checkRequests(text: string, answer: unknown): void {
   const rawHeaders = ['Host', 'a', 'authorizatioN', text];
   const once = [
@@ -127,14 +127,14 @@ function checkRequests(text: string, answer: unknown): void {
   for (const request of twice) assert.equal(kindOf(readAuthorization(request)), 'malformed');
 }
 
-/** What is no request is refused with a complaint. */
+/** Checks that anything except a request throws a helpful `TypeError`. */
 function checkComplaint(input: unknown): void {
   try {
     parseAuthorization(readAuthorization(input));
   } catch (error) {
     requireComplaint(error, input);
     const isText = typeof input !== 'object' || Array.isArray(input);
-    assert.ok(!isText, 'a text or a list is no mistake');
+    assert.ok(!isText, 'a text or a list is not a mistake');
   }
 }
 

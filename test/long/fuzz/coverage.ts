@@ -1,41 +1,42 @@
 /**
- * What of the source was run, and how often, by V8's own counters. Asking takes a fifth of a
- * millisecond, many times what an input takes: ask once for a batch, and input by input only where
- * a batch ran something new.
+ * Reports which source was run, and how often, by V8's counters. A query takes a fifth of a
+ * millisecond, many times as long as an input. Query once for a batch, and for single inputs only
+ * if the batch ran something new.
  */
 import type { Profiler } from 'node:inspector';
 import { Session } from 'node:inspector';
 
 export interface Coverage {
-  /**
-   * Whether code was run since the last question that never was before; noted by `gained` alone.
-   */
+  /** Says whether new code was run since the last query. Only `gained` remembers it. */
   isNew(): boolean;
   /**
-   * Whether code was run that never was before, or more often than ever before, in powers of two.
-   * Notes it.
+   * Says whether new code was run, or code more often than ever before, in powers of two. Remembers
+   * it.
    */
   gained(): boolean;
-  /** Characters of functions that were run: all of them, and those in blocks that were. */
+  /**
+   * Returns the number of characters in functions that were run: all, and those in blocks that were
+   * run.
+   */
   sum(): { readonly all: number; readonly run: number };
 }
 
-/** The bit of a number of runs: one for each power of two, and none for no run. */
+/** Returns the bit for a number of runs: one for each power of two, none for zero. */
 function bitOf(count: number): number {
   return count === 0 ? 0 : 1 << Math.min(7, Math.floor(Math.log2(count)));
 }
 
-/** The bits of each character of a function. */
+/** Returns the bits of each character of a function. */
 function bitsOf(ranges: readonly Profiler.CoverageRange[], start: number, end: number): Uint8Array {
   const bits = new Uint8Array(end - start);
-  // From the outermost to the innermost.
+  // Ranges are ordered from the outermost to the innermost.
   for (const { count, startOffset, endOffset } of ranges) {
     bits.fill(bitOf(count), startOffset - start, endOffset - start);
   }
   return bits;
 }
 
-/** Counts what is run of the scripts whose address begins with `folder`. */
+/** Starts to count runs of the scripts whose address starts with `folder`. */
 export function startCoverage(folder: string): Coverage {
   const session = new Session();
   session.connect();
@@ -47,7 +48,7 @@ export function startCoverage(folder: string): Coverage {
 class CountedCoverage implements Coverage {
   readonly #session: Session;
   readonly #folder: string;
-  /** For each function, what was seen of each of its characters: one bit a power of two. */
+  /** The bits seen so far for each character of each function. */
   readonly #seen = new Map<string, Uint8Array>();
 
   constructor(session: Session, folder: string) {
@@ -85,10 +86,10 @@ class CountedCoverage implements Coverage {
     return { all, run };
   }
 
-  /** Every function that was run since: what is known of it, and the bits of this time. */
+  /** Yields every function that was run since: its known bits, and the new ones. */
   *#take(): Generator<{ readonly known: Uint8Array; readonly now: Uint8Array }> {
     let scripts: readonly Profiler.ScriptCoverage[] = [];
-    // Within one thread the answer is there when `post` returns.
+    // Within one thread, the answer is available when `post` returns.
     this.#session.post('Profiler.takePreciseCoverage', (_error, { result }) => {
       scripts = result;
     });

@@ -1,4 +1,4 @@
-/** Credentials and requests: nobody is let in but by the live key or its token. */
+/** Credentials and requests: only the live key and its token get in. */
 import assert from 'node:assert/strict';
 import { generateKey } from 'keyscope';
 import type { Target } from './judge.ts';
@@ -10,7 +10,7 @@ const credentials = [LIVE, ENDED, LIVE_TOKEN, generateKey({ prefix: 'acme' })];
 const bearer = `Bearer ${LIVE}`;
 const AUTHENTICATION = ['missing_credentials', 'invalid_request', 'invalid_token'];
 
-/** Whether it is a header of one of the two that are let in. */
+/** Checks for a header with one of the two valid credentials. */
 function isRight(it: unknown): boolean {
   const scheme = /^bearer +/i;
   if (typeof it !== 'string' || !scheme.test(it)) return false;
@@ -28,7 +28,7 @@ async function checkAuthenticate(given: unknown): Promise<void> {
   const isText = typeof given === 'string' || Array.isArray(given);
   if (error instanceof TypeError) {
     requireComplaint(error, given);
-    assert.ok(typeof given === 'object' && !isText, 'a text or a list is no mistake');
+    assert.ok(typeof given === 'object' && !isText, 'a text or a list is not a mistake');
     return;
   }
   if (error !== undefined) {
@@ -38,7 +38,7 @@ async function checkAuthenticate(given: unknown): Promise<void> {
     return;
   }
   requireData(value);
-  // Nobody is let in but by one of the two, behind its scheme, whole, and in a header of that name.
+  // Only one of the two gets in, whole, after its scheme, and in the right header.
   const texts = textsOf(given);
   assert.ok(texts.some(isRight));
   const isNamed = texts.some((text) => text.toLowerCase() === 'authorization');

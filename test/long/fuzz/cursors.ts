@@ -36,7 +36,7 @@ const { keys } = await ring.list({ limit: 1000 }, AUTHORITY);
 const all = keys.filter((each) => 'name' in each).map(toListed);
 const cursors = all.map((each) => each.cursor);
 
-/** What a listing shows behind a cursor; throws if that is another spelling of one. */
+/** Lists the keys after a cursor; throws if it is another spelling of a cursor. */
 function behind(after: string | null): readonly Listed[] {
   if (after === null) return all;
   const [time = '', id = ''] = after.split('.');

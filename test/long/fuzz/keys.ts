@@ -1,6 +1,6 @@
 /**
- * Keys and texts around them. What is accepted and what is not is compared with a second reading,
- * written another way and for nobody's speed.
+ * Keys and texts around them. Compares the parser with a second one, written in another way and
+ * without regard to speed.
  */
 import assert from 'node:assert/strict';
 import { crc32 } from 'node:zlib';
@@ -27,13 +27,13 @@ function isPrefix(it: unknown): it is string {
   return /^[a-z][a-z0-9_]*$/.test(it) && !it.endsWith('_');
 }
 
-/** Every place where something of the shape of a key begins, also within another. */
+/** Returns every position at which the shape of a key starts, even within another. */
 function shapesIn(text: string, prefix: string): readonly number[] {
   const shape = new RegExp(`(?=${prefix}_[0-9A-Za-z]{32})`, 'g');
   return [...text.matchAll(shape)].map(({ index }) => index);
 }
 
-/** What has the shape of a key, and all that overlaps with it, is one mark. */
+/** Replaces each shape of a key, and everything that overlaps with it, by one mark. */
 function redacted(text: string, prefix: string): string {
   let out = '';
   let end = 0;
@@ -44,7 +44,7 @@ function redacted(text: string, prefix: string): string {
   return out + text.slice(end);
 }
 
-/** The parts of a key, or null. */
+/** Returns the parts of a key, or null. */
 function partsOf(text: string, prefix: string) {
   const secret = text.slice(-32);
   const entropy = text.slice(-32, -6);

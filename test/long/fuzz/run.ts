@@ -1,15 +1,15 @@
 /**
- * `npm run test:fuzz`: each target for ten minutes, guided by which code its inputs reach. `--
- * <target>` for some alone, `-- --seconds N` for another time, `-- --seed N` for the same mutations
- * again.
+ * `npm run test:fuzz`: fuzzes each target for ten minutes, guided by the code that its inputs
+ * reach. `-- <target>` fuzzes only some, `-- --seconds N` sets the time, `-- --seed N` repeats
+ * mutations.
  *
- * An input that reaches new code, or reaches code more often than any before, is kept and changed
- * further; it begins with the vectors of `test/vectors`. A fault is an input for which a property
- * of its target does not hold, or with which a call takes more than 50 ms. It is made small and
- * printed; the exit code says that there was one.
+ * It starts with the vectors of `test/vectors`. It keeps an input that reaches new code, or reaches
+ * code more often than any before, and mutates it further. A fault is an input for which a property
+ * of its target fails, or with which a call takes more than 50 ms. It is shrunk and printed, and
+ * the exit code is not 0.
  *
- * Of its own making, over V8's counters: the native part of Jazzer.js wants a newer C library than
- * Debian 12 has.
+ * The fuzzer is our own, over V8's counters: the native part of Jazzer.js needs a newer C library
+ * than Debian 12 has.
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -19,14 +19,14 @@ import { startCoverage } from './coverage.ts';
 const options = {
   seconds: { type: 'string', default: '600' },
   seed: { type: 'string' },
-  // In a process of its own, in which this program starts itself.
+  // Runs each target in a separate process of this program.
   here: { type: 'boolean', default: false },
 } as const;
 const { values, positionals } = parseArgs({ options, allowPositionals: true });
 const seconds = Number(values.seconds);
 const seed = Number(values.seed ?? Date.now() % 2 ** 31);
 
-// Before the package is loaded, or what its modules do then is not counted.
+// Before the package is loaded: otherwise the counters miss what its modules do then.
 const coverage = startCoverage(new URL('../../../src/', import.meta.url).href);
 const { fuzz } = await import('./fuzz.ts');
 const { TARGETS } = await import('./targets.ts');
@@ -51,7 +51,7 @@ async function areSound(names: readonly string[]): Promise<boolean> {
   return all;
 }
 
-/** Fuzzes each in a process of its own: nothing of one is left over in the next. */
+/** Fuzzes each target in a separate process, so that none affects the next. */
 function areSoundApart(names: readonly string[]): boolean {
   const program = fileURLToPath(import.meta.url);
   const timeout = 1000 * (seconds + 300);

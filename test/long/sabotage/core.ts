@@ -4,7 +4,7 @@ import type { Safeguard } from './safeguard.ts';
 
 const VERIFY = 'src/core/verify.ts';
 
-/** What a stranger can trigger is the cheapest path, and no log says what a driver said. */
+/** Denials that strangers can trigger are cheap, and logs do not show a driver's text. */
 const ERRORS: readonly Safeguard[] = [
   {
     name: 'a denial has no stack trace',
@@ -13,20 +13,20 @@ const ERRORS: readonly Safeguard[] = [
     instead: 'const limit = limitTraces(10);',
   },
   {
-    name: 'the limit of stack traces is put back',
+    name: 'the limit of stack traces is restored',
     file: 'src/core/errors.ts',
     text: 'limitTraces(limit);',
     instead: '',
   },
   {
-    name: 'the driver’s error is in no property',
+    name: 'no property holds the driver’s error',
     file: 'src/core/errors.ts',
     text: 'this.#cause = cause;',
     instead: 'Object.assign(this, { cause });',
   },
 ];
 
-/** Keys in texts that are kept, in any spelling. */
+/** Keys in stored texts, in any spelling. */
 const TEXTS: readonly Safeguard[] = [
   {
     name: 'texts: escaped keys are refused',
@@ -58,10 +58,10 @@ const TEXTS: readonly Safeguard[] = [
   },
 ];
 
-/** What no answer shows: how long a comparison takes, and what stays in memory. */
+/** Properties that no answer shows: the time of a comparison, and the contents of memory. */
 const SECRETS: readonly Safeguard[] = [
   {
-    name: 'seals are compared to their ends',
+    name: 'seals are compared to the end',
     file: 'src/core/seal.ts',
     text: 'record.seal !== null && equalText(seal, record.seal)',
     instead: 'seal === record.seal',
@@ -73,14 +73,14 @@ const SECRETS: readonly Safeguard[] = [
     instead: 'for (let i = 0; i < first.length && difference === 0; i++) difference',
   },
   {
-    name: 'what was hashed is wiped',
+    name: 'hashed bytes are wiped',
     file: 'src/core/secret.ts',
     text: 'space.fill(0, 0, written);',
     instead: '',
   },
 ];
 
-/** What is done in the background must not take the request path down. */
+/** Background work must not break the request path. */
 const BACKGROUND: readonly Safeguard[] = [
   {
     name: 'usage is one write at a time',
@@ -101,20 +101,20 @@ const BACKGROUND: readonly Safeguard[] = [
     instead: '',
   },
   {
-    name: 'usage that failed is kept',
+    name: 'failed usage is kept',
     file: 'src/core/usage.ts',
     text: 'notes.putBack(batch);',
     instead: '',
   },
   {
-    name: 'usage that failed is told',
+    name: 'failed usage is reported',
     file: 'src/core/usage.ts',
     text: "report(error, 'usage')",
     instead: 'undefined',
   },
 ];
 
-/** Who is let in. */
+/** Authentication and authorization. */
 const FRONT_DOOR: readonly Safeguard[] = [
   {
     name: 'checksum',
@@ -129,19 +129,19 @@ const FRONT_DOOR: readonly Safeguard[] = [
     instead: 'false',
   },
   {
-    name: 'no seal where there is no pepper',
+    name: 'no seal without a pepper',
     file: 'src/core/seal.ts',
     text: 'return record.seal === null && record.trust === null;',
     instead: 'return record.trust === null;',
   },
   {
-    name: 'no trust where there is no pepper',
+    name: 'no trust without a pepper',
     file: 'src/core/seal.ts',
     text: 'return record.seal === null && record.trust === null;',
     instead: 'return record.seal === null;',
   },
   {
-    name: 'no text stands for a key that has none',
+    name: 'no text replaces a missing key',
     file: VERIFY,
     text: "return isKeyless ? refused('keyless', record.keyId) : requireLive",
     instead: 'return requireLive',
@@ -165,7 +165,7 @@ const FRONT_DOOR: readonly Safeguard[] = [
     instead: '',
   },
   {
-    name: 'what a verifier of tokens judged is what is admitted',
+    name: 'the claims that a verifier checked are those admitted',
     file: 'src/core/verify-token.ts',
     text: 'found.set(keyId, known);',
     instead: '',
@@ -219,19 +219,19 @@ const FRONT_DOOR: readonly Safeguard[] = [
     instead: 'accessibleEntities: record.accessibleEntities',
   },
   {
-    name: 'what is remembered of a record is for its owner',
+    name: 'a remembered record is only for its owner',
     file: 'src/core/record.ts',
     text: 'return own.#owner === owner ? (own.#made as T) : undefined;',
     instead: 'return own.#made as T;',
   },
   {
-    name: 'whom admit refuses is not admitted',
+    name: 'a caller that admit refuses is not admitted',
     file: 'src/core/admit.ts',
     text: '    return rejecting(error);\n',
     instead: "    return { principal, entityUuid: '' } as unknown as Admission;\n",
   },
   {
-    name: 'a refused key is no caller',
+    name: 'a refused key is not a caller',
     file: VERIFY,
     text: '  if (fault !== null) return refused(fault);',
     instead: '  if (fault !== null) void refused(fault);',
@@ -288,7 +288,7 @@ const FRONT_DOOR: readonly Safeguard[] = [
     instead: 'if (true)',
   },
   {
-    name: 'a copy is no principal',
+    name: 'a copy is not a principal',
     file: 'src/core/principal.ts',
     text: '  requirePrincipal(principal);\n',
     instead: '',
@@ -332,13 +332,13 @@ const FRONT_DOOR: readonly Safeguard[] = [
     instead: 'headers === undefined',
   },
   {
-    name: 'no event without texts is a request without a credential',
+    name: 'an event without texts is not a request without a credential',
     file: 'src/core/request.ts',
     text: '!Object.values(fields).flat().some(isPart)',
     instead: 'true',
   },
   {
-    name: 'no event of a TOKEN authorizer is a request without a credential',
+    name: 'an event of a TOKEN authorizer is not a request without a credential',
     file: 'src/core/request.ts',
     text: "'methodArn' in fields && Object",
     instead: 'false && Object',
@@ -356,7 +356,7 @@ const FRONT_DOOR: readonly Safeguard[] = [
     instead: 'found',
   },
   {
-    name: 'only a malformed request is told why',
+    name: 'only a malformed request learns why',
     file: 'src/core/errors.ts',
     text: "code === 'invalid_request' ? MALFORMED.get(reason) : undefined",
     instead: 'MALFORMED.get(reason)',
@@ -375,13 +375,13 @@ const FRONT_DOOR: readonly Safeguard[] = [
     instead: 'MAX_PAIRS',
   },
   {
-    name: 'a header that is called as Node calls its lines',
+    name: 'a header named rawHeaders',
     file: 'src/core/request.ts',
     text: ' || isFields(message)) return null;',
     instead: ') return null;',
   },
   {
-    name: 'a credential does not stay in what is global',
+    name: 'a credential does not stay in global state',
     file: 'src/core/authorization.ts',
     text: "  NOTHING.test('');\n",
     instead: '',
@@ -394,7 +394,7 @@ const FRONT_DOOR: readonly Safeguard[] = [
   },
 ];
 
-/** What callers, stores and clocks may not do. */
+/** Faulty callers, stores and clocks. */
 const INPUT: readonly Safeguard[] = [
   {
     name: 'unknown fields are refused',
@@ -403,7 +403,7 @@ const INPUT: readonly Safeguard[] = [
     instead: 'if (false)',
   },
   {
-    name: 'a field that is not its own is refused',
+    name: 'an inherited field is refused',
     file: 'src/core/input.ts',
     text: 'if (hidden !== undefined)',
     instead: 'if (false)',

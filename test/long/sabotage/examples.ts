@@ -39,7 +39,7 @@ const CONSOLE: readonly Safeguard[] = [
     instead: 'return;',
   },
   {
-    name: 'console: who only looks on',
+    name: 'console: a viewer without rights',
     file: 'examples/console/forms.ts',
     text: 'if (authority === null)',
     instead: 'if (false)',
@@ -75,7 +75,7 @@ const CONSOLE: readonly Safeguard[] = [
     instead: "referrerPolicy: 'same-origin'",
   },
   {
-    name: 'console: a link is no session',
+    name: 'console: a link is not a session',
     file: 'examples/console/link.ts',
     text: 'const sessions = createTickets(SESSION_MS, now);',
     instead: 'const sessions = links;',
@@ -118,10 +118,10 @@ const CONSOLE: readonly Safeguard[] = [
   },
 ];
 
-/** What stands in front of the routes, and how the service ends. */
+/** The code in front of the routes, and the shutdown. */
 const EDGE: readonly Safeguard[] = [
   {
-    name: 'the end: an instance that hears of nothing is not ready',
+    name: 'the end: an instance without its channel is not ready',
     file: 'examples/platform/host/readiness.ts',
     text: "return channel === 'starting' ? 'starting' : 'ready';",
     instead: "return 'ready';",
@@ -142,14 +142,14 @@ const EDGE: readonly Safeguard[] = [
     tests: 'test/examples/platform.test.ts',
   },
   {
-    name: 'the end: at once for whoever says it twice',
+    name: 'the end: a second signal ends it at once',
     file: 'examples/platform/host/listen.ts',
     text: 'for (const signal of SIGNALS) process.removeListener(signal, begin);',
     instead: '',
     tests: 'test/slow/shut-down.test.ts',
   },
   {
-    name: 'a database that tells nobody is asked',
+    name: 'a database without a channel is polled',
     file: 'examples/platform/host/boot.ts',
     text: 'invalidation: invalidation ?? polling,',
     instead: 'invalidation,',

@@ -1,4 +1,4 @@
-/** The safeguards of the adapters whose frameworks are installed for their tests alone. */
+/** The safeguards of the adapters whose frameworks are installed only for their tests. */
 import type { Safeguard } from './safeguard.ts';
 
 const CONTRACT = 'test/frameworks/contract.test.ts';
@@ -41,7 +41,7 @@ export const FRAMEWORKS: readonly Safeguard[] = [
     tests: CONTRACT,
   },
   {
-    name: 'frameworks: bugs are no denials',
+    name: 'frameworks: bugs are not denials',
     file: 'src/http/guard.ts',
     text: 'if (!isOutage && !isAccessError(error)) throw error;',
     instead: '',
@@ -69,7 +69,7 @@ export const FRAMEWORKS: readonly Safeguard[] = [
     tests: CONTRACT,
   },
   {
-    name: 'frameworks: HTTP alone, Nest',
+    name: 'frameworks: only HTTP, Nest',
     file: 'examples/more/nest/adapter.ts',
     text: "if (context.getType() !== 'http')",
     instead: 'if (false)',
@@ -90,7 +90,7 @@ export const FRAMEWORKS: readonly Safeguard[] = [
     tests: CONTRACT,
   },
   {
-    name: 'frameworks: the entity that is meant, tRPC',
+    name: 'frameworks: the requested entity, tRPC',
     file: 'examples/more/trpc/adapter.ts',
     text: 'guard.admit(input, ctx.req)',
     instead: 'guard.admit(undefined, ctx.req)',

@@ -5,14 +5,14 @@ const tests = 'test/tools/lock';
 
 export const LOCK: readonly Safeguard[] = [
   {
-    name: 'lock: a scope that is needed no longer',
+    name: 'lock: a scope that is no longer needed',
     file: 'src/tools/lock/diff-locks.ts',
     text: 'const dropped = before.scopes.filter((scope) => !after.scopes.includes(scope));',
     instead: 'const dropped: string[] = [];',
     tests,
   },
   {
-    name: 'lock: a scope that is reserved no longer',
+    name: 'lock: a scope that is no longer reserved',
     file: 'src/tools/lock/diff-locks.ts',
     text: 'return old.reserved.includes(scope) && !now.reserved.includes(scope);',
     instead: 'return false;',
@@ -103,7 +103,7 @@ export const LOCK: readonly Safeguard[] = [
     tests,
   },
   {
-    name: 'lock: a name that is there twice',
+    name: 'lock: a repeated name',
     file: 'src/tools/lock/lock-text.ts',
     text: 'const isWhole = namesIn(text) === namesIn(JSON.stringify(file));',
     instead: 'const isWhole = true;',
@@ -152,14 +152,14 @@ export const LOCK: readonly Safeguard[] = [
     tests,
   },
   {
-    name: 'lock: a guard beside a handler of errors',
+    name: 'lock: a guard next to an error handler',
     file: 'src/tools/lock/express.ts',
     text: '? [FOR_ERRORS, ...others] : handles',
     instead: '? others : handles',
     tests,
   },
   {
-    name: 'lock: an expression is no text',
+    name: 'lock: an expression is not a text',
     file: 'src/tools/lock/express.ts',
     text: "const shown = typeof path === 'string' ? path : ",
     instead: "const shown = typeof path !== '' ? String(path) : ",

@@ -1,9 +1,9 @@
-/** The safeguards of look-ups, of what is remembered of them, and of what must not grow. */
+/** The safeguards of look-ups, of remembered rows, and against growth. */
 import type { Safeguard } from './safeguard.ts';
 
 const QUERIES: readonly Safeguard[] = [
   {
-    name: 'look-ups: so many queries at once',
+    name: 'look-ups: the number of queries at once',
     file: 'src/stores/query-slots.ts',
     text: 'if (taken >= max) return;',
     instead: '',
@@ -24,7 +24,7 @@ const QUERIES: readonly Safeguard[] = [
     tests: 'test/stores',
   },
   {
-    name: 'look-ups: nobody waits any more',
+    name: 'look-ups: a caller that has given up',
     file: 'src/stores/look-ups.ts',
     text: 'caller.since < before && isGone(caller)',
     instead: 'false && isGone(caller)',
@@ -65,21 +65,21 @@ const REMEMBERED_ROWS: readonly Safeguard[] = [
 
 const GROWTH: readonly Safeguard[] = [
   {
-    name: 'growth: who has withdrawn is looked up in a set',
+    name: 'growth: withdrawals are looked up in a set',
     file: 'src/core/record.ts',
     text: '!gone.has(entity)',
     instead: '!withdrawn.includes(entity)',
     tests: 'test/core',
   },
   {
-    name: 'growth: a purge begins where the last batch ended',
+    name: 'growth: a purge starts where the last batch ended',
     file: 'src/stores/purge.ts',
     text: 'position = last;',
     instead: 'if (due.length === 0) return deleted;',
     tests: 'test/stores',
   },
   {
-    name: 'growth: a summary goes on behind the last key of a part',
+    name: 'growth: a summary continues after the last key of a part',
     file: 'src/stores/summaries.ts',
     text: 'if (keys < PART_SIZE) return',
     instead: 'return',

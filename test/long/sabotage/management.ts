@@ -1,4 +1,4 @@
-/** The safeguards of management: what is handed out, by whom, what ends it, and who sees it. */
+/** The safeguards of management: ceilings, rotation, marks and visibility. */
 import type { Safeguard } from './safeguard.ts';
 
 const AUTHORITY = 'src/management/authority.ts';
@@ -12,7 +12,7 @@ const REVOKE = 'src/management/revoke.ts';
 const WITHDRAW = 'src/management/withdraw.ts';
 const LIST = 'src/management/list.ts';
 
-/** Which rights may be handed out. */
+/** The limits of an authority. */
 const CEILINGS: readonly Safeguard[] = [
   {
     name: 'authority over scopes',
@@ -63,14 +63,14 @@ const CEILINGS: readonly Safeguard[] = [
     instead: '',
   },
   {
-    name: 'reserved scopes want a justification',
+    name: 'reserved scopes need a justification',
     file: ISSUE,
     text: 'reserved.length === 0 || justification !== null',
     instead: 'true',
   },
 ];
 
-/** Rotation, which adds nothing and loses every race but one. */
+/** Rotation, which adds no rights, and of which only one wins a race. */
 const ROTATION: readonly Safeguard[] = [
   {
     name: 'authority on rotation',
@@ -115,7 +115,7 @@ const ROTATION: readonly Safeguard[] = [
     instead: '[...old.scopes]',
   },
   {
-    name: 'scopes that became reserved want a justification',
+    name: 'scopes that became reserved need a justification',
     file: ROTATE,
     text: '  requireJustification(catalog, scopes, justification);\n',
     instead: '',
@@ -133,29 +133,29 @@ const ROTATION: readonly Safeguard[] = [
     instead: '...authority.said }',
   },
   {
-    name: 'who loses ends its own successor',
+    name: 'the loser of a race ends its own successor',
     file: ROTATE,
     text: '    await endRow(context, authority, record);\n',
     instead: '',
   },
 ];
 
-/** Marks, and what proves them. */
+/** Marks and their proofs. */
 const MARKS: readonly Safeguard[] = [
   {
-    name: 'a mark that was not written is told',
+    name: 'a mark that was not written is reported',
     file: MARK,
     text: "throw new StoreError('store.mark broke its contract; see KeyStore');",
     instead: 'return null;',
   },
   {
-    name: 'what was revoked is neither suspended nor resumed',
+    name: 'a revoked key is neither suspended nor resumed',
     file: MARK,
     text: '  if (revokedAt !== null) throw alreadyEnded(row.keyId);\n',
     instead: '',
   },
   {
-    name: 'what has ended is not suspended',
+    name: 'an ended key is not suspended',
     file: 'src/management/suspend.ts',
     text: '  if (ENDED.includes(readInfo(context, row).state)) throw alreadyEnded(keyId);\n',
     instead: '',
@@ -203,31 +203,31 @@ const MARKS: readonly Safeguard[] = [
     instead: 'ALWAYS;',
   },
   {
-    name: 'a lineage that may be incomplete is told',
+    name: 'a possibly incomplete lineage is reported',
     file: LINEAGE,
     text: 'if (isKnown) return endRoots(walk);',
     instead: 'return endRoots(walk);',
   },
   {
-    name: 'who issues is live',
+    name: 'the issuing key is live',
     file: MINT,
     text: '  await requireLive(context, issuer);\n',
     instead: '',
   },
   {
-    name: 'who issued is live still',
+    name: 'the issuing key is still live afterwards',
     file: MINT,
     text: '  await requireIssuerStill(context, authority, record);\n',
     instead: '',
   },
   {
-    name: 'who issues is of the entity',
+    name: 'the issuing key belongs to the entity',
     file: MINT,
     text: 'if (row.entityUuid !== entityUuid) throw foreignKey();',
     instead: '',
   },
   {
-    name: 'what is rotated under a key is of its lineage',
+    name: 'a key rotated under another belongs to its lineage',
     file: MINT,
     text: 'issuer?.rootKeyId ?? old?.issuedUnder ?? null;',
     instead: 'old?.issuedUnder ?? issuer?.rootKeyId ?? null;',
@@ -257,26 +257,26 @@ const MARKS: readonly Safeguard[] = [
     instead: '',
   },
   {
-    name: 'nobody withdraws from a key that does not address it',
+    name: 'an entity withdraws only from a key that addresses it',
     file: WITHDRAW,
     text: '  if (!isIn(row.accessibleEntities, entityUuid)) throw foreignKey();\n',
     instead: '',
   },
   {
-    name: 'nobody withdraws from its own key',
+    name: 'an entity does not withdraw from its own key',
     file: WITHDRAW,
     text: 'if (row.entityUuid === entityUuid)',
     instead: 'if (false)',
   },
   {
-    name: 'who withdrew is addressed no more',
+    name: 'a key no longer addresses an entity that withdrew',
     file: 'src/core/record.ts',
     text: 'if (withdrawn.length === 0) return accessibleEntities;',
     instead: 'return accessibleEntities;',
   },
 ];
 
-/** Who sees which keys, and what of them. */
+/** The visibility of keys. */
 const SIGHT: readonly Safeguard[] = [
   {
     name: 'another entity’s key is not found',
@@ -291,7 +291,7 @@ const SIGHT: readonly Safeguard[] = [
     instead: '',
   },
   {
-    name: 'management asks past the cache',
+    name: 'management bypasses the cache',
     file: FIND,
     text: 'findById(keyId, { fresh: true })',
     instead: 'findById(keyId)',
@@ -327,13 +327,13 @@ const SIGHT: readonly Safeguard[] = [
     instead: 'if (false)',
   },
   {
-    name: 'identify asks past the cache',
+    name: 'identify bypasses the cache',
     file: 'src/management/identify.ts',
     text: 'findByDigest(digests, { fresh: true })',
     instead: 'findByDigest(digests, {})',
   },
   {
-    name: 'refusals are told',
+    name: 'refusals are reported',
     file: 'src/management/trail.ts',
     text: 'if (isAccessError(error)) {',
     instead: 'if (false && isAccessError(error)) {',

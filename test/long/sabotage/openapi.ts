@@ -1,4 +1,4 @@
-/** The safeguards of OpenAPI documents: nothing in them is passed over, opened or half said. */
+/** The safeguards of OpenAPI documents: no operation is skipped, opened or half described. */
 import type { Safeguard } from './safeguard.ts';
 
 const OPENAPI = 'test/tools/openapi';
@@ -13,7 +13,7 @@ export const DOCUMENTS: readonly Safeguard[] = [
     tests: OPENAPI,
   },
   {
-    name: 'openapi: what the document lacks is refused',
+    name: 'openapi: an operation missing in the document is refused',
     file: 'src/tools/openapi/secure-document.ts',
     text: '[...differing, ...lacking]',
     instead: '[...differing]',
@@ -55,14 +55,14 @@ export const DOCUMENTS: readonly Safeguard[] = [
     tests: OPENAPI,
   },
   {
-    name: 'openapi: paths that are written elsewhere',
+    name: 'openapi: paths in another file',
     file: 'src/tools/openapi/document.ts',
     text: "!Object.hasOwn(item, '$ref')",
     instead: 'true',
     tests: OPENAPI,
   },
   {
-    name: 'openapi: methods that nobody knows',
+    name: 'openapi: unknown methods',
     file: 'src/tools/openapi/document.ts',
     text: 'assert(isKnown,',
     instead: 'assert(true,',
@@ -104,14 +104,14 @@ export const DOCUMENTS: readonly Safeguard[] = [
     tests: OPENAPI,
   },
   {
-    name: 'openapi: what a document says of a status stays',
+    name: 'openapi: a document’s own response stays',
     file: 'src/tools/openapi/refusals.ts',
     text: 'responses[status] ?? responses[range] ?? byDefault',
     instead: 'responses[status]',
     tests: OPENAPI,
   },
   {
-    name: 'openapi: no header is promised that only refusals have',
+    name: 'openapi: headers of refusals are promised only for refusals',
     file: 'src/tools/openapi/refusals.ts',
     text: '{ ...(header as Json), required: false }',
     instead: '{ ...(header as Json) }',
@@ -125,7 +125,7 @@ export const DOCUMENTS: readonly Safeguard[] = [
     tests: OPENAPI,
   },
   {
-    name: 'openapi: refusals are described as they are answered',
+    name: 'openapi: refusals are described exactly',
     file: 'src/tools/openapi/refusals.ts',
     text: "entity_forbidden: new AccessError('entity_forbidden', 'entity_not_accessible')",
     instead: "entity_forbidden: new AccessError('not_found', 'no_such_key')",

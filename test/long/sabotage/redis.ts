@@ -61,7 +61,7 @@ export const IN_REDIS: readonly Safeguard[] = [
     tests: 'test/servers/mysql',
   },
   {
-    name: 'conditional update: Redis, what is revoked already',
+    name: 'conditional update: Redis, a revoked key',
     file: 'src/stores/redis/scripts.ts',
     text: "if kind ~= 'revoke' then return 0 end",
     instead: '',
@@ -75,7 +75,7 @@ export const IN_REDIS: readonly Safeguard[] = [
     tests: REDIS,
   },
   {
-    name: 'reads while nothing may be written: Redis',
+    name: 'reads while writes are refused: Redis',
     file: 'src/stores/redis/scripts.ts',
     text: '#!lua flags=no-writes\n',
     instead: '#!lua\n',
@@ -89,7 +89,7 @@ export const IN_REDIS: readonly Safeguard[] = [
     tests: REDIS,
   },
   {
-    name: 'nothing is asked for nobody: Redis',
+    name: 'no query for callers that have given up: Redis',
     file: 'src/stores/redis/client.ts',
     text: 'signal.throwIfAborted();',
     instead: '',

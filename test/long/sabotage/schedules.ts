@@ -1,6 +1,6 @@
 /**
- * What only the order of steps shows: each of these is right in every call by itself. Found by the
- * quick part of `npm run test:exhaustive`, and by the long one.
+ * Safeguards that only matter for the order of steps: without one, each single call is still right.
+ * The quick part of `npm run test:exhaustive` finds them, and so does the long one.
  */
 import type { Safeguard } from './safeguard.ts';
 
@@ -41,14 +41,14 @@ const ROTATIONS: readonly Safeguard[] = [
     tests: SCHEDULES,
   },
   {
-    name: 'schedules: who loses hands nothing out',
+    name: 'schedules: the loser hands nothing out',
     file: ROTATE,
     text: 'if (!wrote) {',
     instead: 'if (false) {',
     tests: SCHEDULES,
   },
   {
-    name: 'schedules: who loses ends its own successor',
+    name: 'schedules: the loser ends its own successor',
     file: ROTATE,
     text: '    await endRow(context, authority, record);\n',
     instead: '',
@@ -62,7 +62,7 @@ const ROTATIONS: readonly Safeguard[] = [
     tests: SCHEDULES,
   },
   {
-    name: 'schedules: a withdrawal beside a rotation counts',
+    name: 'schedules: a withdrawal during a rotation counts',
     file: MARKS,
     text: 'return isUnmarked && withdrawn.join() === (mark.withdrawn ?? []).join();',
     instead: 'return isUnmarked;',
@@ -76,7 +76,7 @@ const ROTATIONS: readonly Safeguard[] = [
     tests: SCHEDULES,
   },
   {
-    name: 'schedules: what was suspended meanwhile does not retire',
+    name: 'schedules: a key suspended meanwhile does not retire',
     file: MARKS,
     text: 'revokedAt === null && suspendedAt === null && retireAt === null;',
     instead: 'revokedAt === null && retireAt === null;',
@@ -100,14 +100,14 @@ const ROTATIONS: readonly Safeguard[] = [
 
 const CACHES: readonly Safeguard[] = [
   {
-    name: 'schedules: what was marked here is not answered from before',
+    name: 'schedules: a key marked here is not answered from before',
     file: CACHE_STORE,
     text: 'outdateAround(changes, [keyId], ',
     instead: 'outdateAround(changes, [], ',
     tests: SCHEDULES,
   },
   {
-    name: 'schedules: nor what was looked up while it was written',
+    name: 'schedules: nor from a look-up during the write',
     file: CACHE_STORE,
     text: 'return runThen(write, outdateNames);',
     instead: 'return write();',
@@ -128,7 +128,7 @@ const CACHES: readonly Safeguard[] = [
     tests: SCHEDULES,
   },
   {
-    name: 'schedules: who joins in a storm checks the answer',
+    name: 'schedules: a look-up that joins in a storm checks the answer',
     file: 'src/cache/lookups.ts',
     text: 'joinOrAsk(state, request, state.changes.generation)',
     instead: 'joinOrAsk(state, request, 0)',
@@ -149,7 +149,7 @@ const CACHES: readonly Safeguard[] = [
     tests: SCHEDULES,
   },
   {
-    name: 'schedules: a message is heard',
+    name: 'schedules: a message is received',
     file: CACHE_STORE,
     text: 'onChange: (keyId) => outdate(changes, keyId),',
     instead: 'onChange() {},',

@@ -1,4 +1,4 @@
-/** The safeguards of stores that may see less than is there. */
+/** The safeguards against stores that may see less than is there. */
 import type { Safeguard } from './safeguard.ts';
 
 const POSTGRES = 'test/servers/postgres';

@@ -1,4 +1,4 @@
-/** The safeguards of the stores: most want their servers. */
+/** The safeguards of the stores. Most need their servers. */
 import { LOOK_UPS } from './look-ups.ts';
 import { IN_REDIS } from './redis.ts';
 import type { Safeguard } from './safeguard.ts';
@@ -86,7 +86,7 @@ const TRIGGERS: readonly Safeguard[] = [
     tests: POSTGRES,
   },
   {
-    name: 'trigger: PostgreSQL, who and why only with a mark',
+    name: 'trigger: PostgreSQL, actor and reason only with a mark',
     file: 'src/stores/postgres/schema.ts',
     text: '    (OLD.ended_by, OLD.end_reason) IS DISTINCT FROM (NEW.ended_by, NEW.end_reason)\n',
     instead: '    false\n',
@@ -100,7 +100,7 @@ const TRIGGERS: readonly Safeguard[] = [
     tests: POSTGRES,
   },
   {
-    name: 'whom a key addresses: PostgreSQL',
+    name: 'the entities that a key addresses: PostgreSQL',
     file: 'src/stores/postgres/statements.ts',
     text: 'WHERE entity <> entity_uuid\n',
     instead: 'WHERE false\n',
@@ -121,7 +121,7 @@ const TRIGGERS: readonly Safeguard[] = [
     tests: `${POSTGRES}/without-triggers.test.ts`,
   },
   {
-    name: 'a migration that another process was faster with: PostgreSQL',
+    name: 'a migration that another process finished first: PostgreSQL',
     file: 'src/stores/postgres/migrate.ts',
     text: 'if (version !== CURRENT) throw',
     instead: 'throw',
@@ -201,7 +201,7 @@ const CONDITIONAL_WRITES: readonly Safeguard[] = [
     tests: `${POSTGRES}/statements.test.ts`,
   },
   {
-    name: 'usage of one key keeps no other waiting: PostgreSQL',
+    name: 'usage of one key delays no other: PostgreSQL',
     file: 'src/stores/postgres/statements.ts',
     text: "touch: touch('SKIP LOCKED')",
     instead: "touch: touch('')",
@@ -229,7 +229,7 @@ const CONDITIONAL_WRITES: readonly Safeguard[] = [
     tests: MYSQL,
   },
   {
-    name: 'usage of one key keeps no other waiting: MySQL',
+    name: 'usage of one key delays no other: MySQL',
     file: 'src/stores/mysql/touch.ts',
     text: 'if (!isLockTimeout(error)) throw error;',
     instead: 'throw error;',
@@ -278,7 +278,7 @@ const CONDITIONAL_WRITES: readonly Safeguard[] = [
     tests: `${MYSQL}/outage.test.ts`,
   },
   {
-    name: 'values that are no SQL: MySQL',
+    name: 'values that are not SQL: MySQL',
     file: 'src/stores/mysql/literals.ts',
     text: "if (typeof value === 'string') return",
     instead: `if (typeof value === 'string') return "'" + value.replaceAll("'", "\\\\'") + "'";
@@ -345,7 +345,7 @@ const CLIENTS: readonly Safeguard[] = [
     tests: SQLITE,
   },
   {
-    name: 'reads in a transaction of somebody else: SQLite',
+    name: 'reads in a foreign transaction: SQLite',
     file: 'src/stores/sqlite/transactions.ts',
     text: 'if (db.isTransaction || db.inTransaction)',
     instead: 'if (false)',
@@ -359,21 +359,21 @@ const CLIENTS: readonly Safeguard[] = [
     tests: SQLITE,
   },
   {
-    name: 'a write that nobody waits for any more: SQLite',
+    name: 'a write whose caller has given up: SQLite',
     file: 'src/stores/sqlite/transactions.ts',
     text: 'signal?.throwIfAborted();',
     instead: '',
     tests: SQLITE,
   },
   {
-    name: 'a Client that cannot tell of transactions: PostgreSQL',
+    name: 'a Client that cannot report transactions: PostgreSQL',
     file: 'src/stores/postgres/client.ts',
     text: 'assert(!isOlderClient, ',
     instead: 'assert(true, ',
     tests: POSTGRES,
   },
   {
-    name: 'a channel that does not hear says so: PostgreSQL',
+    name: 'a channel that cannot listen says so: PostgreSQL',
     file: 'src/stores/postgres/invalidation.ts',
     text: 'if (!isListening) await channel.listen(onMessage);',
     instead: 'if (!isListening) await Promise.allSettled([channel.listen(onMessage)]);',
@@ -394,7 +394,7 @@ const CLIENTS: readonly Safeguard[] = [
     tests: `${POSTGRES}/writes.test.ts`,
   },
   {
-    name: 'a pool: an answer from within a transaction is none: PostgreSQL',
+    name: 'a pool: an answer from within a transaction does not count: PostgreSQL',
     file: 'src/stores/postgres/pool.ts',
     text: 'if (isInTransaction(loan)) throw new Error(TRANSACTION_MARK);',
     instead: '',

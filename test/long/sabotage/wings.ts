@@ -28,7 +28,7 @@ const CACHED: readonly Safeguard[] = [
     tests: CACHE,
   },
   {
-    name: 'cache: who joined after a change checks the answer',
+    name: 'cache: a look-up that joined after a change checks the answer',
     file: 'src/cache/lookups.ts',
     text: '    if (entry.generation >= askedIn) return rows;\n',
     instead: '    if (true as boolean) return rows;\n',
@@ -49,7 +49,7 @@ const CACHED: readonly Safeguard[] = [
     tests: CACHE,
   },
   {
-    name: 'cache: what is forgotten brings nothing back',
+    name: 'cache: forgetting a change revives nothing',
     file: 'src/cache/known-changes.ts',
     text: '    changes.oldestValid = change.generation;\n',
     instead: '',
@@ -63,7 +63,7 @@ const CACHED: readonly Safeguard[] = [
     tests: CACHE,
   },
   {
-    name: 'cache: a silent channel is told',
+    name: 'cache: a silent channel is reported',
     file: 'src/cache/channel.ts',
     text: "if (isAwaited && (state === 'up' || state === 'starting')) {",
     instead: 'if (false as boolean) {',
@@ -84,7 +84,7 @@ const CACHED: readonly Safeguard[] = [
     tests: CACHE,
   },
   {
-    name: 'cache: whoever hears no others beats anew',
+    name: 'cache: a process that receives no beats sends one',
     file: 'src/cache/beat.ts',
     text: 'time - heardAt < beatMs && ',
     instead: '',
@@ -98,7 +98,7 @@ const CACHED: readonly Safeguard[] = [
     tests: CACHE,
   },
   {
-    name: 'cache: an entry by id is none by digest',
+    name: 'cache: an entry by id is not one by digest',
     file: 'src/cache/lookups.ts',
     text: ' || digest.startsWith(BY_ID)',
     instead: '',
@@ -168,7 +168,7 @@ const CACHED: readonly Safeguard[] = [
     tests: CACHE,
   },
   {
-    name: 'cache: polling that fails is told',
+    name: 'cache: failed polling is reported',
     file: 'src/cache/polling.ts',
     text: 'if (failure !== undefined) throw failure.error;',
     instead: '',
@@ -192,7 +192,7 @@ const TOKENS: readonly Safeguard[] = [
     tests: JWT,
   },
   {
-    name: 'tokens: none exchanged again',
+    name: 'tokens: never exchanged again',
     file: 'src/jwt/exchange.ts',
     text: "principal.via === 'jwt'",
     instead: 'false',
@@ -206,7 +206,7 @@ const TOKENS: readonly Safeguard[] = [
     tests: JWT,
   },
   {
-    name: 'tokens: none that an actor holds',
+    name: 'tokens: not for an actor',
     file: 'src/jwt/claims.ts',
     text: 'act === undefined',
     instead: 'act !== 5',
@@ -248,7 +248,7 @@ const TOKENS: readonly Safeguard[] = [
     tests: JWT,
   },
   {
-    name: 'tokens: a fetch in the background that failed is told',
+    name: 'tokens: a failed background fetch is reported',
     file: 'src/jwt/fetched-keys.ts',
     text: 'remote.reload().catch(report)',
     instead: 'remote.reload().catch(() => {})',
@@ -272,7 +272,7 @@ const GATE: readonly Safeguard[] = [
     tests: MCP,
   },
   {
-    name: 'MCP: a session where there are none',
+    name: 'MCP: a session without stateful transports',
     file: 'src/mcp/gate.ts',
     text: 'const owner = await config.sessionOwner?.(sessionId);',
     instead:
@@ -280,14 +280,14 @@ const GATE: readonly Safeguard[] = [
     tests: MCP,
   },
   {
-    name: 'MCP: no tool that the gate was not told of',
+    name: 'MCP: no tool that the gate does not know',
     file: 'src/mcp/gate.ts',
     text: '    return answerUnknownTool(requestIdOf(parsedBody));\n',
     instead: '',
     tests: MCP,
   },
   {
-    name: 'MCP: no operation that is no tool',
+    name: 'MCP: an operation that is not a tool',
     file: 'src/mcp/gate-options.ts',
     text: 'namesOf(tools)',
     instead: 'new Set(policy.operations)',
@@ -308,14 +308,14 @@ const GATE: readonly Safeguard[] = [
     tests: 'test/mcp/unknown-tools.test.ts',
   },
   {
-    name: 'MCP: nothing that was not judged',
+    name: 'MCP: nothing unchecked is served',
     file: 'src/mcp/message-body.ts',
     text: "if (message === undefined) throw new Refusal('malformed_message');",
     instead: '',
     tests: MCP,
   },
   {
-    name: 'MCP: a body that was handed over is what is checked',
+    name: 'MCP: a parsed body is the one that is checked',
     file: 'src/mcp/gate.ts',
     text: 'request, config.maxBodyBytes, input)',
     instead: 'request, config.maxBodyBytes, {})',
@@ -343,7 +343,7 @@ const GATE: readonly Safeguard[] = [
     tests: MCP,
   },
   {
-    name: 'MCP: what the channel says is not answered from a cache',
+    name: 'MCP: a message of the channel bypasses the cache',
     file: 'src/mcp/key-watch.ts',
     text: 'watch.check({ fresh: true })',
     instead: 'watch.check({})',
@@ -371,21 +371,21 @@ const GATE: readonly Safeguard[] = [
     tests: MCP,
   },
   {
-    name: 'MCP: no reserved scope that was not named',
+    name: 'MCP: only named reserved scopes',
     file: 'src/mcp/metadata.ts',
     text: '!value.isReserved(scope)',
     instead: 'scope !== undefined',
     tests: MCP,
   },
   {
-    name: 'MCP: no longer batch by way of a parser',
+    name: 'MCP: a parser allows no longer batch',
     file: 'src/mcp/message-body.ts',
     text: "if (isTooLong(parsedBody)) throw new Refusal('malformed_message');",
     instead: '',
     tests: MCP,
   },
   {
-    name: 'MCP: no length but one that holds',
+    name: 'MCP: only a length that holds',
     file: 'src/http/body.ts',
     text: '!isCoded && length',
     instead: 'length',
