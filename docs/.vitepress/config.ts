@@ -1,6 +1,6 @@
 /**
  * The site: the pages of this folder, the documents at the top of the repository, the files that
- * they link to, and the reference that TypeDoc makes beside it. `npm run docs` builds it.
+ * they link to, and the reference that TypeDoc writes. `npm run docs` builds it.
  */
 import { copyFileSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
@@ -75,7 +75,7 @@ function titleOf(page: string): string {
   return page === 'mcp' ? 'MCP' : words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** The files that pages link to and that are no pages: shown as they stand, under `/source`. */
+/** Files that pages link to but that are not pages. The site shows their text under `/source`. */
 const linked = new Set<string>();
 
 /** The file of the repository that a link of a document leads to; null if it leads elsewhere. */
@@ -136,7 +136,7 @@ const config: UserConfig = {
   base: KEYSCOPE_DOCS_BASE ?? '/',
   cleanUrls: true,
   lastUpdated: false,
-  // Shown as they stand.
+  // Files, and pages that TypeDoc writes later.
   ignoreDeadLinks: [/^\/source\//, /^\/api\//],
   markdown,
   themeConfig: {

@@ -9,5 +9,5 @@ export const keyring = createKeyring({
   prefix: 'acme',
   catalog,
   store: memoryStore(),
-  peppers: 'none', // Or a list of secrets: see the README.
+  peppers: 'none', // Or a list of secrets: see docs/operations.md.
 });
