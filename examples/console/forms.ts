@@ -1,4 +1,4 @@
-/** What all forms that change keys share: the authority they act on, single use, and the notice. */
+/** Shared by all forms that change keys: the authority, single use, and the notice afterwards. */
 import { randomUUID } from 'node:crypto';
 import type { GrantAuthority, IssuedKey } from 'keyscope';
 import { isInputError } from 'keyscope';
@@ -40,7 +40,7 @@ export function leadTo(c: Visit, path: string, notice: string): Response {
   return c.redirect(path, 303);
 }
 
-/** Returns the notice for a page and forgets it; `null` if there is none. */
+/** Returns the notice for a page and forgets it; `null` without one. */
 export function takeNotice(c: Visit, path: string): string | null {
   const { notices } = c.var.session;
   const notice = notices.get(path) ?? null;

@@ -18,7 +18,7 @@ export interface NewlyIssued {
   readonly notice: string;
 }
 
-/** What the console keeps for a visitor between two pages. */
+/** The data that the console keeps for a visitor between two pages. */
 export interface Session {
   /** Forms that were shown and not sent yet, so that no form creates two keys. */
   readonly forms: LRUCache<string, true>;

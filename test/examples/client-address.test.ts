@@ -43,7 +43,7 @@ describe('X-Forwarded-For', () => {
   ])('is refused, and not repeated, where an address is expected: %s', (_, option, lines) => {
     const proxies = option.slice(-1);
     const where = `x-forwarded-for, entry ${proxies} from the right`;
-    const words = `clientAddress: there is no address in ${where}`;
+    const words = `clientAddress: ${where} does not have an address`;
     expect(() => forwarded(option, ...lines)).toThrow(new Error(words));
   });
 });
@@ -54,7 +54,7 @@ describe('a header of the proxy', () => {
     const at = (...lines: readonly string[]) => ask(option, { 'cf-connecting-ip': lines });
     expect(at('2001:db8::1')).toBe('2001:db8::1');
     for (const lines of [[], ['192.0.2.1', '192.0.2.2'], ['192.0.2.1, 192.0.2.2'], ['x']])
-      expect(() => at(...lines)).toThrow('there is no address in cf-connecting-ip');
+      expect(() => at(...lines)).toThrow('cf-connecting-ip does not have an address');
   });
 });
 

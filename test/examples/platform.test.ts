@@ -162,7 +162,7 @@ describe('whereabouts', () => {
     expect(text).toMatch(
       /^Database: \S+srv\/demo\/platform\.db .+Pepper: the pepper of the tests\.\n/,
     );
-    expect(text).toMatch(/\nStop: Ctrl-C\. Start afresh: rm -r \S+demo$/);
+    expect(text).toMatch(/\nStop: Ctrl-C\. Start over: rm -r \S+demo$/);
     expect(text).not.toContain('Keep the pepper');
   });
 

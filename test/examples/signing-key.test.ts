@@ -81,7 +81,7 @@ describe('the signing key', () => {
   it('is refused if it is not one, and not repeated', async () => {
     const secret = 'hunter2';
     const error: unknown = await start(secret).catch((reason: unknown) => reason);
-    expect(String(error)).toBe('TypeError: KEYSCOPE_SIGNING_KEY: pass a private JWK for ES256');
+    expect(String(error)).toBe('TypeError: KEYSCOPE_SIGNING_KEY is not JSON. Set it to a private JWK for ES256');
     expect(String(error)).not.toContain(secret);
   });
 });

@@ -77,7 +77,7 @@ function moreLink({ next, search }: KeyList): Html | null {
 export function keyListPage(member: Member, list: KeyList): Html {
   const { keys, search, organization, now } = list;
   const create = html`<a class="button" href="${KEYS}/new">Create API Key</a>`;
-  const words = search === null ? 'There are no keys yet.' : 'No keys match your search.';
+  const words = search === null ? 'You do not have any keys yet.' : 'No keys match your search.';
   const empty = html`<tr><td colspan="6">${words}</td></tr>`;
   const rows = keys.length === 0 ? empty : keys.map((key) => row(key, now));
   const whose =

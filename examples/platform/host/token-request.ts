@@ -1,4 +1,4 @@
-/** What is sent to the token endpoint, and what it answers. */
+/** The requests and answers of the token endpoint. */
 import { z } from 'zod';
 
 const GRANT = 'urn:ietf:params:oauth:grant-type:token-exchange';
