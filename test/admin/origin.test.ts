@@ -87,7 +87,7 @@ describe('a request that changes keys', () => {
     await answered(admin(post('/keys', BODY, { origin: BASE })), 201);
   });
 
-  it('is refused by its type if it is a form, whatever the browser says about its page', async () => {
+  it('is refused by its type if it is a form, whatever the browser says', async () => {
     const { admin } = setUpAdmin();
     const form = { 'content-type': 'text/plain' };
     await answered(admin(post('/keys', BODY, form)), 415);

@@ -7,7 +7,7 @@ import { crc32, deflateSync, inflateSync } from 'node:zlib';
 
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 const MOST_COLOURS = 256;
-/** Types of colour (§11.2.1): a palette, or red, green, blue and alpha. Else there is no alpha. */
+/** Types of colour (§11.2.1): a palette, or red, green, blue and alpha. All others lack alpha. */
 const TYPE = { palette: 3, rgba: 6 } as const;
 
 interface Picture {

@@ -1,7 +1,7 @@
 /**
  * `npm run screenshots` walks through the console in Chromium and takes the pictures of the
- * documentation again. With `-- FOLDER` it takes every page, light, dark and on a phone, so that you
- * can check a change of the design.
+ * documentation again. With `-- FOLDER` it takes every page, light, dark and on a phone, to check a
+ * change of the design.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -64,7 +64,7 @@ async function create(page: Page, take: Take): Promise<void> {
   await page.getByRole('alert').waitFor();
   await take('form-faults');
   await page.getByLabel('Name').fill('Leavers of the week');
-  await page.getByLabel('Reason for the reserved scopes').fill('Deletes the users of people who leave.');
+  await page.getByLabel('Reason for the reserved scopes').fill('Deletes users who leave.');
   await page.getByRole('button', { name: 'Create' }).click();
   await page.getByRole('button', { name: 'Copy' }).click();
   await page.getByText('Copied.').waitFor();

@@ -17,7 +17,12 @@ function historyOn({ text }: Page): readonly string[] {
   const table = /aria-label="History">(.*?)<\/table>/s.exec(text)?.[1] ?? '';
   const body = table.slice(table.indexOf('<tbody>'));
   const rows = body.match(/<tr>.*?<\/tr>/gs) ?? [];
-  return rows.map((row) => row.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ').trim());
+  return rows.map((row) =>
+    row
+      .replace(/<[^>]*>/g, ' ')
+      .replace(/\s+/g, ' ')
+      .trim(),
+  );
 }
 
 /** A time as the console shows it. */
@@ -134,12 +139,7 @@ describe('creating a key', () => {
     ['no name', { name: '  ' }, 'name', 'name: '],
     ['a name that is too long', { name: 'n'.repeat(101) }, 'name', 'name: '],
     ['a wildcard', { scopes: ['threats:*', 'users:*'] }, 'scopes', 'a scope of this service'],
-    [
-      'an unknown scope',
-      { scopes: ['threats:raed'] },
-      'scopes',
-      'a scope of this service',
-    ],
+    ['an unknown scope', { scopes: ['threats:raed'] }, 'scopes', 'a scope of this service'],
     ['a lifetime that the form does not offer', { lifetime: '36500' }, 'expiresAt', 'expiresAt: '],
     ['a property name of Object', { lifetime: 'constructor' }, 'expiresAt', 'expiresAt: '],
   ])('answers %s with the form and a message at its field', async (_, fields, name, sentence) => {
@@ -317,9 +317,7 @@ describe('an own key', () => {
     expect(page.text).toContain('<dd><span class="state wary">Suspended</span></dd>');
     expect(historyOn(page)[1]).toMatch(/^Suspended .* UTC ana@example\.com looks odd$/);
     expect(page.text).not.toContain('value="rotate"');
-    expect(noticeOn(page)).toBe(
-      'Key suspended. Requests with it are refused until you resume it.',
-    );
+    expect(noticeOn(page)).toBe('Key suspended. Requests with it are refused until you resume it.');
     expect((await site.get(`${KEYS}?state=suspended`, cookie)).text).toContain(path);
     await site.post(path, { action: 'resume' }, cookie);
     expect((await site.me(key)).status).toBe(200);

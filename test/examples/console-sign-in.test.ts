@@ -165,7 +165,7 @@ describe('a link', () => {
 });
 
 describe('a session', () => {
-  it('has a cookie that is hidden from scripts and other sites, and new at each sign-in', async () => {
+  it('has a cookie that scripts and other sites cannot read, new at each sign-in', async () => {
     const pages = [await site.enter(site.openLink()), await site.enter(site.openLink())];
     const cookies = pages.map(({ headers }) => String(headers.get('Set-Cookie')));
     for (const cookie of cookies) {

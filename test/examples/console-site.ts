@@ -137,7 +137,7 @@ function createSignIn(platform: Platform, link: Link): OwnSignIn {
         visitors.set(session, [entityUuid, user.id]);
         return session;
       }
-      throw new Error(`there is no ${email}`);
+      throw new Error(`no user has the email ${email}`);
     },
   };
 }
@@ -203,7 +203,7 @@ export function useSite(): Site {
     },
     async infoOf(keyId, entityUuid = ENTITY) {
       const info = await platform.keyring.get(String(keyId), { entityUuid });
-      if (info === null || !('name' in info)) throw new Error(`there is no ${keyId} to read`);
+      if (info === null || !('name' in info)) throw new Error(`the key ${keyId} cannot be read`);
       return info;
     },
     async me(key) {

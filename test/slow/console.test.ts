@@ -1,4 +1,4 @@
-/** The console in Chromium: "Obtaining a key" of the interface, step by step, and all other pages. */
+/** The console in Chromium: "Obtaining a key" of the interface step by step, and all pages. */
 import type { Server } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { Link } from '../../examples/console/link.ts';
@@ -166,7 +166,7 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
     expect(await page.content()).not.toContain(key);
   });
 
-  it('removes the key from its page when the visitor leaves, because the page may come back', async () => {
+  it('removes the key from its page when the visitor leaves', async () => {
     const page = await visit();
     await fillIn(page, 'Left');
     await page.getByRole('button', { name: 'Create' }).click();
@@ -230,63 +230,66 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
     ['light', 1280],
     ['dark', 1280],
     ['light', 390],
-  ] as const)('has no barriers and cuts nothing off: %s, %i pixels wide', async (colorScheme, width) => {
-    const page = await visit({ colorScheme, viewport: { width, height: 800 } });
-    // No page is wider than the screen.
-    const wide = () => page.evaluate('document.documentElement.scrollWidth');
-    const look = async () => {
-      const seen = [page.url(), await barriers(page), await wide(), await page.evaluate(CUT)];
-      expect(seen).toEqual([page.url(), [], width, []]);
-    };
-    const name = `A ${colorScheme} key of ${width}`;
-    await issueElsewhere(name);
-    await look();
-    await fillIn(page, ' ');
-    await look();
-    await page.getByRole('button', { name: 'Create' }).click();
-    await page.getByRole('alert').waitFor();
-    await look();
-    // The first wrong field has the focus, so typing corrects it.
-    await page.keyboard.press('ControlOrMeta+a');
-    await page.keyboard.type(name);
-    await page.keyboard.press('Enter');
-    await page.getByRole('button', { name: 'Copy' }).waitFor();
-    await look();
-    await page.getByRole('link', { name: 'Done' }).click();
-    await look();
-    await page.getByLabel('Search').fill(name);
-    await page.getByLabel('Search').press('Enter');
-    await page.getByRole('link', { name: 'All keys' }).waitFor();
-    await look();
-    await page.getByRole('link', { name }).click();
-    await look();
-    await page.getByLabel('Reason (optional').first().fill('looks odd');
-    await page.getByRole('button', { name: 'Suspend' }).press('Enter');
-    await page.getByRole('row', { name: /^Suspended .* looks odd$/ }).waitFor();
-    await look();
-    await page.getByRole('button', { name: 'Resume' }).press('Enter');
-    await page.getByRole('button', { name: 'Suspend' }).waitFor();
-    await page.getByText('Revoke…').press('Enter');
-    await look();
-    await page.getByRole('link', { name: 'API Keys' }).click();
-    await page.getByRole('link', { name: 'Keys of other organizations' }).click();
-    await page.getByRole('heading', { name: 'Keys of other organizations' }).waitFor();
-    const withdraw = page.getByRole('button', { name: `Withdraw access of ${name} permanently` });
-    expect(await withdraw.count()).toBe(0);
-    await page.getByLabel(`Withdraw access of ${name}`).first().press('Enter');
-    await look();
-    await withdraw.press('Enter');
-    await page.getByRole('row', { name: new RegExp(`^${name} .* Withdrawn$`) }).waitFor();
-    await look();
-    await page.getByRole('button', { name: 'Sign out' }).click();
-    await page.getByText('Open the link that the demo printed').waitFor();
-    await look();
-    const { pathname, search } = new URL(link.open());
-    await page.goto(`${origin}${pathname}${search}x`);
-    await page.getByRole('alert').waitFor();
-    await look();
-    const statuses = [expect.stringContaining('400'), expect.stringContaining('403')];
-    expect(complaints).toEqual(statuses);
-    complaints = [];
-  });
+  ] as const)(
+    'has no barriers and cuts nothing off: %s, %i px wide',
+    async (colorScheme, width) => {
+      const page = await visit({ colorScheme, viewport: { width, height: 800 } });
+      // No page is wider than the screen.
+      const wide = () => page.evaluate('document.documentElement.scrollWidth');
+      const look = async () => {
+        const seen = [page.url(), await barriers(page), await wide(), await page.evaluate(CUT)];
+        expect(seen).toEqual([page.url(), [], width, []]);
+      };
+      const name = `A ${colorScheme} key of ${width}`;
+      await issueElsewhere(name);
+      await look();
+      await fillIn(page, ' ');
+      await look();
+      await page.getByRole('button', { name: 'Create' }).click();
+      await page.getByRole('alert').waitFor();
+      await look();
+      // The first wrong field has the focus, so typing corrects it.
+      await page.keyboard.press('ControlOrMeta+a');
+      await page.keyboard.type(name);
+      await page.keyboard.press('Enter');
+      await page.getByRole('button', { name: 'Copy' }).waitFor();
+      await look();
+      await page.getByRole('link', { name: 'Done' }).click();
+      await look();
+      await page.getByLabel('Search').fill(name);
+      await page.getByLabel('Search').press('Enter');
+      await page.getByRole('link', { name: 'All keys' }).waitFor();
+      await look();
+      await page.getByRole('link', { name }).click();
+      await look();
+      await page.getByLabel('Reason (optional').first().fill('looks odd');
+      await page.getByRole('button', { name: 'Suspend' }).press('Enter');
+      await page.getByRole('row', { name: /^Suspended .* looks odd$/ }).waitFor();
+      await look();
+      await page.getByRole('button', { name: 'Resume' }).press('Enter');
+      await page.getByRole('button', { name: 'Suspend' }).waitFor();
+      await page.getByText('Revoke…').press('Enter');
+      await look();
+      await page.getByRole('link', { name: 'API Keys' }).click();
+      await page.getByRole('link', { name: 'Keys of other organizations' }).click();
+      await page.getByRole('heading', { name: 'Keys of other organizations' }).waitFor();
+      const withdraw = page.getByRole('button', { name: `Withdraw access of ${name} permanently` });
+      expect(await withdraw.count()).toBe(0);
+      await page.getByLabel(`Withdraw access of ${name}`).first().press('Enter');
+      await look();
+      await withdraw.press('Enter');
+      await page.getByRole('row', { name: new RegExp(`^${name} .* Withdrawn$`) }).waitFor();
+      await look();
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.getByText('Open the link that the demo printed').waitFor();
+      await look();
+      const { pathname, search } = new URL(link.open());
+      await page.goto(`${origin}${pathname}${search}x`);
+      await page.getByRole('alert').waitFor();
+      await look();
+      const statuses = [expect.stringContaining('400'), expect.stringContaining('403')];
+      expect(complaints).toEqual(statuses);
+      complaints = [];
+    },
+  );
 });
