@@ -94,12 +94,12 @@ function row({ what, at, by, why }: Entry): Html {
 
 const HEAD = ['Event', 'When', 'By', 'Reason'].map((name) => html`<th scope="col">${name}</th>`);
 
-/** Returns the history. A suspension that ended leaves nothing in the record. */
+/** Returns the history. `resume` removes a suspension from the record. */
 export function historyTable(kin: WithKin): Html {
   return html`<div class="wide" tabindex="0" role="region" aria-label="History"><table>
           <thead><tr>${HEAD}</tr></thead>
           <tbody>${entriesOf(kin).map(row)}</tbody>
         </table></div>
-      <p><small>This is what the record of the key keeps. A suspension that ended leaves no
-        entry.</small></p>`;
+      <p><small>The history comes from the record of the key. It does not include suspensions that
+        have ended.</small></p>`;
 }

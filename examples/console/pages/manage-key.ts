@@ -43,7 +43,7 @@ function keptScopes({ scopes }: KeyInfo, unused: readonly string[]): Html | null
 
 function rotateForm(key: KeyInfo, unused: readonly string[], once: string): Html {
   return html`<h2>Rotate key</h2>
-    <p>Creates a new key to use instead of this one.</p>
+    <p>Rotating creates a new key, which you then use instead of this one.</p>
     <form method="post" action="${KEYS}/${key.keyId}" class="fields">
       <input type="hidden" name="once" value="${once}">
       ${keptScopes(key, unused)}
@@ -54,7 +54,7 @@ function rotateForm(key: KeyInfo, unused: readonly string[], once: string): Html
 }
 
 function reasonField(id: string): Html {
-  return html`<label for="${id}">Reason (optional, shown in the history)</label>
+  return html`<label for="${id}">Reason (optional; others can read it)</label>
       <input id="${id}" name="reason" maxlength="200" autocomplete="off">`;
 }
 
