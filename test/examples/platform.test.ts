@@ -76,7 +76,7 @@ describe('the platform on a file', () => {
     vi.stubEnv('KEYSCOPE_PEPPER', 'a pepper from the environment, 32 bytes or more');
     const { pepper, close: end } = await openPlatform(folder);
     await end();
-    expect(pepper).toMatch(/KEYSCOPE_PEPPER, and \S+pepper for keys that it made$/);
+    expect(pepper).toMatch(/KEYSCOPE_PEPPER, and \S+pepper for keys made under it$/);
   });
 
   test('fails at once if its port is in use', async () => {
@@ -169,14 +169,14 @@ describe('whereabouts', () => {
   test('says to keep the pepper if the keys are elsewhere', () => {
     const text = told('store');
     expect(text).toMatch(/^Keys: in the store that you named .+demo\/platform\.db\. Pepper: .+/);
-    expect(text).toMatch(/\nKeep the pepper: without it .+\nStop: Ctrl-C$/);
+    expect(text).toMatch(/\nKeep the pepper: without it, .+\nStop: Ctrl-C$/);
     expect(text).not.toContain('rm -r');
   });
 
   test('says that keys in memory end with the process', () => {
     const text = told('memory');
     expect(text).toMatch(
-      /^Keys: in memory, until it stops\. .+demo\/platform\.db\. Pepper: .+\nStop: Ctrl-C$/,
+      /^Keys: in memory, until you stop it\. .+demo\/platform\.db\. Pepper: .+\nStop: Ctrl-C$/,
     );
   });
 });
