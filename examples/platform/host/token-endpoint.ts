@@ -60,7 +60,9 @@ function readFields(type: string | null | undefined, body: string): Fields {
   const fields = new Map<string, string | string[]>();
   for (const [name, value] of new URLSearchParams(body)) {
     if (value === '' && NARROWING.includes(name)) {
-      throw malformed('scope and entity_uuid need a value; leave them out for all of the key.');
+      throw malformed(
+        'scope and entity_uuid need a value. Leave them out to get all that the key has.',
+      );
     }
     if (value === '') continue;
     const before = fields.get(name);
@@ -87,7 +89,7 @@ function requireIssuer({ issuers }: TokenService, request: TokenRequest): Issuer
   const isKnown = named.length <= 1 && Object.hasOwn(issuers, target);
   const issuer = isKnown ? issuers[target] : undefined;
   if (issuer !== undefined) return issuer;
-  throw new ExchangeError('invalid_target', 'No tokens are made for this service.');
+  throw new ExchangeError('invalid_target', 'This server does not make tokens for that service.');
 }
 
 // ── The exchange ────────────────────────────────────────────────────────────────────────────────
@@ -96,7 +98,7 @@ function requireIssuer({ issuers }: TokenService, request: TokenRequest): Issuer
 const policy = definePolicy(catalog, { exchangeToken: [] });
 
 const MALFORMED =
-  'A parameter is malformed, or the subject_token was made by an exchange; send the key.';
+  'A parameter is malformed, or subject_token is a token from an exchange. Send the key.';
 
 async function issueToken(
   issuer: Issuer,
@@ -141,7 +143,7 @@ export async function answerToken(
     const read = tokenRequest.safeParse(fields);
     if (!read.success) return refusalOf(fields, read.error);
     if (ACTOR.some((name) => Object.hasOwn(fields, name)))
-      throw malformed('Nobody acts for another here.');
+      throw malformed('actor_token is not supported.');
     return await exchange(service, read.data);
   } catch (error) {
     if (isExchangeError(error)) return refusal(error.code, error.message);
