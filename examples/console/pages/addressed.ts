@@ -15,8 +15,7 @@ function withdrawForm({ keyId, name }: AddressedKey): Html {
       <details>
         <summary aria-label="Withdraw access of ${name}">Withdraw…</summary>
         <small>You cannot undo this.</small>
-        <button class="grave" aria-label="Withdraw access of ${name} permanently">Withdraw
-          access</button>
+        <button class="grave" aria-label="Withdraw access of ${name} permanently">Withdraw</button>
       </details>
     </form>`;
 }
