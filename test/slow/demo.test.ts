@@ -59,7 +59,7 @@ describe.concurrent('the demo', () => {
     // The driver, the keyring and the channel's connection give up at the same time.
     expect(err).toMatch(/^store\.insert (?:did not answer within|failed: )/m);
     expect(err).toMatch(/^(?:(?:store\.insert|The key store's channel:) .+\n)+$/);
-    expect(out).toMatch(/ {3}Surprise: the console showed no key\n$/);
+    expect(out).toMatch(/ {3}Unexpected: the console showed no key\n$/);
     expect(code).toBe(1);
     expect(left).toEqual([]);
   });

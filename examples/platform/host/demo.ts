@@ -1,6 +1,7 @@
 /**
  * `npm run demo` starts the reference service. `npm run demo -- --check` walks through console,
- * HTTP and MCP on its own port and in its own folder, and exits with 1 on the first surprise.
+ * HTTP and MCP on its own port and in its own folder, and exits with 1 if an answer is not as
+ * expected.
  * `--store <address>` keeps the keys in another database (`postgres://…`, `mysql://…`,
  * `redis://…`). Unless that is in memory, a second instance joins the walk.
  */
@@ -11,7 +12,7 @@ import { runInstance } from './walk/instances.ts';
 import { check } from './walk/walk.ts';
 
 const USAGE = `npm run demo -- [--check] [--store <address>]
-  --check                   test the whole service and exit, with 1 on the first surprise`;
+  --check                   test the service and exit, with 1 if an answer is not as expected`;
 
 try {
   // The walk itself starts the second instance with `--instance`.

@@ -136,7 +136,7 @@ async function walkAll(server: Server, walk: Omit<Walk, 'base' | 'mcp'>): Promis
 }
 
 function sayFailure(error: unknown): void {
-  if (error instanceof Surprise) say(`   Surprise: ${error.message}`);
+  if (error instanceof Surprise) say(`   Unexpected: ${error.message}`);
   else say(`   Failed: ${explain(error)}\n${(error as Error).stack}`);
   process.exitCode = 1;
 }
