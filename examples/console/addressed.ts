@@ -1,7 +1,7 @@
-/** Keys of other organizations that address this one, and cutting it off from them. */
+/** Lists the keys of other organizations that can address this one, and withdraws their access. */
 import type { Hono } from 'hono';
 import { isInputError } from 'keyscope';
-import { requireAuthority } from './forms.ts';
+import { leadTo, requireAuthority, takeNotice } from './forms.ts';
 import { addressedPage } from './pages/addressed.ts';
 import { ADDRESSING } from './paths.ts';
 import type { ConsoleService } from './service.ts';
@@ -10,23 +10,25 @@ import { Refused } from './visit.ts';
 
 const PAGE_SIZE = 50;
 
-async function showAddressed(c: Visit, { keyring, now }: ConsoleService): Promise<Response> {
+async function showAddressed(c: Visit, service: ConsoleService): Promise<Response> {
+  const { keyring, nameOf, now } = service;
   const { member } = c.var;
   const { entityUuid } = member;
   const after = c.req.query('after');
   try {
     const input = { addressing: true, after, limit: PAGE_SIZE } as const;
-    const page = await keyring.list(input, { entityUuid });
-    return c.html(addressedPage(member, page, now()));
+    const { keys, next } = await keyring.list(input, { entityUuid });
+    const notice = takeNotice(c, ADDRESSING);
+    return c.html(addressedPage(member, { keys, next, nameOf, notice, now: now() }));
   } catch (error) {
-    if (isInputError(error)) throw new Refused(400, 'This is no page of the list.');
+    if (isInputError(error)) throw new Refused(400, 'The list has no such page.');
     throw error;
   }
 }
 
 async function withdraw(c: Visit, id: string, { keyring }: ConsoleService): Promise<Response> {
   await keyring.withdraw(id, requireAuthority(c));
-  return c.redirect(ADDRESSING, 303);
+  return leadTo(c, ADDRESSING, 'Access withdrawn. The key can no longer reach your organization.');
 }
 
 export function serveAddressed(app: Hono<Env>, path: string, service: ConsoleService): void {

@@ -1,6 +1,6 @@
 /**
- * The console: its pages are for people with a session. Here is what all of them have in common:
- * headers, how forms arrive, and how errors are answered.
+ * Puts the console together. This file has what all pages share: the headers, the checks of forms,
+ * and the answers to errors.
  */
 import { readFileSync } from 'node:fs';
 import { Hono } from 'hono';
@@ -11,8 +11,7 @@ import { secureHeaders } from 'hono/secure-headers';
 import { isAccessError, isStoreError, toResponse } from 'keyscope';
 import { serveKeys } from './keys.ts';
 import { messagePage } from './pages/frame.ts';
-import { MENUS, menuPage } from './pages/menus.ts';
-import { BASE } from './paths.ts';
+import { BASE, CONFIGURATION, KEYS, SETTINGS } from './paths.ts';
 import { type ConsoleService, isSecure } from './service.ts';
 import { requireMember } from './sessions.ts';
 import type { Env, Visit } from './visit.ts';
@@ -40,8 +39,8 @@ const HEADERS: HeaderOptions = {
     frameAncestors: ["'none'"],
     baseUri: ["'none'"],
   },
-  // A `Referer` names no page, because the address of the sign-in has a link. With `no-referrer`,
-  // browsers would send `Origin: null` with a form, which is refused.
+  // The address of the sign-in contains the link, so a `Referer` must not name the page. With
+  // `no-referrer`, browsers would send `Origin: null` with a form, and the console refuses that.
   referrerPolicy: 'strict-origin',
   xFrameOptions: 'DENY',
 };
@@ -53,20 +52,20 @@ function serveAssets(app: Hono<Env>): void {
   }
 }
 
-/** Refuses forms that other sites send. */
+/** Refuses forms from other sites. */
 function refuseOtherSites(app: Hono<Env>, service: ConsoleService): void {
   const own = new URL(service.publicUrl).origin;
   const isOwn = (origin: string, url: string): boolean => {
     if (origin === own) return true;
-    // Without TLS, as on a developer's machine, any name that the browser uses for it.
+    // Without TLS, as on a developer's machine, accept any name that the browser uses for it.
     return !isSecure(service) && origin === new URL(url).origin;
   };
   app.use(csrf({ origin: (origin, c) => isOwn(origin, c.req.url) }));
 }
 
 /**
- * Reads forms before anybody is looked up: one may take long to arrive, and what counts is who
- * somebody is once it has.
+ * Reads the whole form before it looks up the visitor. A form can take long to arrive, and what
+ * counts is what the visitor may do at the end.
  */
 function receiveForms(app: Hono<Env>): void {
   const limit = bodyLimit({ maxSize: FORM_LIMIT });
@@ -76,30 +75,30 @@ function receiveForms(app: Hono<Env>): void {
     } catch (error) {
       const isOurs = error instanceof Refused || error instanceof HTTPException;
       if (isOurs) throw error;
-      // The stream itself: a form that ends before its time is the visitor's doing.
-      throw new Refused(400, 'This form did not arrive as a whole.');
+      // The stream failed: the visitor broke off the form.
+      throw new Refused(400, 'The form did not arrive completely. Send it again.');
     }
     return next();
   });
 }
 
-/** What the middlewares above refuse themselves, in the console's own words. */
+/** The messages for what the middlewares above refuse, by status. */
 const WORDS: Readonly<Record<number, string>> = {
-  403: 'This form was sent from elsewhere.',
-  413: 'This is more than a form can be.',
+  403: 'Another site sent this form, so the console did nothing. Use the forms of the console.',
+  413: 'The form is too large. Shorten it and send it again.',
 };
 
-/** What a visitor may know of an error that is not their own. */
+/** Returns what a visitor may learn about an error that is not their fault. */
 function wordsFor(error: unknown, c: Visit, body: string): string {
   if (isStoreError(error) && c.req.method === 'POST')
-    return 'The key store did not answer. Look in the list before trying again.';
+    return 'The key store did not answer. Check the list of keys before you try again.';
   const { detail } = JSON.parse(body) as { readonly detail: string };
   return detail;
 }
 
 function answerError(error: Error, c: Visit, report: (error: unknown) => void): Response {
   const member = c.get('member') ?? null;
-  const page = (words: string) => messagePage('Not done', words, member);
+  const page = (words: string) => messagePage('That did not work', words, member);
   if (error instanceof HTTPException) {
     const words = WORDS[error.status] ?? error.message;
     return c.html(page(words), error.status) as Response;
@@ -112,7 +111,7 @@ function answerError(error: Error, c: Visit, report: (error: unknown) => void): 
   return c.html(page(wordsFor(error, c, body)), status as 500) as Response;
 }
 
-/** The order matters: each step is in front of what is served after it. */
+/** Makes the console. The order matters: each step also applies to everything after it. */
 export function createConsole(service: ConsoleService): Hono<Env> {
   const { report } = service;
   const app = new Hono<Env>().basePath(BASE);
@@ -126,11 +125,16 @@ export function createConsole(service: ConsoleService): Hono<Env> {
   receiveForms(app);
   service.signIn.serve(app);
   requireMember(app, service);
-  for (const menu of MENUS)
-    app.get(menu.path.slice(BASE.length) || '/', (c) => c.html(menuPage(menu, c.var.member)));
+  // API Keys is the only setting, so the way to it leads straight there.
+  for (const path of [BASE, SETTINGS, CONFIGURATION])
+    app.get(path.slice(BASE.length) || '/', (c) => c.redirect(KEYS, 303));
   serveKeys(app, service);
   app.all('*', (c) => {
-    const page = messagePage('Not found', 'There is nothing at this address.', c.var.member);
+    const page = messagePage(
+      'Page not found',
+      'The console has no page at this address.',
+      c.var.member,
+    );
     return c.html(page, 404);
   });
   app.onError((error, c) => answerError(error, c, report));

@@ -1,4 +1,4 @@
-/** Making a key by a form, and showing it once. */
+/** The form that creates a key, and the page that shows the key once. */
 import type { Hono } from 'hono';
 import { type Catalog, isInputError } from 'keyscope';
 import { issueInputSchemaFor } from 'keyscope/schemas';
@@ -30,7 +30,10 @@ function readNewKey(c: Visit): NewKey {
   };
 }
 
-/** As the schema takes it; a lifetime that nobody offered ends at once, which that refuses. */
+/**
+ * Returns the expiry in the form that the schema reads. A lifetime that the form does not offer
+ * gives the present time, which the schema refuses.
+ */
 function expiryOf(lifetime: string, now: number): string {
   if (lifetime === 'never') return lifetime;
   const days = Object.hasOwn(LIFETIMES, lifetime) ? Number(lifetime) : 0;
@@ -42,7 +45,7 @@ interface Issue {
   readonly message: string;
 }
 
-/** The first sentence on each field. */
+/** Returns the first message for each field. */
 function faultsOf(issues: readonly Issue[]): Faults {
   const faults: Record<string, string> = {};
   for (const { path, message } of issues) faults[String(path[0] ?? 'name')] ??= message;
@@ -67,20 +70,20 @@ async function create(
   });
   if (!read.success) return showForm(c, catalog, entered, faultsOf(read.error.issues));
   try {
-    return await leadToNewKey(c, await keyring.issue(read.data, authority));
+    return await leadToNewKey(c, await keyring.issue(read.data, authority), 'Key created.');
   } catch (error) {
     if (isInputError(error)) return showForm(c, catalog, entered, { [error.field]: error.message });
     throw error;
   }
 }
 
-/** Once: whoever comes again is led to the page of the key. */
+/** Shows the key once. A second visit redirects to the page about the key. */
 function showOnce(c: Visit, keyId: string, { publicUrl }: ConsoleService): Answer {
   const { newKeys } = c.var.session;
-  const issued = newKeys.get(keyId);
+  const waiting = newKeys.get(keyId);
   newKeys.delete(keyId);
-  if (issued === undefined) return c.redirect(`${KEYS}/${encodeURIComponent(keyId)}`, 303);
-  return c.html(shownOncePage(c.var.member, issued, `${publicUrl}/v1`));
+  if (waiting === undefined) return c.redirect(`${KEYS}/${encodeURIComponent(keyId)}`, 303);
+  return c.html(shownOncePage(c.var.member, waiting, `${publicUrl}/v1`));
 }
 
 export function serveNewKeys(app: Hono<Env>, path: string, service: ConsoleService): void {

@@ -1,4 +1,4 @@
-/** The pages where keys are listed, made, shown once, replaced, suspended and ended. */
+/** The pages that list, create, show once, rotate, suspend and revoke keys. */
 import type { Hono } from 'hono';
 import { serveAddressed } from './addressed.ts';
 import { serveNewKeys } from './create.ts';
@@ -8,11 +8,11 @@ import { ADDRESSING, BASE, KEYS } from './paths.ts';
 import type { ConsoleService } from './service.ts';
 import type { Env } from './visit.ts';
 
-/** Serves them all; the sign-in is to be served before. */
+/** Call it after the sign-in is in place: these pages are for members only. */
 export function serveKeys(app: Hono<Env>, service: ConsoleService): void {
   const path = KEYS.slice(BASE.length);
   app.get(path, (c) => showList(c, service));
-  // Before the page of one key, whose address they would match.
+  // Before the page of one key, whose route would match these paths too.
   serveNewKeys(app, path, service);
   serveAddressed(app, ADDRESSING.slice(BASE.length), service);
   serveOneKey(app, path, service);

@@ -1,6 +1,6 @@
 /**
- * Signing in by a link that works once, for a demo: its only visitor is the one who starts it. In a
- * service, write a `SignIn` of your own instead of this file.
+ * Signs in with a link that works once. This is for a demo, whose only visitor is the person who
+ * started it. In a service, write your own `SignIn` instead of this file.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Hono } from 'hono';
@@ -15,11 +15,13 @@ import { field } from './visit.ts';
 const LINK_MS = 15 * 60_000;
 const SESSION_MS = 8 * 3_600_000;
 
-/** The member whose link it is, as they are now; `null` once they may not enter any more. */
+const NO_LONGER = 'This link does not work. It may have been used already, or it has expired.';
+
+/** Returns the member that the link signs in, or `null` if they may no longer enter. */
 type FindMember = () => Member | null;
 
 export interface Link extends SignIn {
-  /** Makes a link. It signs in one visitor, once, within a quarter of an hour. */
+  /** Makes a link. It signs in one visitor, once, within 15 minutes. */
   open(): string;
 }
 
@@ -36,9 +38,9 @@ interface SessionCookie {
 }
 
 /**
- * By its prefix (RFC 6265bis §4.1.3), a browser takes the cookie from this host alone. Without it,
- * another host of the same domain could put a visitor into a session of its own choosing. Browsers
- * take the prefix only over TLS.
+ * With the prefix `__Host-` (RFC 6265bis §4.1.3), a browser accepts the cookie only from this host.
+ * Otherwise another host of the same domain could put a visitor into a session of its choosing.
+ * Browsers accept the prefix only over TLS.
  */
 function cookieFor(service: Pick<ConsoleService, 'publicUrl'>): SessionCookie {
   const secure = isSecure(service);
@@ -47,10 +49,10 @@ function cookieFor(service: Pick<ConsoleService, 'publicUrl'>): SessionCookie {
   return { name: 'session', options: { ...options, path: BASE } };
 }
 
-/** 256 random bits: nobody guesses them, so tries need no limit. */
+/** Returns 256 random bits. Nobody can guess them, so attempts need no limit. */
 const randomText = (): string => randomBytes(32).toString('base64url');
 
-/** Random texts that are valid for a while. Only their digests are kept. */
+/** Random texts that are valid for a while. Memory holds only their digests. */
 interface Tickets {
   make(): string;
   isValid(ticket: string): boolean;
@@ -72,7 +74,7 @@ function createTickets(lifetimeMs: number, now: () => number): Tickets {
   };
 }
 
-/** Signs a member in. Links and sessions are in memory: both end with the process. */
+/** Makes links that sign a member in. Links and sessions are in memory and end with the process. */
 export function createLink(
   { publicUrl, now }: Pick<ConsoleService, 'publicUrl' | 'now'>,
   findMember: FindMember,
@@ -82,25 +84,25 @@ export function createLink(
   const { name, options } = cookieFor({ publicUrl });
   const sessionOf = ({ headers }: Request): string =>
     parse(headers.get('Cookie') ?? '', name)[name] ?? '';
-  /** Whom a link signs in. */
+  /** Returns the member that a link signs in; `null` if the link is not valid. */
   const memberFor = (link: string): Member | null => (links.isValid(link) ? findMember() : null);
 
-  /** A GET uses nothing up: previews of links and browsers themselves send them. */
+  /** A GET does not use the link up, because browsers and previews of links send one too. */
   function show(c: Visit): Response | Promise<Response> {
     const link = c.req.query('link');
     if (link === undefined) return c.html(noLinkPage(null));
     const member = memberFor(link);
-    if (member === null) return c.html(noLinkPage('This link does not work.'), 403);
+    if (member === null) return c.html(noLinkPage(NO_LONGER), 403);
     return c.html(signInPage(link, member));
   }
 
   function enter(c: Visit): Response | Promise<Response> {
     const link = field(c, 'link');
     const member = memberFor(link);
-    if (member === null) return c.html(noLinkPage('This link does not work.'), 403);
+    if (member === null) return c.html(noLinkPage(NO_LONGER), 403);
     links.end(link);
     sessions.end(sessionOf(c.req.raw));
-    // A new session each time: nobody signs in to one that somebody else began.
+    // Always a new session, so that nobody signs in to one that another visitor began.
     setCookie(c, name, sessions.make(), { ...options, maxAge: SESSION_MS / 1000 });
     return c.redirect(BASE, 303);
   }

@@ -1,4 +1,4 @@
-/** The list of an organization's keys: page by page, or searched as a whole. */
+/** The list of an organization's keys: one page of it, or the results of a search. */
 import type { DamagedKey, KeyInfo, ListPage } from 'keyscope';
 import { isInputError } from 'keyscope';
 import type { Search } from './pages/key-list.ts';
@@ -8,7 +8,7 @@ import type { Visit } from './visit.ts';
 import { Refused } from './visit.ts';
 
 const PAGE_SIZE = 50;
-/** How many of the newest keys a search looks at. */
+/** A search covers this many of the newest keys. */
 const MOST_SEARCHED = 1000;
 
 function readSearch(c: Visit): Search {
@@ -21,12 +21,12 @@ async function readPage(c: Visit, { keyring }: ConsoleService, limit: number): P
   try {
     return await keyring.list({ after, limit }, { entityUuid });
   } catch (error) {
-    if (isInputError(error)) throw new Refused(400, 'This is no page of the list.');
+    if (isInputError(error)) throw new Refused(400, 'The list has no such page.');
     throw error;
   }
 }
 
-/** What people see of a key in the list, and may look for. */
+/** The text of a key that a search looks through. */
 function wordsOf(key: KeyInfo | DamagedKey): string {
   if (!('name' in key)) return key.keyId;
   const { keyId, name, prefix, hint, scopes, createdBy } = key;
@@ -42,7 +42,13 @@ export async function showList(c: Visit, service: ConsoleService): Promise<Respo
   const search = readSearch(c);
   const isSearch = search.text !== '' || search.state !== '';
   const { keys, next } = await readPage(c, service, isSearch ? MOST_SEARCHED : PAGE_SIZE);
-  const found = keys.filter((key) => matches(key, search));
-  const list = { keys: found, next, search: isSearch ? search : null, now: service.now() };
+  const { nameOf, now } = service;
+  const list = {
+    keys: keys.filter((key) => matches(key, search)),
+    next,
+    search: isSearch ? search : null,
+    organization: nameOf(c.var.member.entityUuid),
+    now: now(),
+  };
   return c.html(keyListPage(c.var.member, list));
 }

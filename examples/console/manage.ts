@@ -1,26 +1,32 @@
-/** One key: what it is, and how it is replaced, suspended and ended. */
+/** One key: its page, and the forms that rotate, suspend, resume and revoke it. */
 import type { Hono } from 'hono';
-import type { DamagedKey, GrantAuthority, IssuedKey, KeyInfo } from 'keyscope';
+import type { DamagedKey, GrantAuthority, KeyInfo } from 'keyscope';
 import { isAccessError } from 'keyscope';
 import { unusedScopes } from 'keyscope/reports';
 import {
   closeForm,
+  leadTo,
   leadToNewKey,
   openForm,
   orRefused,
   requireAuthority,
   requireAuthorityWithReason,
+  takeNotice,
 } from './forms.ts';
 import { damagedKeyPage, keyPage } from './pages/key.ts';
-import { OVERLAPS } from './pages/manage-key.ts';
+import { ROTATED } from './pages/manage-key.ts';
 import { KEYS } from './paths.ts';
 import type { ConsoleService } from './service.ts';
 import type { Answer, Env, Visit } from './visit.ts';
 import { field, Refused } from './visit.ts';
 
 const HOUR_MS = 3_600_000;
-/** How long a scope must be unused to be named. */
+/** The page points out scopes that have been unused for this long. */
 const UNUSED_MS = 90 * 24 * HOUR_MS;
+/** The page looks for the successor of a key among this many of the newest keys. */
+const MOST_SEARCHED = 1000;
+
+const NOT_OFFERED = 'The console does not offer this choice. Reload the page and try again.';
 
 async function readKey(
   c: Visit,
@@ -28,70 +34,124 @@ async function readKey(
   { keyring }: ConsoleService,
 ): Promise<KeyInfo | DamagedKey> {
   const { entityUuid } = c.var.member;
-  // What this process has noted; if it cannot be written, the page shows what is known.
+  // Writes the last uses that are still in memory. If that fails, the page shows older ones.
   await keyring.flush().catch(() => {});
   const key = await keyring.get(id, { entityUuid });
-  if (key === null) throw new Refused(404, 'There is no such key.');
+  if (key === null) throw new Refused(404, 'Your organization has no key with this id.');
   return key;
+}
+
+type Found = KeyInfo | DamagedKey | null;
+
+/** The key that this one was rotated from; `null` if it was not, or if that key was purged. */
+async function readPredecessor(key: KeyInfo, { keyring }: ConsoleService): Promise<Found> {
+  const { rotatedFrom, entityUuid } = key;
+  return rotatedFrom === null ? null : keyring.get(rotatedFrom, { entityUuid });
+}
+
+/** The key that this one was rotated to; `null` if it was not, or if that key is not found. */
+async function findSuccessor(
+  { keyId, entityUuid, retireAt }: KeyInfo,
+  { keyring }: ConsoleService,
+): Promise<KeyInfo | null> {
+  if (retireAt === null) return null;
+  const { keys } = await keyring.list({ limit: MOST_SEARCHED }, { entityUuid });
+  const isSuccessor = (one: Found): one is KeyInfo =>
+    one !== null && 'name' in one && one.rotatedFrom === keyId;
+  return keys.find(isSuccessor) ?? null;
 }
 
 async function showKey(c: Visit, id: string, service: ConsoleService): Promise<Response> {
   const key = await readKey(c, id, service);
-  if (!('name' in key)) return c.html(damagedKeyPage(c.var.member, key));
-  const once = c.var.member.authority === null ? '' : openForm(c);
-  const { catalog, now } = service;
+  const { member } = c.var;
+  const notice = takeNotice(c, `${KEYS}/${id}`);
+  if (!('name' in key)) return c.html(damagedKeyPage(member, key, notice));
+  const { catalog, nameOf, now } = service;
   const unused = unusedScopes(key, { unusedForMs: UNUSED_MS, now });
-  const scopes = unused.known ? unused.scopes : [];
-  return c.html(keyPage(c.var.member, { catalog, key, unused: scopes, once, now: now() }));
+  const details = {
+    catalog,
+    key,
+    predecessor: await readPredecessor(key, service),
+    successor: await findSuccessor(key, service),
+    unused: unused.known ? unused.scopes : [],
+    once: member.authority === null ? '' : openForm(c),
+    notice,
+    nameOf,
+    now: now(),
+  };
+  return c.html(keyPage(member, details));
 }
 
-/** The scopes that are kept, if the form offered to leave some out. */
+/** The scopes that the new key keeps; `undefined` for all, where the form offered no choice. */
 function keptScopes(c: Visit): readonly string[] | undefined {
   return field(c, 'narrow') === '' ? undefined : c.var.form.getAll('scopes');
 }
 
-async function rotate(
-  c: Visit,
-  id: string,
-  authority: GrantAuthority,
-  { keyring }: ConsoleService,
-): Promise<IssuedKey> {
+async function rotate(c: Visit, id: string, { keyring }: ConsoleService): Promise<Response> {
+  const authority = requireAuthority(c);
   const overlap = field(c, 'overlap');
-  if (!Object.hasOwn(OVERLAPS, overlap))
-    throw new Refused(400, 'The form asks for what nobody offered.');
+  const oldKey = ROTATED.get(overlap);
+  if (oldKey === undefined) throw new Refused(400, NOT_OFFERED);
   closeForm(c);
   const input = { overlapMs: Number(overlap) * HOUR_MS, scopes: keptScopes(c) };
   try {
-    return await orRefused(keyring.rotate(id, input, authority));
+    const issued = await orRefused(keyring.rotate(id, input, authority));
+    return await leadToNewKey(c, issued, `Key rotated. ${oldKey}`);
   } catch (error) {
-    // For programs, a denial of their credential; here, the key on the page has changed.
+    // A program would have sent a bad credential. Here, the key on the page has changed.
     if (isAccessError(error) && error.code === 'invalid_token')
-      throw new Refused(409, 'This key has ended, or its record is damaged: make a new one.');
+      throw new Refused(409, 'This key has ended, or its record is damaged. Create a new key.');
     throw error;
   }
 }
 
-type Action = (id: string, authority: GrantAuthority, service: ConsoleService) => Promise<unknown>;
+/** Changes a key, and resolves to the notice about it. */
+type Action = (
+  keyring: ConsoleService['keyring'],
+  id: string,
+  authority: GrantAuthority,
+) => Promise<string>;
 
-/** What a form may ask for, besides a rotation. */
+/** The actions of the forms, except the rotation. */
 const ACTIONS: ReadonlyMap<string, Action> = new Map<string, Action>([
-  ['revoke', (id, authority, { keyring }) => keyring.revoke(id, authority)],
-  ['revoke-lineage', (id, authority, { keyring }) => keyring.revokeLineage(id, authority)],
-  ['suspend', (id, authority, { keyring }) => keyring.suspend(id, authority)],
-  ['resume', (id, authority, { keyring }) => keyring.resume(id, authority)],
+  [
+    'revoke',
+    async (keyring, id, authority) => {
+      await keyring.revoke(id, authority);
+      return 'Key revoked. It cannot be used again.';
+    },
+  ],
+  [
+    'revoke-lineage',
+    async (keyring, id, authority) => {
+      const { length } = await keyring.revokeLineage(id, authority);
+      return `Keys revoked: ${length}. This key and all related keys have ended.`;
+    },
+  ],
+  [
+    'suspend',
+    async (keyring, id, authority) => {
+      await keyring.suspend(id, authority);
+      return 'Key suspended. Requests with it are refused until you resume it.';
+    },
+  ],
+  [
+    'resume',
+    async (keyring, id, authority) => {
+      await keyring.resume(id, authority);
+      return 'Key resumed.';
+    },
+  ],
 ]);
 
 async function changeKey(c: Visit, id: string, service: ConsoleService): Promise<Response> {
   const asked = field(c, 'action');
-  if (asked === 'rotate') {
-    const issued = await rotate(c, id, requireAuthority(c), service);
-    return leadToNewKey(c, issued);
-  }
+  if (asked === 'rotate') return rotate(c, id, service);
   const authority = requireAuthorityWithReason(c);
   const action = ACTIONS.get(asked);
-  if (action === undefined) throw new Refused(400, 'The form asks for what nobody offered.');
-  await orRefused(action(id, authority, service));
-  return c.redirect(`${KEYS}/${id}`, 303);
+  if (action === undefined) throw new Refused(400, NOT_OFFERED);
+  const notice = await orRefused(action(service.keyring, id, authority));
+  return leadTo(c, `${KEYS}/${id}`, notice);
 }
 
 export function serveOneKey(app: Hono<Env>, path: string, service: ConsoleService): void {

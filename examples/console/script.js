@@ -1,25 +1,26 @@
-// Conveniences: the console does its work without them.
+// Only conveniences: the console works without this script.
 const key = document.querySelector('#key');
 
 for (const button of document.querySelectorAll('[data-copies]'))
   button.addEventListener('click', async () => {
-    const said = button.parentElement.querySelector('[role=status]');
+    const message = button.parentElement.querySelector('[role=status]');
     try {
       await navigator.clipboard.writeText(key.value);
-      said.textContent = 'Copied.';
+      message.textContent = 'Copied.';
     } catch {
       key.select();
-      said.textContent = 'Press Ctrl+C or Cmd+C.';
+      message.textContent = 'Press Ctrl+C or Cmd+C to copy.';
     }
   });
 
-// A second click would ask for a second key, and hide the first.
+// Without this, a second click would send the form again and hide the new key.
 document.addEventListener('submit', (event) => {
   if (event.target.dataset.sent) event.preventDefault();
   event.target.dataset.sent = 'yes';
 });
 
-// "Back" may bring a page as it was left: without its key, and with a form that has not been sent.
+// The Back button may restore a page. It must not show the key again, and its form must not count
+// as sent.
 addEventListener('pagehide', () => key?.removeAttribute('value'));
 addEventListener('pageshow', (event) => {
   if (event.persisted) location.replace(location.pathname);

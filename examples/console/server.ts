@@ -1,12 +1,11 @@
 /**
- * The platform's console, where keys are made, shown once, replaced and revoked. Its pages are for
- * people; for programs, it serves REST and MCP as well. `npm run demo` starts it, and so does
- * `npx node examples/console/server.ts`.
+ * The whole demo: the console, where people create, rotate and revoke keys, and REST and MCP for
+ * programs. Start it with `npm run demo` or `npx node examples/console/server.ts`.
  */
 import type { Server } from 'node:http';
 import type { GrantAuthority } from 'keyscope';
 import { createHandler, tryMcp } from '../mcp/server.ts';
-import { ENTITY, type Platform } from '../platform/host/boot.ts';
+import { ENTITY, ORGANIZATIONS, type Platform } from '../platform/host/boot.ts';
 import { fetchListener } from '../platform/host/fetch.ts';
 import { createNodeServer } from '../platform/host/node-server.ts';
 import { run } from '../platform/host/run.ts';
@@ -21,8 +20,8 @@ import type { ConsoleService, SignIn } from './service.ts';
 import type { Member } from './visit.ts';
 
 /**
- * What a role may grant, and so what its form offers. The keyring enforces it whatever the form
- * says. Ending a key is not granting: whoever manages keys may end any of their organization.
+ * The scopes that each role may grant. The form offers only these, and the keyring refuses all
+ * others. Revoking is not granting: anyone who manages keys may end every key of the organization.
  */
 const GRANTABLE: Readonly<Record<User['role'], GrantAuthority['scopes'] | null>> = {
   admin: 'all',
@@ -36,7 +35,7 @@ function authorityOf({ role, email }: User, entityUuid: string): GrantAuthority 
   return { entityUuid, scopes, actor: email };
 }
 
-/** A user as they are now; `null` once they are deleted. */
+/** Returns the current state of a user; `null` if they were deleted. */
 export function findMember(
   { domain }: Pick<Platform, 'domain'>,
   entityUuid: string,
@@ -47,7 +46,7 @@ export function findMember(
   return { user, entityUuid, authority: authorityOf(user, entityUuid) };
 }
 
-/** An admin of the demo's organization, of however many users. */
+/** Finds an admin of the demo's organization, however many users it has. */
 function findAdmin({ domain }: Platform): User | null {
   let after: PageInput['after'] = null;
   do {
@@ -59,19 +58,20 @@ function findAdmin({ domain }: Platform): User | null {
   return null;
 }
 
-/** Signs in an admin of the demo's organization, by a link. */
+/** Makes the sign-in of the demo: a link for an admin of its organization. */
 export function createDemoLink(platform: Platform): Link {
   const admin = findAdmin(platform);
   return createLink(platform, () => findMember(platform, ENTITY, admin?.id ?? ''));
 }
 
-/** The platform, as the console wants it. */
+/** Turns the platform into the service that the console needs. */
 export function serviceOf(platform: Platform, signIn: SignIn): ConsoleService {
   const { keyring, publicUrl, now } = platform;
-  return { keyring, catalog, signIn, publicUrl, now, report: reportError };
+  const nameOf = (entityUuid: string): string | null => ORGANIZATIONS.get(entityUuid) ?? null;
+  return { keyring, catalog, signIn, nameOf, publicUrl, now, report: reportError };
 }
 
-/** The whole platform: the console, REST and MCP. */
+/** Serves the console, REST and MCP. */
 export function createServer(
   platform: Platform,
   signIn: SignIn = createDemoLink(platform),
@@ -88,20 +88,22 @@ export function createServer(
 }
 
 const NO_ADMIN =
-  'Console: nobody can sign in, because the organization has no admin. Start afresh.\n';
+  'Console: you cannot sign in, because the organization has no admin left. Delete the ' +
+  'database and start again.\n';
 
 function trySignIn(link: string): string {
-  return `Console: open this link, then Settings, Configuration, API Keys. The link works once,
-within 15 minutes; for another, start the demo again.
+  return `Console: open this link to create and manage keys.
 
   ${link}
+
+  It works once, within 15 minutes. For a new link, start the demo again.
 `;
 }
 
 /**
- * Starts it, says how to call it and how to sign in, and stays up.
+ * Starts the demo, prints how to call it and how to sign in, and runs until a signal stops it.
  *
- * @param folder As `run` takes it.
+ * @param folder The folder for the demo's files, as in `run`.
  */
 export async function runDemo(folder?: string): Promise<void> {
   let help = NO_ADMIN;

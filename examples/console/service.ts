@@ -1,42 +1,47 @@
 /**
- * What the console takes of the service that it is put into. Copy this folder, write a `server.ts`
- * of your own, and put your words into `pages`: nothing else in it knows the service.
+ * Everything that the console needs from your service. To use the console, copy this folder, write
+ * your own `server.ts`, and put your own words into `pages`. No other file knows the service.
  */
 import type { Hono } from 'hono';
 import type { Catalog, Keyring } from 'keyscope';
 import type { Env, Member } from './visit.ts';
 
-/** A member, in one of their sessions. */
+/** A member with a session. */
 export interface SignedIn extends Member {
-  /** The session's id: no two sign-ins have the same. */
+  /** The id of the session. Each sign-in has another one. */
   readonly session: string;
 }
 
-/** How people sign in. `link.ts` is the demo's way: write your own in its place. */
+/** How people sign in. The demo uses `link.ts`; write your own instead. */
 export interface SignIn {
   /**
-   * Who sends this request; `null` leads to `/console/sign-in`. The console asks on each request,
-   * so a deletion or another role takes effect at once.
+   * Returns the sender of a request, or `null` to redirect them to `/console/sign-in`. The console
+   * calls it on each request, so that deleting a member or changing a role takes effect at once.
    */
   whoIs(request: Request): SignedIn | null | Promise<SignedIn | null>;
-  /** Serves `/sign-in` and `/sign-out` to anyone, by pages or by redirects to yours. */
+  /** Serves `/sign-in` and `/sign-out` to anyone, with pages or with redirects to yours. */
   serve(app: Hono<Env>): void;
 }
 
-/** What the console is made of. */
+/** The service as the console sees it. */
 export interface ConsoleService {
   readonly keyring: Keyring;
   readonly catalog: Catalog;
   readonly signIn: SignIn;
-  /** How people reach the service, such as `https://acme.example`. */
+  /**
+   * Returns the name of an organization; `null` to show its UUID. The console also asks for other
+   * organizations: those that own a key which addresses this one, or that a key addresses.
+   */
+  readonly nameOf: (entityUuid: string) => string | null;
+  /** The origin at which people reach the service, such as `https://acme.example`. */
   readonly publicUrl: string;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Told of errors that no visitor has caused. */
+  /** Gets each error that is not the visitor's fault. Log it. */
   readonly report: (error: unknown) => void;
 }
 
-/** Whether visitors reach the service over TLS. */
+/** Checks whether visitors reach the service over TLS. */
 export function isSecure({ publicUrl }: Pick<ConsoleService, 'publicUrl'>): boolean {
   return publicUrl.startsWith('https:');
 }

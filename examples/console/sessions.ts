@@ -1,22 +1,22 @@
-/** Who visits, and what the console keeps for them between two pages. */
+/** The sessions: what the console keeps for each visitor between two pages. */
 import type { Hono } from 'hono';
-import type { IssuedKey } from 'keyscope';
 import { LRUCache } from 'lru-cache';
 import { SIGN_IN } from './paths.ts';
 import type { ConsoleService } from './service.ts';
-import type { Env, Session } from './visit.ts';
+import type { Env, NewlyIssued, Session } from './visit.ts';
 
 const MOST_SESSIONS = 10_000;
-/** Forms that a session may have open at once, and new keys that it may be about to see. */
-const MOST_FORMS = 50;
-/** How long a new key waits for the page that shows it. */
+/** A session keeps at most this many open forms, new keys and notices each. */
+const MOST_KEPT = 50;
+/** A new key waits this long for the page that shows it. */
 const SHOWN_WITHIN_MS = 60_000;
 
 function createSession(now: () => number): Session {
   return {
-    forms: new LRUCache({ max: MOST_FORMS }),
-    newKeys: new LRUCache<string, IssuedKey>({
-      max: MOST_FORMS,
+    forms: new LRUCache({ max: MOST_KEPT }),
+    notices: new LRUCache({ max: MOST_KEPT }),
+    newKeys: new LRUCache<string, NewlyIssued>({
+      max: MOST_KEPT,
       ttl: SHOWN_WITHIN_MS,
       ttlResolution: 0,
       perf: { now },
@@ -24,7 +24,7 @@ function createSession(now: () => number): Session {
   };
 }
 
-/** Lets nobody past who has not signed in: pages that are served later are behind it. */
+/** Redirects visitors without a session to the sign-in. Add the members' pages after it. */
 export function requireMember(app: Hono<Env>, { signIn, now }: ConsoleService): void {
   const sessions = new LRUCache<string, Session>({ max: MOST_SESSIONS });
   app.use(async (c, next) => {

@@ -1,7 +1,7 @@
 /**
- * Runs the published contract on the store: the test that your own store should have from the first
- * day. As it is: `node --test contract.ts` on Node 22.18 or newer, or `npx tsx --test contract.ts`.
- * Compiled by TypeScript with `rewriteRelativeImportExtensions`: `node --test contract.js`.
+ * Runs the published contract on the store. Give your own store this test from the first day. Run
+ * it with `node --test contract.ts` on Node 22.18 or newer, or with `npx tsx --test contract.ts`.
+ * If you compile it with `rewriteRelativeImportExtensions`: `node --test contract.js`.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,29 +1,33 @@
 /**
- * A store of your own: keys in one JSON file. Like any store outside the package, it imports only
- * types from `keyscope` and passes the published contract: copy both files and run
+ * A store of your own, which keeps keys in one JSON file. Like any store outside the package, it
+ * imports only types from `keyscope` and passes the published contract. Copy both files and run
  * `npx tsx --test contract.ts`.
  *
  *     const store = jsonFileStore('keys.json');
  *     const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers });
  *
- * What to learn from it: answers are copies; a write is on disk before it is acknowledged, and a
- * failed one has changed nothing; a condition is checked where its write is made; ids and digests
- * are compared with `===`; nothing asks the clock. Being synchronous makes each write atomic:
- * otherwise that takes a transaction or a conditional statement.
+ * Your store needs the same properties:
  *
- * What it does not do: serve two processes, which would overwrite each other's keys; many keys,
- * because each write writes all of them; Windows, where a folder cannot be synced; reports, which
- * need the optional methods of `KeyStore`. It blocks the process while the disk syncs.
+ * - It returns copies of its records.
+ * - A write is on disk before it returns, and a failed write changes nothing.
+ * - Each condition is checked together with its write. This store is synchronous, so each write is
+ *   atomic. Other stores need a transaction or a conditional statement.
+ * - It compares ids and digests with `===`, and never reads the clock.
+ *
+ * This store is not for two processes, which would overwrite each other's keys; for many keys,
+ * because each write writes the whole file; for Windows, which cannot sync a folder; or for
+ * reports, which need the optional methods of `KeyStore`. It blocks the process while the disk
+ * syncs.
  */
 import fs from 'node:fs';
 import { dirname } from 'node:path';
 import type { KeyRecord, KeyStore, ListPosition, Mark } from 'keyscope';
 
-/** Replaces the file: readers find the old content or the new one, whenever the power fails. */
+/** Replaces the file. After a power failure, it has either the old content or the new one. */
 function replace(path: string, content: string): void {
   fs.writeFileSync(`${path}.new`, content, { mode: 0o600, flush: true });
   fs.renameSync(`${path}.new`, path);
-  // The new name is in the folder, which is synced separately.
+  // The folder has the new name, and needs its own sync.
   const folder = fs.openSync(dirname(path), 'r');
   try {
     fs.fsyncSync(folder);
@@ -32,13 +36,13 @@ function replace(path: string, content: string): void {
   }
 }
 
-/** The order of listings; no two keys have the same id. */
+/** Sorts the newest key first. No two keys have the same id. */
 function newestFirst(one: ListPosition, other: ListPosition): number {
   if (one.createdAt !== other.createdAt) return other.createdAt - one.createdAt;
   return one.keyId < other.keyId ? 1 : -1;
 }
 
-/** What a mark changes; null where its condition does not hold. `KeyStore` has the rules. */
+/** Returns the changes of a mark; null if its condition fails. `KeyStore` has the rules. */
 function changesOf(record: KeyRecord, mark: Mark): Partial<KeyRecord> | null {
   const { revokedAt, suspendedAt, retireAt, withdrawn, seal } = record;
   const { at } = mark;
@@ -46,7 +50,7 @@ function changesOf(record: KeyRecord, mark: Mark): Partial<KeyRecord> | null {
     if (withdrawn.includes(mark.entityUuid)) return null;
     return { changedAt: at, withdrawn: [...withdrawn, mark.entityUuid] };
   }
-  // A row that somebody else has marked is revoked again, if its seal is the one that was read.
+  // A row that was marked in between is revoked again if it still has the seal that was read.
   const isReplaced = mark.kind === 'revoke' && seal !== null && seal === mark.replaces;
   if (revokedAt !== null && !isReplaced) return null;
   if (mark.kind === 'resume') {
@@ -62,7 +66,7 @@ function changesOf(record: KeyRecord, mark: Mark): Partial<KeyRecord> | null {
   return { ...end, retireAt: at, changedAt: mark.changedAt ?? at };
 }
 
-/** The later of two times; the first may be missing. */
+/** Returns the later of two times. The first one may be missing. */
 function later(known: number | null | undefined, time: number): number {
   return Math.max(known ?? time, time);
 }
@@ -88,7 +92,7 @@ export function jsonFileStore(path: string): KeyStore {
       write([record]);
     },
 
-    // For more than a few keys, add a second Map, by digest.
+    // For more than a few keys, add a second Map by digest.
     findByDigest(digests) {
       return structuredClone(all().filter(({ digest }) => digests.includes(digest)));
     },

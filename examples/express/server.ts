@@ -1,6 +1,6 @@
 /**
- * The platform on Express 5. `npx node examples/express/server.ts` starts it on the demo's own
- * file, once `npm run demo` or `npm run build` has built the package.
+ * The platform on Express 5, on the database of the demo. Build the package with `npm run demo` or
+ * `npm run build`, and start this with `npx node examples/express/server.ts`.
  */
 import type { Server } from 'node:http';
 import type { ErrorRequestHandler } from 'express';
@@ -18,7 +18,7 @@ import { createGuard } from './adapter.ts';
 export function createServer(service: Service): Server {
   const app = express();
   app.disable('x-powered-by');
-  app.enable('case sensitive routing'); // A trailing slash never gets here: see createNodeServer.
+  app.enable('case sensitive routing'); // createNodeServer has refused trailing slashes.
 
   const { keyring, report = reportError } = service;
   const guard = createGuard({ keyring, policy, realm: REALM, onOutage: report });
@@ -28,8 +28,8 @@ export function createServer(service: Service): Server {
     const verb = route.method.toLowerCase() as 'get' | 'post' | 'patch' | 'delete';
     app[verb](route.path, entity, async (req, res) => {
       const { principal, entityUuid, params, url } = req;
-      // After the guard, so that strangers cannot upload. Not `express.raw`, which answers too
-      // large a body at its end.
+      // After the guard, so that strangers cannot upload. `express.raw` would answer a body that
+      // is too large only at its end.
       const body = route.method === 'GET' ? undefined : await readBody(req);
       const header = (name: string) => req.get(name);
       send(res, await answer(route, service, { principal, entityUuid, params, url, header, body }));

@@ -1,6 +1,6 @@
 /**
- * The platform on Fastify 5. `npx node examples/fastify/server.ts` starts it on the demo's own
- * file, once `npm run demo` or `npm run build` has built the package.
+ * The platform on Fastify 5, on the database of the demo. Build the package with `npm run demo` or
+ * `npm run build`, and start this with `npx node examples/fastify/server.ts`.
  */
 import type { Server } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -18,7 +18,7 @@ import { createGuard } from './adapter.ts';
 function createApp(service: Service): FastifyInstance {
   return fastify({
     serverFactory: (listener) => createNodeServer(listener, service),
-    // createNodeServer has answered; Fastify's own handler would cut that short.
+    // createNodeServer has answered. Fastify's own handler would cut off that answer.
     clientErrorHandler: () => {},
     bodyLimit: BODY_LIMIT,
   });
@@ -27,7 +27,7 @@ function createApp(service: Service): FastifyInstance {
 function send(reply: FastifyReply, answered: Answer): FastifyReply {
   const { status, headers, body } = answered;
   if (status === 413) {
-    // Fastify closes the connection while the body is unread, which can lose the answer.
+    // Fastify would close the connection with unread bytes, which can lose the answer.
     sendNode(reply.hijack().raw, answered);
     return reply;
   }
@@ -36,7 +36,7 @@ function send(reply: FastifyReply, answered: Answer): FastifyReply {
   return reply.code(status).headers(headers).send(bytes);
 }
 
-/** The first line of a header, where there are several. */
+/** Returns the first line of a header. */
 function headerOf(request: FastifyRequest, name: string): string | undefined {
   const value = request.headers[name];
   return Array.isArray(value) ? value[0] : value;
@@ -49,7 +49,7 @@ function serveRoutes(app: FastifyInstance, service: Service): void {
     app.route<{ Params: { id?: string } }>({
       method: route.method,
       url: route.path,
-      // On request, so that strangers cannot upload anything.
+      // Before the body is read, so that strangers cannot upload.
       onRequest: guard(route.operation, { entity: (request) => entityOf(request.url) }),
       handler: async (request, reply) => {
         const { principal, entityUuid, params, url, body } = request;
@@ -65,7 +65,7 @@ export async function createServer(service: Service): Promise<Server> {
   const { report = reportError } = service;
   const app = createApp(service);
 
-  // Bytes, whatever the type: the table says what the type must be.
+  // Read every type as bytes. The route table checks the type.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => {
     done(null, bytes);

@@ -1,6 +1,4 @@
-/**
- * The platform on Hono 4. `npm run demo` starts it, and so does `npx node examples/hono/server.ts`.
- */
+/** The platform on Hono 4. Start it with `npm run demo` or `npx node examples/hono/server.ts`. */
 import type { Server } from 'node:http';
 import type { Context } from 'hono';
 import { Hono } from 'hono';
@@ -24,12 +22,12 @@ function respond({ status, headers, body }: Answer): Response {
 
 const limitBody = bodyLimit({ maxSize: BODY_LIMIT, onError: () => respond(refused(413).answer) });
 
-/** A body that ends prematurely is the client's doing, and nobody waits for the answer. */
+/** The client broke off the body. That is not an error of the service. */
 function refuseCutShort(): never {
   throw refused(400);
 }
 
-/** What was sent, once the guard has let it in. */
+/** Reads a request after its guard. */
 async function admittedOf(c: Context<Guarded>, { method }: Route): Promise<Admitted> {
   const { raw, url } = c.req;
   const body = method === 'GET' ? undefined : await c.req.arrayBuffer().catch(refuseCutShort);
@@ -52,7 +50,7 @@ export function createApp(service: Service): Hono<Guarded> {
       route.method,
       route.path,
       guard(route.operation, { entity: (c) => entityOf(c.req.url) }),
-      // After the guard, so that strangers cannot upload anything.
+      // After the guard, so that strangers cannot upload.
       (c, next) => limitBody(c, next).catch(refuseCutShort),
       async (c) => respond(await answer(route, service, await admittedOf(c, route))),
     );

@@ -1,6 +1,6 @@
 /**
- * The platform with MCP at `/mcp` beside REST: one process, one keyring, one policy. `npm run demo`
- * starts it, and so does `npx node examples/mcp/server.ts`.
+ * The platform with REST and with MCP at `/mcp`, in one process with one policy. Start it with
+ * `npm run demo` or `npx node examples/mcp/server.ts`.
  */
 import type { Server } from 'node:http';
 import type { McpRequestContext } from '@modelcontextprotocol/server';
@@ -30,10 +30,10 @@ const TOOLS = tools.map((tool) => ({
   schema: fromJsonSchema<Record<string, unknown>>(tool.inputSchema),
 }));
 
-/** A server for one request: it has only the caller's tools, so lists and calls cannot differ. */
+/** Makes a server for one request. It has only the caller's tools, for lists and for calls. */
 function createMcpServer(service: Service, { authInfo }: McpRequestContext): McpServer {
-  // Declared, so that a caller without tools gets an empty list; without change notices, as no
-  // stream is held open.
+  // `tools` is declared, so that a caller without tools gets an empty list. It promises no change
+  // notices, because no stream stays open.
   const server = new McpServer(
     { name: 'deception-platform', version: '1.0.0' },
     { capabilities: { tools: {} } },
@@ -49,7 +49,7 @@ function createMcpServer(service: Service, { authInfo }: McpRequestContext): Mcp
 
 type Metadata = ReturnType<typeof protectedResourceMetadata>;
 
-/** Answers a request for the metadata, for anyone (RFC 9728). */
+/** Answers a request for the metadata (RFC 9728), which needs no key. */
 function answerMetadata({ document }: Metadata, { method }: Request): Response {
   if (method === 'GET' || method === 'HEAD') return Response.json(document);
   const words = 'This path does not take this method.';
@@ -57,22 +57,22 @@ function answerMetadata({ document }: Metadata, { method }: Request): Response {
   return new Response(body, { status, headers });
 }
 
-/** Answers requests for MCP and its metadata; `null` for all others. */
+/** Answers requests for MCP and its metadata; returns `null` for all others. */
 export function createMcp(service: Service): (request: Request) => Promise<Response | null> {
-  // What the service is called is configuration. A `Host` header is whatever a client writes.
+  // The name of the service is configuration. Clients can write anything into `Host`.
   const resource = `${service.publicUrl}${MCP_PATH}`;
   const metadata = protectedResourceMetadata({ resource, scopes: catalog, name: REALM });
   const gate = createMcpGate({
     keyring: service.mcpKeyring ?? service.keyring,
     policy,
     tools,
-    operation: 'whoami', // Needs no scope: so whoever comes in, or is refused, has an event.
+    operation: 'whoami', // Needs no scope, so every caller gets in or is refused with an event.
     realm: REALM,
     resource,
     maxBodyBytes: BODY_LIMIT,
     onOutage: service.report ?? reportError,
   });
-  // Stateless: no session to steal and, without subscriptions, no stream that outlives its key.
+  // Stateless, so nobody can steal a session. Without subscriptions, no stream outlives its key.
   const handler = createMcpHandler((context) => createMcpServer(service, context), {
     maxSubscriptions: 0,
   });
@@ -84,14 +84,14 @@ export function createMcp(service: Service): (request: Request) => Promise<Respo
     if (pathname !== MCP_PATH) return null;
     const entry = originValidationResponse(request, hostnames) ?? (await gate(request));
     const response = entry instanceof Response ? entry : await handler.fetch(request, entry);
-    // This answers a request with a credential; and a stream must stay untransformed.
+    // The request had a credential, and proxies must not transform a stream.
     const streamed = response.headers.get('Content-Type') === 'text/event-stream';
     response.headers.set('Cache-Control', streamed ? 'no-store, no-transform' : 'no-store');
     return response;
   };
 }
 
-/** What programs call: MCP and REST. */
+/** Handles requests of programs: MCP and REST. */
 export function createHandler(service: Service): (request: Request) => Promise<Response> {
   const mcp = createMcp(service);
   const app = createApp(service);
@@ -105,16 +105,16 @@ export function createServer(service: Service): Server {
   return createNodeServer(fetchListener(createHandler(service)), service);
 }
 
-/** For whoever has just started it. */
+/** Returns instructions for trying MCP. */
 export function tryMcp(origin: string): string {
   const header = 'with the header "Authorization: Bearer $KEY"';
   return `
-MCP clients: Streamable HTTP at ${origin}${MCP_PATH}, ${header}. The same by hand:
+To connect an MCP client: Streamable HTTP at ${origin}${MCP_PATH}, ${header}. By hand:
 
   curl -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\
     -H "Accept: application/json, text/event-stream" ${origin}${MCP_PATH} \\
     -d '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
-      the tools that the key may use: the operations whose scopes it has
+      the tools for which the key has the scopes
 `;
 }
 

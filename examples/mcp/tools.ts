@@ -1,9 +1,9 @@
 /**
- * The platform's operations as MCP tools. The same table as for the REST routes says what each
- * does, what may be sent and what is done, and the same policy says who may: a tool's name is its
- * operation. A tool answers what its route answers.
+ * The platform's operations as MCP tools. They come from the route table and the policy that REST
+ * uses too. A tool has the name of its operation, and returns the same as its route.
  *
- * Nothing here depends on an SDK: a server of either generation lists `tools` and calls `callTool`.
+ * This file does not depend on an SDK. A server with either generation of the SDK lists `tools` and
+ * calls `callTool`.
  */
 import { isAccessError, toResponse } from 'keyscope';
 import { guardTool } from 'keyscope/mcp';
@@ -20,7 +20,7 @@ import { routes } from '../platform/service/routes.ts';
 
 type Arguments = Readonly<Record<string, unknown>>;
 
-/** JSON Schema, as tools have it. */
+/** The JSON Schema of a tool's input. */
 interface InputSchema extends Readonly<Record<string, unknown>> {
   readonly type: 'object';
 }
@@ -31,7 +31,7 @@ interface Call {
   readonly body: unknown;
 }
 
-/** Everything that a route accepts, side by side: no name occurs in two of path, query and body. */
+/** Merges the inputs of a route. Path, query and body have no name in common. */
 function argumentsOf({ id, query, body }: Route): InputSchema {
   const shape = {
     ...(id !== null && { id }),
@@ -55,10 +55,7 @@ export const tools = routes.map((route) => ({
 }));
 export type Tool = (typeof tools)[number];
 
-/**
- * Splits arguments into path, query and body again. The route refuses what is left over, as it does
- * in REST.
- */
+/** Splits arguments into path, query and body again. The route refuses unknown ones, as in REST. */
 function callOf({ id, body }: Route, { entity_uuid: _guarded, ...args }: Arguments): Call {
   const { id: named, ...others } = args;
   const rest = id === null ? args : others;
@@ -66,14 +63,14 @@ function callOf({ id, body }: Route, { entity_uuid: _guarded, ...args }: Argumen
   return { id: named, query: {}, body: rest };
 }
 
-/** What both SDKs accept as a tool's result. It is a type, for an interface has no index. */
+/** A tool's result for both SDKs. It is a type, because an interface has no index signature. */
 export type ToolResult = {
   content: { type: 'text'; text: string }[];
   structuredContent?: Record<string, unknown>;
   isError?: boolean;
 };
 
-/** A refusal, as the problem document that the route would have sent. */
+/** Returns the problem document that the route would have sent. */
 function refusalOf(error: unknown, report: Service['report']): Answer {
   if (isAccessError(error)) return toResponse(error, { realm: REALM });
   if (error instanceof Conflict) return problem(409, error.message);
@@ -81,9 +78,10 @@ function refusalOf(error: unknown, report: Service['report']): Answer {
 }
 
 /**
- * Guards and serves one call. A refusal is an error within the result, for the caller to read and
- * fix: the problem document that the route would have sent. The gate has already admitted the call;
- * guarding it again means that no tool depends on how the gate read the body.
+ * Guards and serves one call. A refusal becomes an error in the result, with the problem document
+ * that the route would have sent, so that the caller can fix the call. The gate has already
+ * admitted the call. The guard checks it again, so that no tool depends on how the gate read the
+ * body.
  */
 export function callTool(
   { domain, report }: Service,

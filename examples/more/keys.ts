@@ -1,4 +1,4 @@
-/** What the guarded routes of the frameworks share. In memory: put a store of your own here. */
+/** Shared by the examples of the frameworks. Replace the store in memory with your own. */
 import { createKeyring, definePolicy, defineScopes } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 

@@ -1,6 +1,6 @@
 /**
- * Who may call what of the platform: `keyscope.lock.json` beside this file is committed, and tests
- * compare every server with it. `npx node examples/platform/lock.ts` writes it anew.
+ * The access lock of the platform. `keyscope.lock.json` next to this file is committed, and tests
+ * compare every server with it. To update it, run `npx node examples/platform/lock.ts`.
  */
 import { writeFileSync } from 'node:fs';
 import { type AccessLock, formatLock, lockOf, routesOf, toolsOf } from 'keyscope/lock';
@@ -9,7 +9,7 @@ import { catalog } from './service/catalog.ts';
 import { policy } from './service/policy.ts';
 import { routes } from './service/routes.ts';
 
-/** What is beside the framework, and open to anyone: each with the reason. */
+/** The endpoints without a guard, each with the reason. */
 const OPEN: Readonly<Record<string, string>> = {
   'GET /.well-known/jwks.json': 'the public keys of tokens',
   'GET /.well-known/oauth-protected-resource/mcp': 'what MCP clients read before they have a key',
@@ -18,7 +18,7 @@ const OPEN: Readonly<Record<string, string>> = {
   'POST /v1/token': 'exchanges the key that is sent, and checks it',
 };
 
-/** The lock of a server: `app` is what its framework made, or a table. */
+/** Returns the lock of a server. `app` is the framework's app, or a table of routes. */
 export function lockOfPlatform(app: unknown): AccessLock {
   const open = routesOf(Object.fromEntries(Object.keys(OPEN).map((name) => [name, null])));
   const all = [...routesOf(app), ...toolsOf({ policy, tools, operation: 'whoami' }), ...open];

@@ -1,4 +1,4 @@
-/** A service in production: PostgreSQL, a pepper, a cache that hears of revocations, a shutdown. */
+/** A service in production: PostgreSQL, a pepper, a cache that learns of revocations, shutdown. */
 import type { ErrorRequestHandler } from 'express';
 import express from 'express';
 import { causeOf, createKeyring, definePolicy, defineScopes, toMe } from 'keyscope';
@@ -9,21 +9,21 @@ import pg from 'pg';
 import { createGuard } from '../express/adapter.ts';
 
 const { DATABASE_URL: connectionString, PORT = '3000', PEPPER = '' } = process.env;
-// With the driver's own error, which may quote rows: to a log that operators alone read.
+// Adds the driver's error, which may quote rows. Only operators should be able to read this log.
 const log = (error: unknown): void => console.error(error, causeOf(error));
 
 const pool = new pg.Pool({
   connectionString,
   connectionTimeoutMillis: 2_000,
   statement_timeout: 4_000,
-  query_timeout: 5_000, // Without it, a connection whose other side has vanished hangs for ever.
+  query_timeout: 5_000, // Without it, a query hangs forever if the server vanishes.
 });
-pool.on('error', ({ message }) => log(message)); // Unheard, a lost connection ends the process.
+pool.on('error', ({ message }) => log(message)); // Without it, a lost connection ends the process.
 
 const listening = { connectionString, keepAlive: true, connectionTimeoutMillis: 5_000 };
 const store = cacheStore(postgresStore(pool), {
   cache: new LRUCache<string, object>({ max: 10_000 }),
-  maxStalenessMs: 10_000, // A revoked key is refused within this, and in milliseconds as a rule.
+  maxStalenessMs: 10_000, // At most this long until a revoked key is refused; usually milliseconds.
   invalidation: postgresInvalidation(() => new pg.Client(listening)),
   onError: log,
 });
@@ -32,12 +32,12 @@ const catalog = defineScopes({ threats: { read: 'List and read threats.' } });
 const policy = definePolicy(catalog, { whoami: [], listThreats: ['threats:read'] });
 export const keyring = createKeyring({
   prefix: 'acme',
-  deployment: 'acme production', // Chosen once: another name ends every key.
+  deployment: 'acme production', // Set it once. Changing it ends every key.
   catalog,
   store,
-  peppers: [{ id: '2026-11', secret: PEPPER }], // Too short where it is missing: refused at start.
+  peppers: [{ id: '2026-11', secret: PEPPER }], // If PEPPER is missing, the service does not start.
   maxLifetimeMs: 366 * 86_400_000,
-  onEvent: (event) => console.log(JSON.stringify(event)), // The audit log; nothing in it is secret.
+  onEvent: (event) => console.log(JSON.stringify(event)), // The audit log. It has no secrets.
   onError: log,
 });
 
@@ -52,9 +52,9 @@ app.use(((error, _req, res, _next) => {
 export const server = app.listen(Number(PORT));
 
 process.once('SIGTERM', async () => {
-  setTimeout(() => server.closeAllConnections(), 5_000).unref(); // Idle clients delay no shutdown.
-  await new Promise((closed) => server.close(closed)); // Requests under way still need the store.
-  await keyring.flush().catch(log); // The last uses of keys.
+  setTimeout(() => server.closeAllConnections(), 5_000).unref(); // Do not wait for idle clients.
+  await new Promise((closed) => server.close(closed)); // Open requests need the store.
+  await keyring.flush().catch(log); // Writes the last uses of keys.
   await pool.end();
-  process.exit(); // The channel listens until the end.
+  process.exit(); // The channel would keep listening.
 });

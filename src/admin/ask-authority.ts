@@ -1,4 +1,4 @@
-/** Asks the service on whose behalf a request manages keys. */
+/** Asks the service for the authority of a request. */
 import { isInputError } from '../core/errors.js';
 import { answerInTime } from '../core/outage.js';
 import type { Awaitable } from '../core/store.js';
@@ -7,10 +7,10 @@ import { type GrantAuthority, readGrantAuthority } from '../management/authority
 import type { KeyAdminOperation } from './endpoints.js';
 
 /**
- * Says on whose behalf a request manages keys, and what it may hand out. It reads the session or
- * the credential, and decides by role which `operation` is allowed. It throws an `AccessError` to
- * deny, or returns a `Response` that is sent as it is, such as a redirect to the sign-in. It leaves
- * the body alone.
+ * Returns the authority of a request: whose keys it manages, and which scopes it may grant. Read
+ * the session or the credential, and decide by role whether the `operation` is allowed. To deny,
+ * throw an `AccessError`, or return a `Response`, such as a redirect to the sign-in, which is sent
+ * unchanged. Do not read the body.
  */
 export type AuthorityReader = (
   request: Request,
@@ -18,11 +18,12 @@ export type AuthorityReader = (
 ) => Awaitable<GrantAuthority | Response>;
 
 /**
- * The authority of a request, checked, or the response of the service.
+ * Returns the checked authority of a request, or the response of the service.
  *
- * @throws Whatever the service throws; an `InputError` of its own as the bug that it is.
- * @throws StoreError if it does not settle in time.
- * @throws TypeError if it returns neither.
+ * @throws The error that the service throws. An `InputError` becomes the cause of another error,
+ *   because the bug is the service's.
+ * @throws StoreError if the service does not answer in time.
+ * @throws TypeError if it returns anything else.
  */
 export async function askAuthority(
   authorityOf: AuthorityReader,
@@ -30,15 +31,15 @@ export async function askAuthority(
   request: Request,
   operation: KeyAdminOperation,
 ): Promise<GrantAuthority | Response> {
-  // Asynchronous, so that what it throws becomes a rejection.
+  // Async, so that a synchronous throw becomes a rejection.
   const ask = async (): Promise<GrantAuthority | Response> => authorityOf(request, operation);
   const answer = await answerInTime('authorityOf', ask(), timeoutMs).catch((error: unknown) => {
-    // The caller sent nothing malformed, so this must not be answered with 400.
+    // The request is not malformed, so the answer must not be 400.
     if (isInputError(error)) throw new Error('authorityOf failed: see its cause', { cause: error });
     throw error;
   });
   if (isResponse(answer)) return answer;
-  // The keyring checks it too; here, before the body is read.
+  // The keyring checks it too. This check comes before the body is read.
   readGrantAuthority(answer);
   return answer;
 }

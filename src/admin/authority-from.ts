@@ -1,32 +1,32 @@
-/** The authority of a key that manages keys. */
+/** Turns a key that manages keys into an authority. */
 import { AccessError } from '../core/errors.js';
 import { assertFunction, readFields } from '../core/input.js';
 import { type Clock, readClock } from '../core/outage.js';
 import { type Principal, requirePrincipal } from '../core/principal.js';
 import type { GrantAuthority } from '../management/authority.js';
 
-/** For tests. */
+/** The options of {@link authorityFrom}, for tests. */
 export interface AuthorityFromOptions {
   /** Milliseconds since the epoch. Default: `Date.now`. */
   readonly now?: Clock | undefined;
 }
 
 /**
- * The authority of a service whose keys manage keys: what a key may hand out is what it has itself,
- * its entities and its scopes, for no longer than it lives. `actor` is `key:<key id>`.
+ * Returns the authority of a key that manages keys. The key can grant its own entities and scopes,
+ * for no longer than it lives. `actor` is `key:<key id>`.
  *
- * Dangerous: anyone who holds such a key can make others with all of its rights, and `revoke` of it
- * ends none of them. `revokeLineage` ends them all, because the authority names the key
- * (`keyId`); so does a leak report. The key also rotates, suspends and revokes every key of its
- * entity, those with more rights included. So let a reserved scope of its own decide who may, and
- * give the key an expiry.
+ * Dangerous: anyone who has such a key can make other keys with all of its rights. Revoking it with
+ * `revoke` does not end those. `revokeLineage` and a leak report end them all, because the
+ * authority names the key (`keyId`). The key can also rotate, suspend and revoke every key of its
+ * entity, even keys with more rights. So protect these operations with a reserved scope, and give
+ * the key an expiry.
  *
- * Not checked: whether the key may manage keys, which your policy decides; whether it has ended
- * since it was verified.
+ * Not checked: whether the key may manage keys, which your policy decides; whether the key has
+ * ended since it was verified.
  *
- * @param principal What `admit` returned.
- * @throws AccessError `invalid_token` for a token: it was narrowed to do one thing for a quarter of
- *   an hour, and a key would outlive that. Also for a key that has expired meanwhile.
+ * @param principal The principal from `admit`.
+ * @throws AccessError `invalid_token` for a token, which is narrow and lives for minutes, whereas
+ *   a key made with it would live on; also for a key that has expired in the meantime.
  * @throws TypeError on an object that is not a principal.
  * @throws StoreError if the clock is broken.
  * @example

@@ -1,11 +1,11 @@
-/** How the endpoints answer what was thrown: a 400 says what is allowed, a 401 how to sign in. */
+/** Answers errors: a 400 says which input is allowed, a 401 how to sign in. */
 import { isAccessError, isInputError } from '../core/errors.js';
 import { answerError } from '../http/answer.js';
 import { ShownInputError } from '../schemas/closed-object.js';
 
 /**
- * What the keyring allows beyond the schemas, by field. Its own messages are for developers: they
- * may quote what was sent.
+ * The rules of the keyring that the schemas do not check, by field. The keyring's own messages are
+ * for developers and may quote the input.
  */
 const RULES: ReadonlyMap<string, string> = new Map([
   ['name', 'name: no API key; write its id or hint'],
@@ -23,8 +23,8 @@ export function answerThrown(error: unknown, { headers }: Request, realm: string
   const detail = isUnknownPerson ? 'Sign in, then send the request again.' : ruleOf(error);
   const response = answerError(error, { realm }, detail);
   if (!isUnknownPerson) return response;
-  // RFC 9110 §15.5.2 wants a challenge with each 401. A person has no key to send, so it names what
-  // is missing. No scheme is registered for that; browsers ignore those that they do not know.
+  // RFC 9110 §15.5.2 requires a challenge with each 401. A person does not have a key to send, so
+  // the scheme names a cookie. It is not registered, and browsers ignore unknown schemes.
   const challenge = String(response.headers.get('www-authenticate'));
   response.headers.set('WWW-Authenticate', challenge.replace('Bearer', 'Cookie'));
   return response;
@@ -35,13 +35,13 @@ function isUnauthenticated(error: unknown): boolean {
   return error.code === 'missing_credentials' || error.code === 'invalid_token';
 }
 
-/** Whether a page sent it, with a session or without, and no program that holds a key. */
+/** Checks whether a page sent the request, with or without a session, and not a program. */
 function isFromPage(headers: Headers): boolean {
   if (headers.has('authorization')) return false;
   return headers.has('cookie') || headers.has('sec-fetch-site');
 }
 
-/** What is allowed where something else was sent. */
+/** Returns the rule that the input breaks. */
 function ruleOf(error: unknown): string | undefined {
   if (error instanceof ShownInputError) return error.message;
   return isInputError(error) ? RULES.get(error.field) : undefined;

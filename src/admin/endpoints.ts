@@ -1,4 +1,4 @@
-/** Every endpoint, once: the table that routes requests and makes the OpenAPI document. */
+/** The table of all endpoints. Both the routing and the OpenAPI document use it. */
 import { AccessError, isAccessError } from '../core/errors.js';
 import { answerJson, answerNothing, answerRefusal } from '../http/answer.js';
 import type { GrantAuthority } from '../management/authority.js';
@@ -16,7 +16,7 @@ import {
   ROTATE_INPUT,
 } from './inputs.js';
 
-/** What a request does. The `operationId`s of the OpenAPI document. */
+/** The operation of a request. The OpenAPI document uses these as `operationId`s. */
 export type KeyAdminOperation =
   | 'listKeys'
   | 'issueKey'
@@ -28,17 +28,17 @@ export type KeyAdminOperation =
   | 'revokeKeyLineage'
   | 'withdrawFromKey';
 
-/** What this entry needs of a keyring; pass the one that `createKeyring` returned. */
+/** The methods of a keyring that the endpoints use. Pass the result of `createKeyring`. */
 export interface AdminKeyring {
   /** Makes a key. */
   issue(input: IssueInput, authority: GrantAuthority): Promise<IssuedKey>;
-  /** Replaces a key by one with the same rights or fewer. */
+  /** Replaces a key with one that has the same rights or fewer. */
   rotate(keyId: string, input: RotateInput, authority: GrantAuthority): Promise<IssuedKey>;
   /** Ends a key at once and for good. */
   revoke(keyId: string, authority: GrantAuthority): Promise<void>;
-  /** Revokes a key with all that it was rotated from and to; returns their ids. */
+  /** Revokes a key and all keys that it was rotated from and to. Returns their ids. */
   revokeLineage(keyId: string, authority: GrantAuthority): Promise<readonly string[]>;
-  /** Takes a key out of use until `resume`. */
+  /** Suspends a key until `resume`. */
   suspend(keyId: string, authority: GrantAuthority): Promise<void>;
   /** Ends a suspension. */
   resume(keyId: string, authority: GrantAuthority): Promise<void>;
@@ -53,11 +53,11 @@ export interface AdminKeyring {
   get(keyId: string, authority: GrantAuthority): Promise<KeyInfo | DamagedKey | null>;
 }
 
-/** Who asks for what. */
+/** A call of an endpoint. */
 export interface Call {
   readonly keyring: AdminKeyring;
   readonly authority: GrantAuthority;
-  /** Of the path, unchecked; empty if the path has none. */
+  /** The key id from the path, unchecked; empty if the path does not have one. */
   readonly keyId: string;
   readonly basePath: string;
 }
@@ -67,21 +67,21 @@ export interface Route {
   readonly operation: KeyAdminOperation;
   /** `GET` reads its input from the query, `POST` from the body. */
   readonly method: 'GET' | 'POST';
-  /** Below the base path. The only segment that varies is `{keyId}`, which is the first. */
+  /** The path below the base path. Its only parameter is `{keyId}`, the first segment. */
   readonly path: string;
   readonly summary: string;
-  /** The name of what is sent in the OpenAPI document, and its JSON Schema. */
+  /** The input: its name in the OpenAPI document, and its JSON Schema. */
   readonly input: { readonly name: string; readonly json: JsonSchema };
   readonly status: 200 | 201 | 204;
-  /** The name of what is answered in the OpenAPI document; null for nothing. */
+  /** The name of the answer in the OpenAPI document; null without a body. */
   readonly answer: 'KeyPage' | 'KeyOrDamagedKey' | 'NewKey' | 'RevokedKeys' | null;
   /** Whether the state of the key may forbid it. */
   readonly conflicts: boolean;
-  /** Does it. @throws InputError, and whatever the keyring throws. */
+  /** Runs the operation. @throws InputError, and the errors of the keyring. */
   readonly run: (call: Call, sent: unknown) => Promise<Response>;
 }
 
-/** A route whose input was read. */
+/** A route before its input is read. */
 interface Described<T> extends Omit<Route, 'input' | 'run'> {
   readonly input: Input<T>;
   readonly run: (call: Call, input: T) => Promise<Response>;
@@ -92,7 +92,7 @@ function route<T>(described: Described<T>): Route {
   return { ...described, run: (call, sent) => run(call, input.read(sent)) };
 }
 
-/** What marks a key, and is told why. */
+/** A method that marks a key and takes a reason. */
 type Marking = 'suspend' | 'resume' | 'revoke' | 'withdraw';
 
 function markingRoute(
@@ -115,12 +115,12 @@ function markingRoute(
   });
 }
 
-/** What the request gives as a reason comes before what the service does. */
+/** Uses the reason of the request, if it has one, instead of the service's. */
 function withReason(authority: GrantAuthority, reason: string | undefined): GrantAuthority {
   return reason === undefined ? authority : { ...authority, reason };
 }
 
-/** Where the endpoints are mounted unless an option says otherwise. */
+/** The default base path. */
 export const DEFAULT_BASE_PATH = '/keys';
 
 export const ROUTES: readonly Route[] = [
@@ -128,7 +128,7 @@ export const ROUTES: readonly Route[] = [
     operation: 'listKeys',
     method: 'GET',
     path: '',
-    summary: 'List keys, newest first: the own ones, or those of others that address the entity.',
+    summary: 'List keys, newest first: your own, or those of others that address your entity.',
     input: LIST_INPUT,
     status: 200,
     answer: 'KeyPage',
@@ -141,7 +141,7 @@ export const ROUTES: readonly Route[] = [
     operation: 'issueKey',
     method: 'POST',
     path: '',
-    summary: 'Make a key. This answer alone shows it.',
+    summary: 'Create a key. Only this answer shows it.',
     input: ISSUE_INPUT,
     status: 201,
     answer: 'NewKey',
@@ -154,7 +154,7 @@ export const ROUTES: readonly Route[] = [
     operation: 'getKey',
     method: 'GET',
     path: '/{keyId}',
-    summary: 'Read what is known of a key.',
+    summary: 'Read the record of a key.',
     input: NO_INPUT,
     status: 200,
     answer: 'KeyOrDamagedKey',
@@ -169,7 +169,7 @@ export const ROUTES: readonly Route[] = [
     operation: 'rotateKey',
     method: 'POST',
     path: '/{keyId}/rotate',
-    summary: 'Replace a live key by one with the same rights or fewer. This answer alone shows it.',
+    summary: 'Replace a live key with one of the same rights or fewer. Only this answer shows it.',
     input: ROTATE_INPUT,
     status: 201,
     answer: 'NewKey',
@@ -178,7 +178,7 @@ export const ROUTES: readonly Route[] = [
       try {
         return answerNewKey(basePath, await keyring.rotate(keyId, input, authority));
       } catch (error) {
-        // The predecessor's credential, not the caller's: a 401 would sign a person out.
+        // The old key is not the caller's credential, and a 401 would sign a person out.
         const isNotLive = isAccessError(error) && error.code === 'invalid_token';
         if (isNotLive) return answerRefusal('not_live');
         throw error;
@@ -186,19 +186,19 @@ export const ROUTES: readonly Route[] = [
     },
   }),
   markingRoute('suspendKey', 'suspend', {
-    summary: 'Take a key out of use until it is resumed.',
+    summary: 'Suspend a key until it is resumed.',
     conflicts: true,
   }),
-  markingRoute('resumeKey', 'resume', { summary: 'End a suspension.', conflicts: true }),
+  markingRoute('resumeKey', 'resume', { summary: 'Resume a suspended key.', conflicts: true }),
   markingRoute('revokeKey', 'revoke', {
-    summary: 'End a key at once and for good.',
+    summary: 'Revoke a key, at once and for good.',
     conflicts: false,
   }),
   route({
     operation: 'revokeKeyLineage',
     method: 'POST',
     path: '/{keyId}/revoke-lineage',
-    summary: 'End a key that leaked, with those that it was rotated from and to.',
+    summary: 'Revoke a leaked key, and the keys that it was rotated from and to.',
     input: REASON_INPUT,
     status: 200,
     answer: 'RevokedKeys',
@@ -209,23 +209,23 @@ export const ROUTES: readonly Route[] = [
     },
   }),
   markingRoute('withdrawFromKey', 'withdraw', {
-    summary: 'Cut the own entity off from a key of another that addresses it, for good.',
+    summary: "Withdraw your entity from another entity's key, for good.",
     conflicts: false,
   }),
 ];
 
-/** The only place where a key leaves. Encoded as JSON, what `issue` returns would not show it. */
+/** Returns the answer with a new key. It names `key`, which JSON of the result would leave out. */
 function answerNewKey(basePath: string, { key, info }: IssuedKey): Response {
   return answerJson(201, { key, info }, { Location: `${basePath}/${info.keyId}` });
 }
 
-/** The routes of a path, of which there is one for each method. */
+/** The routes of a path, one for each method. */
 export interface Found {
   readonly routes: readonly Route[];
   readonly keyId: string;
 }
 
-/** @param path Below the base path. */
+/** @param path The path below the base path. */
 export function findRoutes(path: string): Found {
   const [, keyId = '', ...rest] = path.split('/');
   const named = ['', '{keyId}', ...rest].join('/');

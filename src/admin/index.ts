@@ -1,6 +1,6 @@
 /**
- * `keyscope/admin`: endpoints to manage keys, to be mounted in a service that knows who is asking.
- * One handler of fetch requests, and its description for OpenAPI.
+ * `keyscope/admin`: endpoints that manage keys, as one handler of fetch requests, and their
+ * description for OpenAPI. Mount them in a service that authenticates the caller.
  */
 export type { AuthorityReader } from './ask-authority.js';
 export type { AuthorityFromOptions } from './authority-from.js';

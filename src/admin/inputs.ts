@@ -1,4 +1,4 @@
-/** What the endpoints read of requests: shapes of `keyscope/schemas`, with their JSON Schemas. */
+/** The inputs of the endpoints: shapes of `keyscope/schemas`, with their JSON Schemas. */
 import type { IssueInput } from '../management/issue.js';
 import type { ListInput } from '../management/list.js';
 import type { RotateInput } from '../management/rotate.js';
@@ -15,12 +15,12 @@ import {
 } from '../schemas/reason-input.js';
 import { anyRotateInputJsonSchema, anyRotateInputSchema } from '../schemas/rotate-input.js';
 
-/** One shape. */
+/** An input. */
 export interface Input<T> {
-  /** In the OpenAPI document. */
+  /** Its name in the OpenAPI document. */
   readonly name: string;
   readonly json: JsonSchema;
-  /** @throws InputError with the field. */
+  /** Reads what a request sent. @throws InputError with the field. */
   readonly read: (sent: unknown) => T;
 }
 

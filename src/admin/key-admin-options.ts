@@ -1,4 +1,4 @@
-/** The options of the endpoints, and how they are read at start-up. */
+/** The options of the endpoints, checked when `createKeyAdmin` is called. */
 import { createReport } from '../core/events.js';
 import {
   assert,
@@ -14,32 +14,32 @@ import type { AuthorityReader } from './ask-authority.js';
 import { type AdminKeyring, DEFAULT_BASE_PATH } from './endpoints.js';
 import { isOrigin } from './origin.js';
 
-/** How the endpoints are mounted. */
+/** The options of `createKeyAdmin`. */
 export interface KeyAdminOptions {
-  /** What `createKeyring` returned. */
+  /** The result of `createKeyring`. */
   readonly keyring: AdminKeyring;
   /**
-   * Says on whose behalf a request manages keys. The endpoints read no cookie and no credential:
-   * whoever this lets in is in.
+   * Returns the authority of a request, or denies it. The endpoints do not read any cookie or
+   * credential, so this function alone decides who gets in.
    */
   readonly authorityOf: AuthorityReader;
-  /** The path of the list, as requests have it, without a slash at the end. Default: `/keys`. */
+  /** The path of the list in requests, without a trailing slash. Default: `/keys`. */
   readonly basePath?: string | undefined;
   /** The realm of challenges, in printable ASCII. Default: `keys`. */
   readonly realm?: string | undefined;
   /**
-   * Origins besides the server's own whose pages may change keys, such as
-   * `https://console.example.com`. Default: none.
+   * Further origins whose pages may change keys, such as `https://console.example.com`. Default:
+   * only the server's own.
    */
   readonly origins?: readonly string[] | undefined;
   /**
-   * How long `authorityOf` may take, in milliseconds: 1 to 600,000. After that, the answer is 503.
-   * Default: 2,000.
+   * The time that `authorityOf` has to answer, in milliseconds: 1 to 600,000. After that, the
+   * request is answered with 503. Default: 2,000.
    */
   readonly authorityTimeoutMs?: number | undefined;
   /**
-   * Told of each error that is answered with 500 or 503. Log it; without it, nobody hears of them.
-   * `causeOf(error)` is a driver's own, which may quote rows.
+   * Gets each error that is answered with 500 or 503. Log it; without this option, these errors are
+   * lost. `causeOf(error)` returns the driver's error, which may quote rows.
    */
   readonly onError?: ((error: unknown) => unknown) | undefined;
 }
@@ -52,7 +52,7 @@ export interface KeyAdminConfig {
   readonly realm: string;
   readonly origins: ReadonlySet<string>;
   readonly authorityTimeoutMs: number;
-  /** Tells of an error. Never throws. */
+  /** Reports an error. Never throws. */
   readonly report: (error: unknown) => void;
 }
 
@@ -78,7 +78,7 @@ const METHODS = [
   'get',
 ] as const satisfies readonly (keyof AdminKeyring)[];
 
-/** @throws TypeError on any invalid option, so that it shows at start-up. */
+/** Checks the options at start-up. @throws TypeError on an invalid option. */
 export function readKeyAdminOptions(options: KeyAdminOptions): KeyAdminConfig {
   readFields(options, OPTIONS, 'createKeyAdmin');
   const { keyring, authorityOf, realm = 'keys', onError, origins = [] } = options;

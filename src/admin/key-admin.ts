@@ -1,4 +1,4 @@
-/** The endpoints to manage keys, as one handler of fetch requests. */
+/** The endpoints that manage keys, as one handler of fetch requests. */
 import { isAccessError, isInputError } from '../core/errors.js';
 import { answerNothing, isResponse } from '../http/answer.js';
 import { createFetchHandler, Refusal, requireRoute } from '../http/fetch-handler.js';
@@ -15,47 +15,48 @@ import {
 import { isFromOwnPage } from './origin.js';
 import { isJson, readJson, readQuery } from './sent.js';
 
-/** What somebody else has read of a request. */
+/** The part of a request that a body parser has read before. */
 export interface KeyAdminInput {
   /**
-   * The body, if a parser in front has read it: `req.body` of Express or of Fastify. The limit of
-   * its length is the parser's. `undefined`: nobody has read the body.
+   * The body from a parser in front, such as `req.body` in Express or Fastify. The parser then
+   * limits its length. `undefined` if nothing has read the body.
    */
   readonly parsedBody?: unknown;
 }
 
 /**
- * Answers a request. Behind a body parser, hand over what it has read: `admin(request, {
- * parsedBody: req.body })`. Whatever else servers pass beside a request is ignored.
+ * Answers a request. Behind a body parser, pass the parsed body: `admin(request, { parsedBody:
+ * req.body })`. Other arguments that servers pass are ignored.
  */
 export type KeyAdmin = (request: Request, input?: KeyAdminInput | object) => Promise<Response>;
 
 /**
- * Makes the endpoints to manage keys, to be mounted under `basePath`:
+ * Makes the endpoints that manage keys. Mount them under `basePath`:
  *
  * - `GET /keys` lists (`after`, `limit`, `addressing`), `POST /keys` issues;
  * - `GET /keys/{keyId}` reads one;
  * - `POST /keys/{keyId}/…` with `rotate`, `suspend`, `resume`, `revoke`, `revoke-lineage` or
- *   `withdraw` does that.
+ *   `withdraw` changes one.
  *
- * Bodies and answers are JSON in the shapes of `keyscope/schemas`. A key is in the 201 answer of
- * `issue` or `rotate` and in no other. Denials are those of `toResponse`; beside them there are 404
- * for another path, 405 with `Allow`, 413 for more than 128 KiB, 415 for what is not
- * `application/json`, and 403 for requests of other sites' pages. `HEAD` is `GET` without the body,
- * and `OPTIONS` answers with `Allow`. A key that cannot be rotated because it is not live is 409.
+ * Bodies and answers are JSON in the shapes of `keyscope/schemas`. Only the 201 answers of `issue`
+ * and `rotate` contain a key. Denials are those of `toResponse`. In addition, there are 404 for an
+ * unknown path, 405 with `Allow`, 409 for a key that cannot be rotated because it is not live, 413
+ * for more than 128 KiB, 415 unless the body is `application/json`, and 403 for requests from pages
+ * of other sites. `HEAD` is `GET` without the body, and `OPTIONS` answers with `Allow`.
  *
- * A 400 says what is allowed, and never what was sent. A 401 to a page, which has a cookie or Fetch
- * metadata and no `Authorization`, has the challenge `Cookie` and not `Bearer`: a person has no key
- * to send.
+ * A 400 says what is allowed and never repeats the input. A 401 has the challenge `Cookie` instead
+ * of `Bearer` if a page sent the request, because a person does not have a key to send. Such a
+ * request has a cookie or Fetch metadata, and no `Authorization`.
  *
- * Nothing is read of a body before `authorityOf` has answered. If that throws what is no
- * `AccessError` and no `StoreError`, or returns what is no authority, the answer is 500, `onError`
- * hears of it, and nothing was done; if it does not answer in time, 503.
+ * `authorityOf` answers before any part of a body is read. If it throws anything except an
+ * `AccessError` or a `StoreError`, or returns anything except an authority or a `Response`, nothing
+ * is done, the answer is 500, and `onError` gets the error. If it does not answer in time, the
+ * answer is 503.
  *
- * Not checked: who is asking, which is up to `authorityOf`; how often, so put a rate limit in
- * front; how slowly a body arrives, which servers limit.
+ * Not checked: the caller, whom `authorityOf` authenticates; the rate of requests, so put a limit
+ * in front; slow bodies, which servers limit.
  *
- * @throws TypeError on an invalid option; later, on what is not a fetch `Request`.
+ * @throws TypeError on an invalid option; the handler throws it if it does not get a `Request`.
  * @example
  * const admin = createKeyAdmin({ keyring, authorityOf, onError: console.error });
  * const response = await admin(request);
@@ -84,23 +85,23 @@ async function answer(
   input: KeyAdminInput | undefined,
 ): Promise<Response> {
   const { pathname, searchParams } = new URL(request.url);
-  // 1. Is there such a path, and does it have this method?
+  // 1. Does the path exist, and does it have this method?
   const found = findBelow(config.basePath, pathname);
   const allowed = methodsOf(found);
   const isKnown = found.routes.length > 0;
   if (isKnown && request.method === 'OPTIONS') return answerNothing({ Allow: allowed.join(', ') });
   const method = request.method === 'HEAD' ? 'GET' : request.method;
   const route = requireRoute(found.routes, method, allowed);
-  // 2. Can no other site's page have sent it?
+  // 2. Is it certain that no page of another site sent it?
   if (route.method === 'POST') {
     if (!isFromOwnPage(request, config.origins)) throw new Refusal('cross_site');
     if (!isJson(request)) throw new Refusal('media_type', { Accept: 'application/json' });
   }
-  // 3. On whose behalf? Nothing of the body is read before.
+  // 3. Who asks? The body has not been read yet.
   const { authorityOf, authorityTimeoutMs } = config;
   const authority = await askAuthority(authorityOf, authorityTimeoutMs, request, route.operation);
   if (isResponse(authority)) return authority;
-  // 4. What exactly? The keyring decides whether.
+  // 4. What is the input? The keyring decides whether it is allowed.
   const query = readQuery(searchParams);
   if (route.method === 'GET') return run(config, found, route, authority, query);
   NO_INPUT.read(query);
@@ -118,7 +119,7 @@ function run(
   return route.run({ keyring, authority, keyId, basePath }, sent);
 }
 
-/** Nothing, for a path that is not below the base path. */
+/** Returns no routes for a path that is not below the base path. */
 function findBelow(basePath: string, pathname: string): Found {
   const isBelow = pathname === basePath || pathname.startsWith(`${basePath}/`);
   return isBelow ? findRoutes(pathname.slice(basePath.length)) : { routes: [], keyId: '' };

@@ -1,6 +1,6 @@
 /**
- * The endpoints as a part of an OpenAPI 3.1 document, made of the table that routes requests. Only
- * what that does not say is written here: what answers look like, and how a request is refused.
+ * Describes the endpoints as a part of an OpenAPI 3.1 document, from the table that routes
+ * requests. This file adds the shapes of answers and refusals.
  */
 import { assert, isObject, readFields } from '../core/input.js';
 import { readBasePath } from '../http/fetch-handler.js';
@@ -10,21 +10,22 @@ import type { JsonSchema } from '../schemas/json-schema.js';
 import { keyInfoJsonSchema } from '../schemas/key-info.js';
 import { DEFAULT_BASE_PATH, ROUTES, type Route } from './endpoints.js';
 
+/** The options of {@link keyAdminOpenApi}. */
 export interface KeyAdminOpenApiOptions {
-  /** As in `createKeyAdmin`, with whatever stands before it in the document. Default: `/keys`. */
+  /** The path of `createKeyAdmin`, with the prefix that the document needs. Default: `/keys`. */
   readonly basePath?: string | undefined;
   /**
-   * Security Scheme Objects by name: each operation accepts any one of them. Default: none, and
-   * operations say nothing of security, so that what the whole document says holds.
+   * Security Scheme Objects by name. Each operation accepts any one of them. Default: none; the
+   * operations then have no `security`, so that of the whole document applies.
    */
   readonly securitySchemes?: Readonly<Record<string, object>> | undefined;
 }
 
-/** What to merge into an OpenAPI 3.1 document. */
+/** The parts to merge into an OpenAPI 3.1 document. */
 export interface KeyAdminOpenApi {
   /** Path Item Objects by path. */
   readonly paths: Readonly<Record<string, object>>;
-  /** What these refer to. All names but those of security schemes have `Key` in them. */
+  /** The components that the paths refer to. All names contain `Key`, except security schemes. */
   readonly components: {
     readonly schemas: Readonly<Record<string, object>>;
     readonly responses: Readonly<Record<string, object>>;
@@ -46,7 +47,7 @@ function content(name: string, type = 'application/json'): Json {
   return { content: { [type]: { schema: reference(name) } } };
 }
 
-/** An object of these fields, all of which are there unless they are `optional`. */
+/** Returns the schema of an object with these fields. All are required unless `optional`. */
 function closed(
   properties: Readonly<Record<string, Json>>,
   optional: readonly string[] = [],
@@ -61,31 +62,31 @@ const ANSWERS: Readonly<Record<Exclude<Route['answer'], null>, Json>> = {
       type: 'array',
       items: { anyOf: ['KeyInfo', 'AddressedKey', 'DamagedKey'].map(reference) },
     },
-    next: { type: ['string', 'null'], description: 'For `after`; null on the last page.' },
+    next: { type: ['string', 'null'], description: 'Pass it as `after`; null on the last page.' },
   }),
   KeyOrDamagedKey: { anyOf: ['KeyInfo', 'DamagedKey'].map(reference) },
   NewKey: closed({
-    key: { type: 'string', description: 'The key, which is not shown again.' },
+    key: { type: 'string', description: 'The key. It is not shown again.' },
     info: reference('KeyInfo'),
   }),
   RevokedKeys: closed({ revoked: { type: 'array', items: UUID } }),
 };
 
-/** RFC 9457, with what `toResponse` adds. */
+/** A problem document (RFC 9457), with the members that `toResponse` adds. */
 const PROBLEM = closed(
   {
     type: { type: 'string' },
     title: { type: 'string' },
     status: { type: 'integer' },
     detail: { type: 'string' },
-    error: { type: 'string', description: 'Which refusal it is, in one word.' },
-    field: { type: 'string', description: 'What is malformed; `input` for the whole.' },
+    error: { type: 'string', description: 'The kind of refusal, in one word.' },
+    field: { type: 'string', description: 'The malformed field; `input` for the whole input.' },
     scope: { type: 'string', description: 'The scopes that the operation needs.' },
   },
   ['error', 'field', 'scope'],
 );
 
-/** All bodies, each once. */
+/** Returns the schemas of all bodies. */
 function schemas(): Readonly<Record<string, Json>> {
   const sent = ROUTES.filter(({ method }) => method === 'POST').map(({ input }) => input);
   return {
@@ -103,25 +104,28 @@ function schemas(): Readonly<Record<string, Json>> {
 interface Refused {
   readonly status: number;
   readonly description: string;
-  /** A header that says more. */
+  /** A header with more information. */
   readonly header?: string;
-  /** Which routes refuse this way. Default: all. */
+  /** Selects the routes that refuse in this way. Default: all. */
   readonly by?: (route: Route) => boolean;
 }
 
 const isPost = ({ method }: Route): boolean => method === 'POST';
 
 const REFUSALS: Readonly<Record<string, Refused>> = {
-  KeyBadRequest: { status: 400, description: 'Malformed: the query, the body or the credential.' },
+  KeyBadRequest: { status: 400, description: 'Query, body or credential is malformed.' },
   KeyUnauthorized: {
     status: 401,
-    description: 'No credential, or one that does not authenticate.',
+    description: 'The credential is missing or not valid.',
     header: 'WWW-Authenticate',
   },
-  KeyForbidden: { status: 403, description: 'More than the caller may do or hand out.' },
+  KeyForbidden: {
+    status: 403,
+    description: 'The caller may not do this, or may not grant these rights.',
+  },
   KeyNotFound: {
     status: 404,
-    description: 'The entity has no such key.',
+    description: 'The entity does not have this key.',
     by: ({ path }) => path !== '',
   },
   KeyConflict: {
@@ -133,7 +137,7 @@ const REFUSALS: Readonly<Record<string, Refused>> = {
   KeyUnsupportedMediaType: { status: 415, description: 'The body is not JSON.', by: isPost },
   KeyServiceUnavailable: {
     status: 503,
-    description: 'Nothing can be checked at the moment.',
+    description: 'The service cannot check the request at the moment.',
     header: 'Retry-After',
   },
 };
@@ -176,7 +180,7 @@ function parametersOf({ path, method, input }: Route): readonly Json[] {
   return path === '' ? inQuery : [inPath, ...inQuery];
 }
 
-/** A schema of a query parameter, which may be of several types. */
+/** The schema of a query parameter with several types. */
 interface Alternatives {
   readonly anyOf: readonly { readonly type: string }[];
 }
@@ -184,7 +188,7 @@ interface Alternatives {
 function queryOf(json: Json): readonly Json[] {
   const { properties } = json as { readonly properties: Readonly<Record<string, Alternatives>> };
   return Object.entries(properties).map(([name, { anyOf, ...rest }]) => {
-    // A query has no null: `after` is left out for the first page.
+    // A query cannot have null. For the first page, leave out `after`.
     const schema = { ...rest, anyOf: anyOf.filter(({ type }) => type !== 'null') };
     return { name, in: 'query', required: false, schema };
   });
@@ -203,13 +207,13 @@ function operationOf(route: Route, security: readonly object[]): Json {
 }
 
 /**
- * The endpoints of `createKeyAdmin` as a part of an OpenAPI 3.1 document: `paths`, and the
- * `components` that they refer to. Made of the table by which requests are routed, so that the two
- * cannot differ. Merge it into your own document; the JSON Schemas are of draft 2020-12, which is
- * the default of 3.1.
+ * Returns the endpoints of `createKeyAdmin` as a part of an OpenAPI 3.1 document: the `paths`, and
+ * the `components` that they refer to. Merge it into your own document. It comes from the table
+ * that routes requests, so the two cannot differ. The JSON Schemas use draft 2020-12, the default
+ * of 3.1.
  *
- * Not checked: whether the security schemes are well-formed; whether `authorityOf` accepts what
- * they say.
+ * Not checked: whether the security schemes are well-formed; whether `authorityOf` accepts the
+ * credentials that they describe.
  *
  * @param options The base path, and how callers authenticate.
  * @throws TypeError on a malformed option.

@@ -1,20 +1,21 @@
 /**
- * Keeps pages of other sites from using the cookies of whoever looks at them. A browser asks before
- * it sends JSON to another origin (Fetch, "CORS-safelisted request-header"), and nothing here says
- * yes. This is the second line, for a service that does say yes in front.
+ * Keeps pages of other sites from using the cookies of their visitors. A browser asks before it
+ * sends JSON to another origin (Fetch, "CORS-safelisted request-header"), and the endpoints never
+ * allow it. This check is the second line of defence, for services that allow it in front.
  */
 
 /**
- * Whether a page that may sent an unsafe request, or no page at all.
+ * Checks that no page of another site sent an unsafe request.
  *
- * - `Sec-Fetch-Site` (Fetch Metadata §2.4), which no page can write: `same-origin`; `none`, which a
- *   person or an extension caused and no page can; or nothing, which is no browser, or one that
- *   does not trust the connection. Not `same-site`: a sibling domain may belong to a customer.
- * - `Origin`, if there is one: of the host that the request was sent to, as the request says it.
- *   `null`, of sandboxed frames, is none. The scheme is not compared, because behind a proxy nobody
- *   knows it; a browser that does not trust the other scheme has said `cross-site`.
+ * - `Sec-Fetch-Site` (Fetch Metadata §2.4), which pages cannot write, must be `same-origin` or
+ *   `none`, or absent. `none` comes from a person or an extension. It is absent without a browser,
+ *   or if the browser does not trust the connection. `same-site` is refused, because a sibling
+ *   domain may belong to a customer.
+ * - `Origin`, if present, must have the host that the request was sent to. `null`, which sandboxed
+ *   frames send, does not. The scheme is not compared, because it is unknown behind a proxy; a
+ *   browser that does not trust the other scheme sends `cross-site`.
  *
- * @param origins Other origins whose pages may, in the spelling that browsers send.
+ * @param origins Other origins whose pages may send it, in the spelling of browsers.
  */
 export function isFromOwnPage({ headers, url }: Request, origins: ReadonlySet<string>): boolean {
   const origin = headers.get('origin');
@@ -25,7 +26,7 @@ export function isFromOwnPage({ headers, url }: Request, origins: ReadonlySet<st
   return origin === null || (isOrigin(origin) && new URL(origin).host === host);
 }
 
-/** Whether it is an origin as browsers write it: no user, path or default port (RFC 6454 §7.1). */
+/** Checks for an origin in the form of browsers: no user, path or default port (RFC 6454 §7.1). */
 export function isOrigin(text: string): boolean {
   return URL.canParse(text) && new URL(text).origin === text;
 }

@@ -1,29 +1,29 @@
-/** What a request sends: the parameters of its query, and its body as JSON. */
+/** Reads the query parameters and the JSON body of a request. */
 import { readBody } from '../http/body.js';
 import { requireBody } from '../http/fetch-handler.js';
 import { ShownInputError } from '../schemas/closed-object.js';
 
 /**
- * Longer than any input that is accepted: 1,000 entities and 256 scopes take 73 kB of JSON, texts
- * and metadata 42 at most, with every character escaped.
+ * More than any valid input needs: 73 kB of JSON for 1,000 entities and 256 scopes, and at most
+ * 42 kB for texts and metadata with every character escaped.
  */
 const MAX_BODY_BYTES = 128 * 1024;
 
 /**
- * The essence is the whole of what stands before a semicolon, so that no page can send it without
- * being asked: of `text/plain; application/json` it is `text/plain`.
+ * The essence is everything before the first semicolon, and must match as a whole. Otherwise a page
+ * could send `text/plain; application/json`, which is `text/plain`, without asking first.
  */
 const JSON_TYPE = /^application\/json[ \t]*(?:;|$)/i;
 
-/** Whether a body says that it is JSON. */
+/** Checks whether the body is declared as JSON. */
 export function isJson({ headers }: Request): boolean {
   return JSON_TYPE.test(headers.get('content-type') ?? '');
 }
 
-/** Stands for a parameter that was sent more than once: no schema takes a list. */
+/** The value of a repeated parameter. No schema accepts a list. */
 const REPEATED: readonly string[] = [];
 
-/** The parameters by name. Not checked: which there may be. */
+/** Returns the parameters by name. Not checked: whether the names are known. */
 export function readQuery(parameters: URLSearchParams): object {
   const found = new Map<string, unknown>();
   for (const [name, text] of parameters) found.set(name, found.has(name) ? REPEATED : text);
@@ -32,11 +32,11 @@ export function readQuery(parameters: URLSearchParams): object {
 }
 
 /**
- * Reads the body, up to a limit, unless it was handed over. Not checked: whether a name is there
- * twice in one object, of which the last one counts.
+ * Reads the body, up to a limit, or returns the parsed one. Not checked: duplicate names in an
+ * object, of which the last one counts.
  *
- * @throws ShownInputError if it is no JSON or breaks off.
- * @throws Refusal if it is too long, or if somebody else has read it.
+ * @throws ShownInputError if the body is not JSON or breaks off.
+ * @throws Refusal if it is too long, or if something else has read it.
  */
 export async function readJson(request: Request, parsedBody: unknown): Promise<unknown> {
   if (parsedBody !== undefined) return parsedBody;
@@ -49,7 +49,7 @@ export async function readJson(request: Request, parsedBody: unknown): Promise<u
   }
 }
 
-/** The client has gone; whatever its stream says is no fault of the service. */
+/** The client broke off the body, which is not an error of the service. */
 function refuseBrokenOff(): never {
   throw new ShownInputError('input', 'the body broke off');
 }

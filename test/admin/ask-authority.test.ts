@@ -1,4 +1,4 @@
-/** What a service may say about who is asking, and what becomes of everything else that it says. */
+/** The answers of authorityOf: which ones the endpoints accept, and how they treat all others. */
 import { AccessError, InputError, StoreError } from 'keyscope';
 import type { AuthorityReader } from 'keyscope/admin';
 import { memoryStore } from 'keyscope/stores/memory';
@@ -18,14 +18,14 @@ const ALL = [
   ['withdrawFromKey', () => post(`/keys/${NOWHERE}/withdraw`)],
 ] as const;
 
-/** Endpoints whose service says this, and whether anything was done. */
+/** Endpoints with this authorityOf, and a record of what they did. */
 function saying(authorityOf: unknown, options: { readonly authorityTimeoutMs?: number } = {}) {
   const { store, calls } = recording(memoryStore());
   const set = setUpAdmin({ authorityOf: untyped<AuthorityReader>(authorityOf), ...options }, store);
   return { ...set, calls };
 }
 
-/** Asserts that every endpoint answers so, and that the keyring was not asked. */
+/** Asserts that every endpoint answers so without calling the keyring. */
 async function always(
   set: ReturnType<typeof saying>,
   check: (answer: Promise<Response>) => Promise<unknown>,
@@ -38,8 +38,8 @@ async function always(
   expect({ calls: set.calls, events: set.events }).toEqual({ calls: [], events: [] });
 }
 
-describe('the service', () => {
-  it('is asked for each request, and told what it wants to do', async () => {
+describe('authorityOf', () => {
+  it('is called for each request, with its operation', async () => {
     const asked: unknown[] = [];
     const { admin } = setUpAdmin({
       authorityOf: (request, operation) => {
@@ -55,7 +55,7 @@ describe('the service', () => {
     expect(asked).toEqual(ALL.map(([operation]) => [operation, operation]));
   });
 
-  it('denies as keyscope does', async () => {
+  it('denies by throwing, with the answers of keyscope', async () => {
     const deny = () => {
       throw new AccessError('missing_credentials', 'no_header');
     };
@@ -70,7 +70,7 @@ describe('the service', () => {
     expect(set.errors).toEqual([]);
   });
 
-  it('answers by itself, and that is sent as it is', async () => {
+  it('can return a Response, which is sent unchanged', async () => {
     const headers = { location: '/sign-in', 'set-cookie': 'a=b' };
     const redirect = () => new Response('Sign in.', { status: 302, headers });
     await always(saying(redirect), async (answer) => {
@@ -80,7 +80,7 @@ describe('the service', () => {
     });
   });
 
-  it('answers with a Response of another class', async () => {
+  it('can return a Response of another class', async () => {
     class Other {
       readonly status = 418;
       readonly body = null;
@@ -100,7 +100,7 @@ describe('the service', () => {
     ['an InputError of its own', () => Promise.reject(new InputError('name', 'malformed'))],
     ['a text', () => Promise.reject('postgres://user:password@host')],
     ['nothing', () => Promise.reject(undefined)],
-  ])('that throws %s gets 500 without detail, and is told', async (_name, authorityOf) => {
+  ])('causes a 500 without detail and a report if it throws %s', async (_name, authorityOf) => {
     const set = saying(authorityOf);
     await always(set, async (answer) => {
       const body = await answered(answer, 500);
@@ -128,7 +128,7 @@ describe('the service', () => {
     ['a promise in a list', [Promise.resolve(GRANT)]],
     ['a session', { user: 'ada', isAdmin: true }],
     ['a function', () => GRANT],
-  ])('that returns %s gets 500, is told, and nothing is done', async (_name, value) => {
+  ])('causes a 500 and a report, and nothing is done, if it returns %s', async (_name, value) => {
     for (const returned of [() => value, () => Promise.resolve(value)]) {
       const set = saying(returned);
       await always(set, (answer) => answered(answer, 500));
@@ -137,7 +137,7 @@ describe('the service', () => {
     }
   });
 
-  it('that does not answer keeps nobody waiting: 503, and nothing is done later', async () => {
+  it('causes a 503 if it does not answer, and nothing is done later', async () => {
     const late: ((authority: object) => void)[] = [];
     const hang = () => new Promise((resolve) => late.push(resolve));
     const set = saying(hang, { authorityTimeoutMs: 5 });
@@ -152,13 +152,13 @@ describe('the service', () => {
     expect(String(set.errors[0])).toContain('authorityOf did not answer within 5 ms');
   });
 
-  it('whose own store is broken gets 503, not 500', async () => {
+  it('causes a 503, not a 500, if its own store is broken', async () => {
     const set = saying(() => Promise.reject(new StoreError('store.findByDigest failed')));
     await always(set, (answer) => answered(answer, 503));
     expect(set.errors).toHaveLength(ALL.length);
   });
 
-  it('gives the reason, unless the request has one of its own', async () => {
+  it('provides the reason, unless the request has one', async () => {
     const authorityOf = () => ({ ...GRANT, reason: 'by ticket 7' });
     const { admin, keyring, events } = setUpAdmin({ authorityOf });
     const { info } = await keyring.issue(BODY, GRANT);

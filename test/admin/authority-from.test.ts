@@ -1,4 +1,4 @@
-/** A key that manages keys. */
+/** The authority of a key that manages keys. */
 import { AccessError, definePolicy, type Principal } from 'keyscope';
 import { authorityFrom, type KeyAdminOperation } from 'keyscope/admin';
 import { createTokenIssuer } from 'keyscope/jwt';
@@ -23,8 +23,8 @@ import { GOOD, VERIFIER } from '../support/token-attacks.ts';
 
 const FIELDS = { catalog, scopes: ['threats:read'], entityUuid: OWN } as const;
 
-describe('the authority of a key', () => {
-  it('is what the key has, and no more', () => {
+describe('authorityFrom', () => {
+  it('returns the rights of the key and no others', () => {
     const principal = testPrincipal({ ...FIELDS, accessibleEntities: [OTHER] });
     expect(authorityFrom(principal)).toEqual({
       entityUuid: OWN,
@@ -35,7 +35,7 @@ describe('the authority of a key', () => {
     });
   });
 
-  it('ends with the key: what it issues lives no longer', async () => {
+  it('limits the lifetime of new keys to that of the key', async () => {
     const now = () => START;
     const principal = testPrincipal({ ...FIELDS, expiresAt: START + HOUR });
     expect(authorityFrom(principal, { now })).toMatchObject({ maxLifetimeMs: HOUR });
@@ -53,7 +53,7 @@ describe('the authority of a key', () => {
     await expect(broken()).rejects.toMatchObject({ name: 'StoreError' });
   });
 
-  it('is refused to a token', async () => {
+  it('refuses a token', async () => {
     const principal = testPrincipal({ ...FIELDS, via: 'jwt', expiresAt: START + HOUR });
     const ask = rejecting(() => authorityFrom(principal));
     const error = await denied(ask, 'invalid_token', 'token_refused');
@@ -61,7 +61,7 @@ describe('the authority of a key', () => {
     expect(error.keyId).toBe(principal.keyId);
   });
 
-  it('is refused to what nobody verified', async () => {
+  it('refuses an object that is not a verified principal', async () => {
     const principal = testPrincipal(FIELDS);
     for (const value of [{ ...principal }, {}, null, 'x', { ...principal, scopes: ['*:*'] }]) {
       const ask = rejecting(() => authorityFrom(value as Principal));
@@ -110,7 +110,7 @@ describe('a service whose keys manage keys', () => {
     return { admin, keyring, events, info, auth: { authorization: `Bearer ${key}` } };
   }
 
-  it('lets a key issue what it has itself', async () => {
+  it('lets a key issue keys with its own rights', async () => {
     const { admin, auth, info, events } = await mount(['users:read', 'users:write']);
     const input = { ...BODY, scopes: ['users:read'], justification: 'to read' };
     const made = await answered(admin(post('/keys', input, auth)), 201);
@@ -122,11 +122,11 @@ describe('a service whose keys manage keys', () => {
     await answered(admin(post('/keys', { ...input, accessibleEntities: [THIRD] }, auth)), 403);
   });
 
-  // The only test of this had a token that never expires, which no issuer makes.
+  // The only test of this once used a token that never expires, which no issuer makes.
   it.each([
     ['looked up with its key', {}],
     ['on its own', { checkParent: false }],
-  ])('lets no token do anything that its key may, %s', async (_how, options) => {
+  ])('does not let a token do what its key may do, %s', async (_how, options) => {
     const { admin, keyring, auth, info, events } = await mount(
       ['users:read', 'users:write'],
       options,
@@ -158,16 +158,16 @@ describe('a service whose keys manage keys', () => {
       expect(challenge).toBe('Bearer realm="keys", error="invalid_token"');
       await answered(Promise.resolve(response), 401);
     }
-    // Its operation is in the policy, so `admit` let it in; nothing was done.
+    // The operation is in the policy, so `admit` accepted the token. Nothing was done.
     expect(new Set(events.map(({ type }) => type))).toEqual(new Set(['access.granted']));
     const { keys } = await answered(admin(get('/keys', auth)), 200);
     expect(keys).toMatchObject([{ keyId: info.keyId, state: 'live' }]);
-    // What its key may do, so the refusals are for the token.
+    // The key may do this, so the refusals are because of the token.
     await answered(admin(post('/keys', input, auth)), 201);
     await answered(admin(post(`${path}/rotate`, { overlapMs: 0 }, auth)), 201);
   });
 
-  it('lets a key do what its scopes allow, and nobody else anything', async () => {
+  it('lets a key do what its scopes allow, and refuses everyone else', async () => {
     const { admin, auth } = await mount(['users:read']);
     await answered(admin(get('/keys', auth)), 200);
     await answered(admin(post('/keys', BODY, auth)), 403);

@@ -1,4 +1,4 @@
-/** What the answers say: what is allowed, how to sign in, and nothing that was sent. */
+/** The details of refusals: what is allowed, how to sign in, and nothing from the input. */
 import { AccessError, generateKey } from 'keyscope';
 import { describe, expect, it } from 'vitest';
 import { answered, BODY, get, issueBy, malformed, post, setUpAdmin } from '../support/admin.ts';
@@ -7,8 +7,8 @@ import { uuid } from '../support/vectors.ts';
 
 const KEY = generateKey({ prefix: 'acme' });
 
-describe('the answer to what is malformed', () => {
-  // Each was answered with: a field is missing, malformed or not known.
+describe('the answer to malformed input', () => {
+  // All of these once got the same detail: a field is missing, malformed or not known.
   it.each<[object, string, RegExp]>([
     [{ name: '' }, 'name', /^name: 1 to 100 characters/],
     [{ name: KEY }, 'name', /^name: no API key; write its id or hint$/],
@@ -35,7 +35,7 @@ describe('the answer to what is malformed', () => {
     expect(detail).not.toContain(KEY.slice(5, 20));
   });
 
-  it('says what is allowed as a reason, and of which key', async () => {
+  it('says which reasons and which keys are allowed', async () => {
     const { admin } = setUpAdmin();
     const path = `/keys/${await issueBy(admin)}`;
     const reason = await malformed(admin(post(`${path}/revoke`, { reason: KEY })), 'reason');
@@ -46,12 +46,12 @@ describe('the answer to what is malformed', () => {
   });
 });
 
-describe('the answer to somebody unknown', () => {
+describe('the answer without an authenticated caller', () => {
   const deny = (code: 'missing_credentials' | 'invalid_token') => () => {
     throw new AccessError(code, 'no_header');
   };
 
-  // A page was told to send a key as a bearer credential, which its reader does not have.
+  // The answer once told a page to send a key as a bearer credential, which a person does not have.
   it.each([
     ['missing_credentials', { cookie: 'sid=1' }, 'Cookie realm="keys"'],
     ['missing_credentials', { 'sec-fetch-site': 'same-origin' }, 'Cookie realm="keys"'],
@@ -77,7 +77,7 @@ describe('the answer to somebody unknown', () => {
     },
   );
 
-  it('says nothing of signing in where somebody is known, or nothing can be checked', async () => {
+  it('does not ask to sign in if the caller is known, or if nothing can be checked', async () => {
     const forbid = () => Promise.reject(new AccessError('insufficient_scope', 'scope_missing'));
     const { admin } = setUpAdmin({ authorityOf: forbid });
     const { detail } = await answered(admin(get('/keys', { cookie: 'sid=1' })), 403);

@@ -1,4 +1,4 @@
-/** The endpoints take what the core takes, over the vectors of `issue`'s input. */
+/** The endpoints accept the same input as the core, over the vectors for `issue`. */
 import { createKeyAdmin, type KeyAdmin } from 'keyscope/admin';
 import { expect, test } from 'vitest';
 import { answered, malformed, post } from '../support/admin.ts';
@@ -7,7 +7,7 @@ import { failures, unfold, uuid } from '../support/vectors.ts';
 
 const authorityOf = () => authority;
 
-/** Has every scope and two entities, so that most vectors ask for less. */
+/** An authority with every scope and two entities, which is enough for most vectors. */
 const WIDE = {
   name: 'wide',
   scopes: ['threats:*', 'constructor:read', 'users:read', 'users:delete'],
@@ -16,14 +16,14 @@ const WIDE = {
   justification: 'Off-boarding.',
 } as const;
 
-/** By its field; what is too long to be read, by its length. */
+/** The expected refusal: by field, or 413 for input that is too long to be read. */
 async function expectRefused(admin: KeyAdmin, path: string, body: string, field: string) {
   const answer = admin(post(path, body));
   if (Buffer.byteLength(body) > 128 * 1024) await answered(answer, 413);
   else await malformed(answer, field);
 }
 
-test('POST /keys answers 201 or 400 with the field, as the vectors say', async () => {
+test('POST /keys answers the vectors with 201, or with 400 and the field', async () => {
   const admin = createKeyAdmin({ keyring: createVectorKeyring(), authorityOf });
   let made = 0;
   const failed = await failures(inputVectors, async ({ input, result, field = '' }) => {
@@ -36,7 +36,7 @@ test('POST /keys answers 201 or 400 with the field, as the vectors say', async (
   expect(made).toBeGreaterThan(50);
 });
 
-test('POST /keys/{keyId}/rotate refuses what is refused of a new key', async () => {
+test('POST /keys/{keyId}/rotate refuses the same input as POST /keys', async () => {
   const keyring = createVectorKeyring();
   const admin = createKeyAdmin({ keyring, authorityOf });
   const refused = inputVectors.filter(({ field = '', result, input }) => {
@@ -46,7 +46,7 @@ test('POST /keys/{keyId}/rotate refuses what is refused of a new key', async () 
   });
   const failed = await failures(refused, async ({ input, field = '' }) => {
     const unfolded = unfold(input) as Fields;
-    // What a new key must have, a successor may inherit.
+    // The successor inherits fields that a new key must have.
     if (field !== 'input' && !Object.hasOwn(unfolded, field)) return;
     const { info } = await keyring.issue(WIDE, authority);
     const { metadata: _metadata, ...rest } = unfolded;

@@ -1,4 +1,4 @@
-/** A key is in the one answer that shows it, and in no other, no error and no event. */
+/** Only the answer that shows a key contains it: no other answer, no error and no event. */
 import type { KeyringEvent } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { expect, test } from 'vitest';
@@ -6,12 +6,12 @@ import { BODY, GRANT, get, post, setUpAdmin } from '../support/admin.ts';
 import { canariesIn, canary, keyCanaries, rowCanaries } from '../support/canary.ts';
 import { HOUR, PEPPER, rowOf } from '../support/keyring.ts';
 
-/** All that a client is told. */
+/** Everything that a client gets. */
 async function everythingOf(response: Response): Promise<string> {
   return JSON.stringify([response.status, [...response.headers], await response.text()]);
 }
 
-test('no answer but two has a key, and none has a digest, a seal or a pepper', async () => {
+test('only two answers have a key, and no answer has a digest, a seal or a pepper', async () => {
   const store = memoryStore();
   const { admin, keyring, events, errors } = setUpAdmin({}, store);
   const first = await keyring.issue(BODY, GRANT);
@@ -26,7 +26,7 @@ test('no answer but two has a key, and none has a digest, a seal or a pepper', a
   const { key } = first;
   const keyId = rotated.info.keyId;
   const path = `/keys/${keyId}`;
-  // Where people paste a key: names, reasons, paths, queries, the wrong field, the whole body.
+  // A key pasted into names, reasons, paths, queries, wrong fields, and as the whole body.
   const requests = [
     get('/keys'),
     get(path),
@@ -59,7 +59,7 @@ test('no answer but two has a key, and none has a digest, a seal or a pepper', a
   ];
   const told: unknown[] = [];
   for (const request of requests) told.push(await everythingOf(await admin(request)));
-  // An error of the service's own may say anything; of it, the caller is told nothing.
+  // The service's own error may contain anything, and the caller gets nothing of it.
   const authorityOf = () => Promise.reject(new Error(`no session for ${key}`));
   const failing = setUpAdmin({ authorityOf });
   told.push(await everythingOf(await failing.admin(get('/keys'))));
@@ -69,7 +69,7 @@ test('no answer but two has a key, and none has a digest, a seal or a pepper', a
   told.push(await everythingOf(await away.admin(get('/keys'))));
   told.push(events satisfies readonly KeyringEvent[], errors, away.errors, away.events);
   expect(canariesIn(told, canaries)).toEqual([]);
-  // What is searched for would be found.
+  // The search does find these texts where they are.
   const made = await admin(post('/keys', BODY));
   const body = JSON.parse(await made.clone().text()) as { readonly key: string };
   expect(canariesIn([await everythingOf(made)], keyCanaries('made', body.key))).toHaveLength(5);

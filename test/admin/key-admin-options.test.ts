@@ -1,4 +1,4 @@
-/** What is wrong with a configuration shows at start-up. */
+/** The errors of createKeyAdmin about wrong options. */
 import { createKeyAdmin, type KeyAdminOptions } from 'keyscope/admin';
 import { describe, expect, it } from 'vitest';
 import { GRANT } from '../support/admin.ts';
@@ -12,7 +12,7 @@ function complaintWith(over: object): string {
   return complaint(() => createKeyAdmin({ keyring, authorityOf, ...over } as KeyAdminOptions));
 }
 
-describe('the endpoints are not made', () => {
+describe('createKeyAdmin', () => {
   it.each<[object, RegExp]>([
     [{ keyring: undefined }, /^keyring: pass what createKeyring returned/],
     [{ keyring: {} }, /^keyring/],
@@ -41,7 +41,7 @@ describe('the endpoints are not made', () => {
     [{ basePath: '/a/../keys' }, /^basePath: write it as "\/keys"/],
     [{ basePath: '/clés' }, /^basePath: write it as/],
     [{ base: '/keys' }, /unknown field "base"/],
-  ])('with %j', (over, message) => {
+  ])('refuses %j', (over, message) => {
     expect(complaintWith(over)).toMatch(message);
   });
 });

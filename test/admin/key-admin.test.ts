@@ -1,4 +1,4 @@
-/** Every endpoint, over two stores, and what HTTP asks of all of them. */
+/** Every endpoint over two stores, and the rules of HTTP for all of them. */
 import { createKeyring } from 'keyscope';
 import { createKeyAdmin, type KeyAdmin } from 'keyscope/admin';
 import { addressedKeySchema, damagedKeySchema, keyInfoSchema } from 'keyscope/schemas';
@@ -22,8 +22,8 @@ import { catalog, HOUR, NOWHERE, OTHER, OWN, PEPPER, tampering } from '../suppor
 const stateOf = async (admin: KeyAdmin, keyId: string) =>
   (await answered(admin(get(`/keys/${keyId}`)), 200)).state;
 
-describe.each(STORES)('over %s', (_name, createStore) => {
-  it('issues a key, and shows it in that answer alone', async () => {
+describe.each(STORES)('the endpoints over %s', (_name, createStore) => {
+  it('issue a key, and show it only in that answer', async () => {
     const { admin, keyring } = setUpAdmin({}, createStore());
     const response = await admin(post('/keys', { ...BODY, metadata: { team: 'red' } }));
     const location = response.headers.get('location');
@@ -39,14 +39,14 @@ describe.each(STORES)('over %s', (_name, createStore) => {
     expect(keys).toEqual([found]);
   });
 
-  it('reads a date, and answers with it as text', async () => {
+  it('read a date, and return it as text', async () => {
     const { admin, clock } = setUpAdmin({}, createStore());
     const expiresAt = new Date(clock.now() + HOUR).toISOString();
     const { info } = await answered(admin(post('/keys', { ...BODY, expiresAt })), 201);
     expect(info).toMatchObject({ expiresAt });
   });
 
-  it('lists by pages, newest first, and ends with null', async () => {
+  it('list keys in pages, newest first, and end with null', async () => {
     const { admin, clock } = setUpAdmin({}, createStore());
     const made: string[] = [];
     for (let index = 0; index < 5; index++) {
@@ -66,7 +66,7 @@ describe.each(STORES)('over %s', (_name, createStore) => {
     expect(found).toEqual(made);
   });
 
-  it('rotates a key into one with fewer rights, and shows that once', async () => {
+  it('rotate a key to one with fewer rights, and show that once', async () => {
     const { admin, keyring, events } = setUpAdmin({}, createStore());
     const keyId = await issueBy(admin, { scopes: ['threats:read', 'threats:write'] });
     const input = { overlapMs: HOUR, scopes: ['threats:read'], name: 'narrower' };
@@ -80,7 +80,7 @@ describe.each(STORES)('over %s', (_name, createStore) => {
     expect(events.at(-1)).toMatchObject({ type: 'key.rotated', actor: ACTOR });
   });
 
-  it('suspends and resumes, says why and by whom, and answers alike the second time', async () => {
+  it('suspend and resume with a reason and an actor, and give the same answer twice', async () => {
     const { admin, events } = setUpAdmin({}, createStore());
     const keyId = await issueBy(admin);
     const reason = 'unused since March';
@@ -98,7 +98,7 @@ describe.each(STORES)('over %s', (_name, createStore) => {
     ]);
   });
 
-  it('revokes one key for good, and not its successor', async () => {
+  it('revoke one key for good, but not its successor', async () => {
     const { admin, events } = setUpAdmin({}, createStore());
     const keyId = await issueBy(admin);
     const rotated = await answered(admin(post(`/keys/${keyId}/rotate`, { overlapMs: HOUR })), 201);
@@ -115,7 +115,7 @@ describe.each(STORES)('over %s', (_name, createStore) => {
     await answered(admin(post(`/keys/${keyId}/resume`)), 409);
   });
 
-  it('revokes a lineage, and says which keys that ended', async () => {
+  it('revoke a lineage, and return the ids of the ended keys', async () => {
     const { admin, events } = setUpAdmin({}, createStore());
     const keyId = await issueBy(admin);
     const rotated = await answered(admin(post(`/keys/${keyId}/rotate`, { overlapMs: HOUR })), 201);
@@ -128,7 +128,7 @@ describe.each(STORES)('over %s', (_name, createStore) => {
     expect(await answered(admin(post(path)), 200)).toEqual({ revoked: [] });
   });
 
-  it('lists the keys of others that address the entity, and withdraws from one', async () => {
+  it('list the keys of others that address the entity, and withdraw from one', async () => {
     const { admin, keyring, events } = setUpAdmin({}, createStore());
     const authority = { entityUuid: OTHER, entities: [OWN], scopes: 'all', actor: 'bob' } as const;
     const input = { ...BODY, accessibleEntities: [OWN] } as const;
@@ -150,7 +150,7 @@ describe.each(STORES)('over %s', (_name, createStore) => {
     await malformed(admin(post(`/keys/${await issueBy(admin)}/withdraw`)), 'keyId');
   });
 
-  it('finds nothing of another organization, and the owner is told who tried', async () => {
+  it('find no keys of another organization, and report the attempt to the owner', async () => {
     const { admin, keyring, events } = setUpAdmin({}, createStore());
     const { info } = await keyring.issue(BODY, { entityUuid: OTHER, scopes: 'all' });
     for (const keyId of [info.keyId, NOWHERE, 'x', '%20', '{keyId}', info.keyId.toUpperCase()]) {
@@ -175,7 +175,7 @@ describe.each(STORES)('over %s', (_name, createStore) => {
     expect(await keyring.get(info.keyId, { entityUuid: OTHER })).toMatchObject({ state: 'live' });
   });
 
-  it('hands out no more than the authority has', async () => {
+  it('grant no more than the authority has', async () => {
     const authorityOf = () => ({ ...GRANT, scopes: ['threats:*'], maxLifetimeMs: HOUR });
     const { admin, clock, events } = setUpAdmin({ authorityOf }, createStore());
     const expiresAt = new Date(clock.now() + HOUR).toISOString();
@@ -192,7 +192,7 @@ describe.each(STORES)('over %s', (_name, createStore) => {
     await answered(admin(post('/keys', within)), 201);
   });
 
-  it('answers 409, and not 401, for a key that is not live: the caller is signed in', async () => {
+  it('answer 409, not 401, for a key that is not live, as the caller is signed in', async () => {
     const { admin } = setUpAdmin({}, createStore());
     const keyId = await issueBy(admin);
     await answered(admin(post(`/keys/${keyId}/suspend`)), 204);
@@ -206,7 +206,7 @@ describe.each(STORES)('over %s', (_name, createStore) => {
 });
 
 describe('a damaged row', () => {
-  it('is shown as one, and hides no other', async () => {
+  it('is listed as damaged, and does not hide others', async () => {
     const store = memoryStore();
     const { admin: before } = setUpAdmin({}, store);
     const keyId = await issueBy(before);
@@ -222,7 +222,7 @@ describe('a damaged row', () => {
   });
 });
 
-describe('HTTP', () => {
+describe('the handler', () => {
   const { admin, keyring } = setUpAdmin();
 
   it.each([
@@ -237,7 +237,7 @@ describe('HTTP', () => {
     `/keys/${NOWHERE}/rotate/x`,
     `/x/keys/${NOWHERE}`,
     '/keys/constructor/constructor',
-  ])('has nothing at %s', async (path) => {
+  ])('answers 404 at %s', async (path) => {
     for (const request of [get(path), post(path)]) {
       const problem = await answered(admin(request), 404);
       expect(problem).not.toHaveProperty('error');
@@ -248,7 +248,7 @@ describe('HTTP', () => {
     ['/keys', 'GET, HEAD, POST, OPTIONS', ['PUT', 'PATCH', 'DELETE', 'get', 'QUERY']],
     [`/keys/${NOWHERE}`, 'GET, HEAD, OPTIONS', ['POST', 'DELETE', 'PUT']],
     [`/keys/${NOWHERE}/revoke`, 'POST, OPTIONS', ['GET', 'HEAD', 'DELETE']],
-  ])('says which methods %s has', async (path, allow, others) => {
+  ])('lists the methods of %s', async (path, allow, others) => {
     for (const method of ['OPTIONS', ...others]) {
       const request = { url: BASE + path, method, headers: new Headers() } as Request;
       const response = await admin(request);
@@ -259,7 +259,7 @@ describe('HTTP', () => {
     }
   });
 
-  it('answers no preflight: pages of other origins get no permission', async () => {
+  it('does not allow a preflight, so pages of other origins get no permission', async () => {
     const headers = {
       origin: 'https://evil.example',
       'access-control-request-method': 'POST',
@@ -270,7 +270,7 @@ describe('HTTP', () => {
     expect(names.filter((name) => name.startsWith('access-control'))).toEqual([]);
   });
 
-  it('answers HEAD as GET, without the body', async () => {
+  it('answers HEAD like GET, without the body', async () => {
     const { info } = await keyring.issue(BODY, GRANT);
     for (const [path, status] of [
       ['/keys', 200],
@@ -285,7 +285,7 @@ describe('HTTP', () => {
     }
   });
 
-  it('is mounted where it is told', async () => {
+  it('uses another base path', async () => {
     const { admin: mounted } = setUpAdmin({ basePath: '/v1/api-keys' });
     const response = await mounted(post('/v1/api-keys', BODY));
     expect(response.headers.get('location')).toMatch(/^\/v1\/api-keys\/[0-9a-f-]{36}$/);
@@ -305,7 +305,7 @@ describe('HTTP', () => {
     '/v1/key',
     '/V1/keys',
     '/x/v1/keys',
-  ])('is not at a path that only resembles its own: %s', async (path) => {
+  ])('answers 404 at a path that only resembles its own: %s', async (path) => {
     let asked = 0;
     const authorityOf = () => {
       asked += 1;
@@ -318,18 +318,18 @@ describe('HTTP', () => {
     expect(asked).toBe(0);
   });
 
-  it('ignores what servers pass beside a request, such as the parameters of a route', async () => {
+  it('ignores further arguments of servers, such as the parameters of a route', async () => {
     const beside = { params: Promise.resolve({ path: ['x'] }), env: {}, incoming: {} };
     await answered(admin(post('/keys', BODY), beside), 201);
     await answered(admin(get('/keys'), { parsedBody: { x: 1 } }), 200);
   });
 
-  it('wants a fetch request', async () => {
+  it('throws without a fetch Request', async () => {
     const node = { url: '/keys', method: 'GET', headers: {} };
     await expect(admin(node as unknown as Request)).rejects.toThrow('getRequestListener');
   });
 
-  it('reads no cookie and no credential by itself', async () => {
+  it('does not read any cookie or credential', async () => {
     const request = post('/keys', BODY, { cookie: 'session=1', authorization: 'Bearer x' });
     const read: string[] = [];
     const headers = new Proxy(request.headers, {
@@ -354,7 +354,7 @@ describe('HTTP', () => {
 });
 
 describe('a broken store', () => {
-  it('is 503, never a bad request or a missing key, and is told', async () => {
+  it('causes a 503 and a report, never a 400 or 404', async () => {
     const store = memoryStore();
     const fails = () => Promise.reject(new Error('the database is away'));
     const broken = { ...store, insert: fails, findById: fails, list: fails };
@@ -373,7 +373,7 @@ describe('a broken store', () => {
     expect(errors).toHaveLength(5);
   });
 
-  it('is answered also if nobody listens, or the listener throws', async () => {
+  it('causes a 503 also without a listener, or if the listener throws', async () => {
     const store = memoryStore();
     const list = () => Promise.reject(new Error('the database is away'));
     const options = { prefix: 'acme', catalog, peppers: [PEPPER], store: { ...store, list } };

@@ -1,4 +1,4 @@
-/** The OpenAPI document: valid, and true to what the endpoints answer. */
+/** The OpenAPI document: it is valid, and the endpoints answer as it says. */
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { type KeyAdminOpenApi, keyAdminOpenApi } from 'keyscope/admin';
 import { issueInputJsonSchema, keyInfoJsonSchema } from 'keyscope/schemas';
@@ -43,7 +43,7 @@ function operationsOf({ paths }: KeyAdminOpenApi): readonly Described[] {
 }
 
 describe('the document', () => {
-  it('is OpenAPI 3.1, by a validator, with and without security schemes', async () => {
+  it('passes a validator of OpenAPI 3.1, with and without security schemes', async () => {
     for (const options of [{}, { securitySchemes: SCHEMES, basePath: '/v1/keys' }]) {
       const validator = new Validator();
       const result = await validator.validate(documentWith(keyAdminOpenApi(options)));
@@ -52,7 +52,7 @@ describe('the document', () => {
     }
   });
 
-  it('is data, and changing it changes nobody else', () => {
+  it('is plain data, and changing one copy does not change another', () => {
     const before = JSON.stringify(keyAdminOpenApi());
     const document = structuredClone(keyAdminOpenApi());
     expect(JSON.parse(before)).toEqual(document);
@@ -69,11 +69,11 @@ describe('the document', () => {
     const list = operationsOf(keyAdminOpenApi()).find((each) => each.operationId === 'listKeys');
     const names = list?.parameters.map(({ name }) => name);
     expect(names).toEqual(['after', 'limit', 'addressing']);
-    // A query cannot carry it.
+    // A query cannot have null.
     expect(JSON.stringify(list?.parameters)).not.toContain('null');
   });
 
-  it('refers to nothing that it does not have, and has nothing that nobody refers to', () => {
+  it('has exactly the components that it refers to', () => {
     const { paths, components } = keyAdminOpenApi({ securitySchemes: SCHEMES });
     const text = JSON.stringify({ paths, components });
     const references = [...text.matchAll(/"#\/components\/(\w+)\/(\w+)"/g)];
@@ -85,7 +85,7 @@ describe('the document', () => {
     expect(has.filter((name) => !name.includes('Key'))).toEqual([]);
   });
 
-  it('lets each operation be called by any of the schemes, or says nothing of it', () => {
+  it('accepts any of the schemes for each operation, or leaves security out', () => {
     const named = operationsOf(keyAdminOpenApi({ securitySchemes: SCHEMES }));
     expect(named.map(({ security }) => security)).toEqual(
       named.map(() => [{ bearerAuth: [] }, { session: [] }]),
@@ -95,7 +95,7 @@ describe('the document', () => {
     }
   });
 
-  it('is made of options that are well-formed', () => {
+  it('needs well-formed options', () => {
     const complain = (options: object) => complaint(() => keyAdminOpenApi(options));
     expect(complain({ basePath: 'keys' })).toMatch(/^basePath/);
     expect(complain({ securitySchemes: [] })).toMatch(/^securitySchemes/);
@@ -108,7 +108,7 @@ describe('the endpoints', () => {
   const isPath = (path: string) => operations.some((each) => each.path === path);
   const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'QUERY'];
 
-  it('are those of the document: each path with each of its methods, and no others', async () => {
+  it('have exactly the paths and methods of the document', async () => {
     expect(operations).toHaveLength(9);
     const asked: string[] = [];
     const authorityOf = (_request: Request, operation: string) => {
@@ -133,7 +133,7 @@ describe('the endpoints', () => {
     }
   });
 
-  it('answer what the document says: each operation done, and refused in each way', async () => {
+  it('answer as the document says, for each operation and each refusal', async () => {
     const { admin, keyring, clock, store } = setUpAdmin();
     const seen = new Map<string, Set<string>>();
 
@@ -190,7 +190,7 @@ describe('the endpoints', () => {
 
     for (const { operationId, responses } of operations) {
       const unseen = Object.keys(responses).filter((status) => !seen.get(operationId)?.has(status));
-      // Those are of the authority, for every operation alike (authority.test.ts), or of the store.
+      // The others come from the authority (authority.test.ts) or from the store.
       expect([
         operationId,
         unseen.filter((status) => !['401', '403', '503'].includes(status)),

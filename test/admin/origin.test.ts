@@ -1,4 +1,4 @@
-/** Which pages may change keys: none but those of the service. */
+/** Only pages of the service, and of the origins in its options, may change keys. */
 import { describe, expect, it } from 'vitest';
 import { answered, BASE, BODY, get, post, setUpAdmin } from '../support/admin.ts';
 import { NOWHERE } from '../support/keyring.ts';
@@ -24,7 +24,7 @@ const REFUSED: readonly Headers[] = [
   { origin: `${BASE}.evil.example` },
   { origin: `${BASE}:8443` },
   { origin: `https://${OWN_HOST}@evil.example` },
-  // The host is the server's own, but no browser writes an origin so.
+  // The host is the server's own, but browsers do not write origins like this.
   { origin: `https://user@${OWN_HOST}` },
   { origin: `https://user:secret@${OWN_HOST}` },
   { origin: `https://@${OWN_HOST}` },
@@ -49,7 +49,7 @@ const ACCEPTED: readonly Headers[] = [
   { origin: BASE },
   { origin: BASE, 'sec-fetch-site': 'same-origin' },
   { origin: BASE, host: OWN_HOST },
-  // Behind a proxy that ends TLS, the scheme is not known.
+  // The scheme is unknown behind a proxy that ends TLS.
   { origin: 'http://api.example.com', host: OWN_HOST },
   { origin: 'https://api.example.com:8443', host: `${OWN_HOST}:8443` },
 ];
@@ -76,7 +76,7 @@ describe('a request that changes keys', () => {
     await answered(admin(post('/keys', BODY, headers)), 201);
   });
 
-  it('is accepted from the pages that were named, and no others', async () => {
+  it('is accepted from the origins in the options, and no others', async () => {
     const { admin } = setUpAdmin({ origins: [CONSOLE] });
     for (const site of ['same-site', 'cross-site']) {
       const headers = { origin: CONSOLE, 'sec-fetch-site': site };
@@ -87,7 +87,7 @@ describe('a request that changes keys', () => {
     await answered(admin(post('/keys', BODY, { origin: BASE })), 201);
   });
 
-  it('of a form is refused by its type, whatever the browser says of its page', async () => {
+  it('is refused by its type if it is a form, whatever the browser says', async () => {
     const { admin } = setUpAdmin();
     const form = { 'content-type': 'text/plain' };
     await answered(admin(post('/keys', BODY, form)), 415);
@@ -95,7 +95,7 @@ describe('a request that changes keys', () => {
 });
 
 describe('a request that only reads', () => {
-  it('is answered, because no other page can read the answer', async () => {
+  it('is answered, because other pages cannot read the answer', async () => {
     const { admin } = setUpAdmin();
     for (const headers of REFUSED) await answered(admin(get('/keys', headers)), 200);
   });

@@ -1,4 +1,4 @@
-/** What is refused of a request, before and after its body is read. */
+/** The refusals of malformed requests, before and after the body is read. */
 import { describe, expect, it } from 'vitest';
 import {
   answered,
@@ -14,7 +14,7 @@ import { NOWHERE, OTHER, OWN } from '../support/keyring.ts';
 
 const { admin } = setUpAdmin();
 
-/** Of all endpoints that read a body. */
+/** The paths of all endpoints that read a body. */
 const POSTS = [
   '/keys',
   ...['rotate', 'suspend', 'resume', 'revoke', 'revoke-lineage', 'withdraw'].map(
@@ -43,7 +43,7 @@ describe('a body of any endpoint', () => {
     '{"x":1}',
     `{"a":${'['.repeat(60_000)}`,
     `{"a":${'['.repeat(60_000)}${']'.repeat(60_000)}}`,
-  ])('is refused as a whole: %.40s', async (body) => {
+  ])('is refused as a whole if it is %.40s', async (body) => {
     for (const path of POSTS) await malformed(admin(post(path, body)), 'input');
   });
 
@@ -58,7 +58,7 @@ describe('a body of any endpoint', () => {
     ['\ud800', 'reason'],
     ['x'.repeat(201), 'reason'],
     [`acme_${'G1h2J3k4'.repeat(4)}`, 'reason'],
-  ])('has no such reason: %j', async (reason, field) => {
+  ])('is refused with the reason %j', async (reason, field) => {
     for (const path of POSTS.slice(2)) await malformed(admin(post(path, { reason })), field);
   });
 
@@ -77,7 +77,7 @@ describe('a body of any endpoint', () => {
     'application /json',
     'application/json x',
     '',
-  ])('is of no other type: %s', async (type) => {
+  ])('is refused with the type %s', async (type) => {
     for (const path of POSTS) {
       const request = post(path, BODY);
       if (type === undefined) request.headers.delete('content-type');
@@ -94,11 +94,11 @@ describe('a body of any endpoint', () => {
     'Application/JSON',
     'application/json;charset=utf-8',
     'application/json ; a=b',
-  ])('may be %s', async (type) => {
+  ])('is accepted with the type %s', async (type) => {
     await answered(admin(post('/keys', BODY, { 'content-type': type })), 201);
   });
 
-  it('is of 128 KiB at most, whether its length is announced, wrong or missing', async () => {
+  it('may have 128 KiB at most, whether its length is announced, wrong or missing', async () => {
     const text = JSON.stringify(BODY);
     const exact = text + ' '.repeat(LONG - text.length);
     await answered(admin(post('/keys', exact)), 201);
@@ -113,7 +113,7 @@ describe('a body of any endpoint', () => {
     }
   });
 
-  it('is refused if it breaks off, and nobody is told: the client has gone', async () => {
+  it('is refused without a report if it breaks off', async () => {
     const { admin: other, errors } = setUpAdmin();
     const body = new ReadableStream({
       pull() {
@@ -130,7 +130,7 @@ describe('a body of any endpoint', () => {
     expect(errors).toEqual([]);
   });
 
-  it('that was read before is an error that says what to do, unless handed over', async () => {
+  it('causes an error that says what to do if it was read before and not passed', async () => {
     const read = async (): Promise<Request> => {
       const request = post('/keys', BODY);
       await request.text();
@@ -139,10 +139,10 @@ describe('a body of any endpoint', () => {
     const { admin, errors } = setUpAdmin();
     const { detail } = await answered(admin(await read()), 500);
     expect(detail).toContain('admin(request, { parsedBody: req.body })');
-    // It was in the answer alone, so nobody who runs the service heard of it.
+    // Only the answer once had it, so operators never learned of it.
     expect(errors).toEqual([new TypeError(`admin: ${String(detail)}`)]);
     await answered(admin(await read(), { parsedBody: BODY }), 201);
-    // What was handed over is checked like what was sent, and so is the type of the request.
+    // The passed body is checked like a sent one, and so is the type of the request.
     for (const parsedBody of [null, '', JSON.stringify(BODY), [], 7, Buffer.from('{}')]) {
       await malformed(admin(await read(), { parsedBody }), 'input');
     }
@@ -156,7 +156,7 @@ interface Streamed {
   readonly seen: { sent: number; cancelled: boolean };
 }
 
-/** A request that never ends, and what was taken of it. */
+/** A request that never ends, and the number of bytes that were read. */
 function endless(path: string, more: Readonly<Record<string, string>>): Streamed {
   const seen = { sent: 0, cancelled: false };
   const source = {
@@ -174,7 +174,7 @@ function endless(path: string, more: Readonly<Record<string, string>>): Streamed
   return { request: new Request(BASE + path, init), seen };
 }
 
-describe('what is issued', () => {
+describe('the input of issue', () => {
   const { admin, store } = setUpAdmin();
 
   it.each<[object, string]>([
@@ -219,13 +219,13 @@ describe('what is issued', () => {
     expect((await Promise.all(rows)).flat()).toEqual([]);
   });
 
-  it('has no field that the prototype has', async () => {
+  it('does not accept fields of the prototype', async () => {
     const text = `{"__proto__":{"justification":"x"},${JSON.stringify(BODY).slice(1)}`;
     await malformed(admin(post('/keys', text)), 'input');
   });
 });
 
-describe('what is rotated', () => {
+describe('the input of rotate', () => {
   it.each<[object, string]>([
     [{}, 'overlapMs'],
     [{ overlapMs: '0' }, 'overlapMs'],
@@ -269,11 +269,11 @@ describe('a query', () => {
     ['toString=1', 'input'],
     ['=', 'input'],
     ['x=1&x=2', 'input'],
-  ])('of a list is refused: %s', async (query, field) => {
+  ])('is refused by the list if it is %s', async (query, field) => {
     await malformed(admin(get(`/keys?${query}`)), field);
   });
 
-  it('is refused where none is read', async () => {
+  it('is refused by endpoints that do not read one', async () => {
     await malformed(admin(get(`/keys/${NOWHERE}?limit=1`)), 'input');
     for (const path of POSTS) await malformed(admin(post(`${path}?overlapMs=0`, BODY)), 'input');
   });
@@ -282,7 +282,7 @@ describe('a query', () => {
     await answered(admin(get('/keys?')), 200);
   });
 
-  it('of 10,000 names takes no time to refuse', async () => {
+  it('is refused quickly if it has 10,000 names', async () => {
     const names = Array.from({ length: 10_000 }, (_, index) => `a${index}`).join('&');
     const started = performance.now();
     await malformed(admin(get(`/keys?${names}`)), 'input');

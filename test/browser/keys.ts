@@ -1,4 +1,4 @@
-/** The keys that the screenshots show: of every state, as an organization has them after a year. */
+/** The keys on the screenshots: every state, like those of an organization after a year. */
 import { DatabaseSync } from 'node:sqlite';
 import type { IssuedKey } from 'keyscope';
 import type { Platform } from '../../examples/platform/host/boot.ts';
@@ -6,17 +6,17 @@ import { ENTITY, OTHER_ENTITY } from '../../examples/platform/host/boot.ts';
 import { dropSafeguards } from '../support/sqlite-databases.ts';
 
 const DAY_MS = 24 * 3_600_000;
-/** When the pictures are taken, so that the next ones show the same times. */
+/** The time on the screenshots. It is fixed, so that new pictures show the same times. */
 export const TODAY: number = Date.UTC(2026, 2, 2, 9, 30);
 
 const ANA = { entityUuid: ENTITY, scopes: 'all', actor: 'ana@example.com' } as const;
 const BEN = { entityUuid: ENTITY, scopes: 'all', actor: 'ben@example.com' } as const;
 const OTHERS = { entityUuid: OTHER_ENTITY, entities: [ENTITY], scopes: 'all' } as const;
 
-/** A platform over which a year passes. */
+/** A platform during a year. */
 export interface Year {
   readonly platform: Platform;
-  /** Where it is served. */
+  /** The origin of its server. */
   readonly origin: string;
   /** Milliseconds since the epoch, for the whole platform. */
   readonly clock: { at: number };
@@ -35,7 +35,7 @@ function make({ platform, clock }: Year, { days, ...rest }: Made): Promise<Issue
   return platform.keyring.issue({ ...rest, expiresAt }, isOurs ? ANA : OTHERS);
 }
 
-/** Calls what a key opens, which the list then shows as its last use. */
+/** Uses a key, so that the list shows when it was last used. */
 async function use({ platform, origin }: Year, { key }: IssuedKey, ...paths: string[]) {
   const headers = { Authorization: `Bearer ${key}` };
   for (const path of paths) {
@@ -46,8 +46,8 @@ async function use({ platform, origin }: Year, { key }: IssuedKey, ...paths: str
 }
 
 /**
- * Edits two rows as somebody does who can write the database: one no longer matches its seal, the
- * other cannot be read.
+ * Edits two rows in the database, like an attacker with write access: one no longer matches its
+ * seal, and the other cannot be read.
  */
 function damage({ platform }: Year, widened: IssuedKey, unreadable: IssuedKey): void {
   const db = new DatabaseSync(platform.file);
@@ -70,7 +70,7 @@ async function makeOthers(year: Year): Promise<void> {
   await year.platform.keyring.withdraw(audit.info.keyId, ANA);
 }
 
-/** Lets the year pass. It ends today, with the clock standing still. */
+/** Lets the year pass. It ends today, and the clock stops. */
 export async function makeKeys(year: Year): Promise<void> {
   const { keyring } = year.platform;
   daysAgo(year, 395);

@@ -1,13 +1,13 @@
 /**
- * A screenshot with a palette, which takes less than half of its bytes, for pictures that stand in
- * the repository. Sections are those of PNG (W3C Recommendation, third edition). Only what Chromium
- * writes is read: 8 bits a channel, not interlaced.
+ * Converts screenshots to a palette, which takes less than half of the bytes, for pictures in the
+ * repository. Sections refer to PNG (W3C Recommendation, third edition). It reads only the PNG that
+ * Chromium writes: 8 bits per channel, not interlaced.
  */
 import { crc32, deflateSync, inflateSync } from 'node:zlib';
 
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 const MOST_COLOURS = 256;
-/** Types of colour (§11.2.1): a palette, or red, green, blue and alpha. Else there is no alpha. */
+/** Types of colour (§11.2.1): a palette, or red, green, blue and alpha. All others lack alpha. */
 const TYPE = { palette: 3, rgba: 6 } as const;
 
 interface Picture {
@@ -17,7 +17,7 @@ interface Picture {
   readonly pixels: Uint32Array;
 }
 
-/** The data of all chunks of a type, one behind the other (§5.3). */
+/** Returns the data of all chunks of a type, concatenated (§5.3). */
 function chunksOf(png: Buffer, type: string): Buffer {
   const found: Buffer[] = [];
   let at = SIGNATURE.length;
@@ -29,7 +29,7 @@ function chunksOf(png: Buffer, type: string): Buffer {
   return Buffer.concat(found);
 }
 
-/** §9.4, the last filter: whichever of the three is nearest to left + up - diagonal. */
+/** The last filter (§9.4): the one of the three that is nearest to left + up - diagonal. */
 function paeth(left: number, up: number, diagonal: number): number {
   const guess = left + up - diagonal;
   const toLeft = Math.abs(guess - left);
@@ -39,7 +39,7 @@ function paeth(left: number, up: number, diagonal: number): number {
   return toUp <= toDiagonal ? up : diagonal;
 }
 
-/** What a byte was predicted as, by its row's filter (§9.2). */
+/** Returns the prediction for a byte by the filter of its row (§9.2). */
 function predict(filter: number, left: number, up: number, diagonal: number): number {
   if (filter === 1) return left;
   if (filter === 2) return up;
@@ -47,7 +47,7 @@ function predict(filter: number, left: number, up: number, diagonal: number): nu
   return filter === 4 ? paeth(left, up, diagonal) : 0;
 }
 
-/** Takes the filters off. */
+/** Undoes the filters. */
 function readRows(png: Buffer, stride: number, channels: number): Buffer {
   const filtered = inflateSync(chunksOf(png, 'IDAT'));
   const rows = Buffer.alloc((filtered.length / (stride + 1)) * stride);
@@ -81,7 +81,7 @@ function distance(one: number, other: number): number {
   return red ** 2 + green ** 2 + blue ** 2;
 }
 
-/** The commonest colours. All others are shades between them, at the edges of letters. */
+/** Returns the most common colours. All others are shades at the edges of letters. */
 function paletteOf(pixels: Uint32Array): readonly number[] {
   const counts = new Map<number, number>();
   for (const pixel of pixels) counts.set(pixel, (counts.get(pixel) ?? 0) + 1);
@@ -89,7 +89,7 @@ function paletteOf(pixels: Uint32Array): readonly number[] {
   return byCount.slice(0, MOST_COLOURS).map(([colour]) => colour);
 }
 
-/** The place of the nearest colour of a palette, for each colour once. */
+/** Finds the index of the nearest colour in a palette. Computes it once for each colour. */
 function nearestIn(palette: readonly number[]): (colour: number) => number {
   const places = new Map(palette.map((colour, place) => [colour, place]));
   return (colour) => {
@@ -111,7 +111,7 @@ function chunk(type: string, data: Buffer): Buffer {
   return Buffer.concat([length, body, sum]);
 }
 
-/** The same picture in at most 256 colours. */
+/** Returns the same picture in at most 256 colours. */
 export function withPalette(png: Buffer): Buffer {
   const { width, height, pixels } = read(png);
   const palette = paletteOf(pixels);

@@ -1,7 +1,7 @@
 /**
- * `npm run screenshots`: walks through the console in Chromium, and takes the pictures of the
- * README anew. With `-- FOLDER` every page is taken, light, dark and on a phone, for whoever
- * changes how it looks.
+ * `npm run screenshots` walks through the console in Chromium and takes the pictures of the
+ * documentation again. With `-- FOLDER` it takes every page, light, dark and on a phone, to check a
+ * change of the design.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -37,25 +37,21 @@ const destination = everything ?? README_FOLDER;
 
 type Take = (name: string) => Promise<void>;
 
-const main = (page: Page) => page.getByRole('main');
-
 async function signIn(page: Page, take: Take): Promise<void> {
   await take('sign-in');
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await take('menu');
-  for (const name of ['Settings', 'Configuration', 'API Keys'])
-    await main(page).getByRole('link', { name }).click();
+  await page.getByRole('heading', { name: 'API Keys' }).waitFor();
   await take('list');
 }
 
 async function search(page: Page, take: Take): Promise<void> {
   await page.getByLabel('Search').fill('threats');
-  await page.getByRole('button', { name: 'Find' }).click();
+  await page.getByRole('button', { name: 'Search' }).click();
   await take('search');
   await page.getByLabel('Search').fill('nothing of that name');
-  await page.getByRole('button', { name: 'Find' }).click();
+  await page.getByRole('button', { name: 'Search' }).click();
   await take('search-empty');
-  await page.getByRole('link', { name: 'All keys' }).click();
+  await page.getByRole('link', { name: 'Show all keys' }).click();
 }
 
 async function create(page: Page, take: Take): Promise<void> {
@@ -68,7 +64,7 @@ async function create(page: Page, take: Take): Promise<void> {
   await page.getByRole('alert').waitFor();
   await take('form-faults');
   await page.getByLabel('Name').fill('Leavers of the week');
-  await page.getByLabel('Why they are needed').fill('Deletes the users of people who leave.');
+  await page.getByLabel('Reason for the reserved scopes').fill('Deletes users who leave.');
   await page.getByRole('button', { name: 'Create' }).click();
   await page.getByRole('button', { name: 'Copy' }).click();
   await page.getByText('Copied.').waitFor();
@@ -84,21 +80,21 @@ async function manage(page: Page, take: Take): Promise<void> {
   const back = () => page.getByRole('link', { name: 'API Keys' }).click();
   await open('SOC dashboard');
   await take('key');
-  await page.getByLabel('Why').first().fill('looks odd');
+  await page.getByLabel('Reason (optional').first().fill('looks odd');
   await page.getByRole('button', { name: 'Suspend' }).click();
-  await page.getByText(': looks odd').waitFor();
-  await page.getByText('Revoke', { exact: true }).click();
+  await page.getByRole('row', { name: /looks odd$/ }).waitFor();
+  await page.getByText('Revoke…').click();
   await take('key-suspended');
   await page.getByRole('button', { name: 'Resume' }).click();
-  await page.getByRole('button', { name: 'Replace by a new key' }).click();
-  await take('replaced');
+  await page.getByRole('button', { name: 'Rotate key' }).click();
+  await take('rotated');
   await page.getByRole('link', { name: 'Done' }).click();
   await page
-    .getByRole('row', { name: /^SOC dashboard .*overlap/ })
+    .getByRole('row', { name: /^SOC dashboard .*still works/ })
     .getByRole('link')
     .click();
-  await page.getByText('Revoke', { exact: true }).click();
-  await take('key-replaced');
+  await page.getByText('Revoke…').click();
+  await take('key-rotated');
   for (const name of ['Offboarding', 'Decoy roll-out', 'Canary watch', 'Unreadable']) {
     await back();
     await open(name);
@@ -108,12 +104,12 @@ async function manage(page: Page, take: Take): Promise<void> {
 }
 
 async function others(page: Page, take: Take): Promise<void> {
-  await page.getByRole('link', { name: 'Keys of others' }).click();
-  await page.getByRole('heading', { name: 'Keys of others' }).waitFor();
+  await page.getByRole('link', { name: 'Keys of other organizations' }).click();
+  await page.getByRole('heading', { name: 'Keys of other organizations' }).waitFor();
   await take('others');
-  await page.getByLabel('Withdraw from Night shift').click();
+  await page.getByLabel('Withdraw access of Night shift').first().click();
   await take('others-withdraw');
-  await page.getByRole('button', { name: 'Withdraw for good' }).click();
+  await page.getByRole('button', { name: /^Withdraw access of Night shift/ }).click();
   await page.getByRole('row', { name: /^Night shift .* Withdrawn$/ }).waitFor();
   await take('others-withdrawn');
 }
@@ -138,7 +134,7 @@ async function open(file: string): Promise<Opened> {
   return { platform, clock, origin, link: `${origin}${pathname}${search}`, close };
 }
 
-/** Each look has a platform of its own, for the walk changes keys. */
+/** Each look gets its own platform, because the walk changes keys. */
 async function walk(browser: Browser, look: Look, file: string): Promise<void> {
   const year = await open(file);
   await makeKeys(year);
@@ -149,7 +145,7 @@ async function walk(browser: Browser, look: Look, file: string): Promise<void> {
     const picture = `${name}-${look.name}`;
     if (everything === undefined && !IN_README.includes(picture)) return;
     await page.waitForLoadState('load');
-    // The README shows what is seen without scrolling.
+    // The documentation shows the part that is visible without scrolling.
     const png = withPalette(await page.screenshot({ fullPage: everything !== undefined }));
     writeFileSync(join(destination, `${picture}.png`), png);
     console.log(`${picture}.png, ${Math.ceil(png.length / 1000)} kB`);

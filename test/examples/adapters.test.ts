@@ -1,7 +1,4 @@
-/**
- * What an adapter promises to the project that copies it, on a bare app of each framework: the
- * contract, and more.
- */
+/** The adapters on a bare app of each framework: the published contract, and further promises. */
 import { readFileSync } from 'node:fs';
 import type { RequestListener, Server } from 'node:http';
 import { createServer } from 'node:http';
@@ -44,11 +41,11 @@ interface Seen {
   readonly errors: unknown[];
 }
 
-// `GET /` is guarded; its handler answers "done", with a response of its own making, or throws
-// where asked to.
+// `GET /` is guarded. Its handler answers "done" with a response that it makes itself, or throws on
+// request.
 const BOOM = new Error('the handler failed');
 
-// What a handler can write into `Cache-Control`, in each way that the framework has.
+// The ways in which a handler can set `Cache-Control` in each framework.
 const CACHE = 'cache-control';
 const WAYS = {
   express: {
@@ -154,23 +151,23 @@ const GUARDS = { express: expressGuard, fastify: fastifyGuard, hono: honoGuard }
 
 async function overHttp(listener: RequestListener): Promise<ServedAdapter> {
   const server = createServer(listener);
-  // With a slash at its end, as the `url` of a server of Bun has it.
+  // With a trailing slash, like the `url` of a Bun server.
   return { url: `http://127.0.0.1:${await listen(server)}/`, close: () => close(server) };
 }
 
-describe('the contract, by the adapter for Express', () => {
+describe('the adapter for Express, by the contract', () => {
   adapterContract(test, (setup) => overHttp(CONTRACT_APPS.express(setup)));
 });
 
-describe('the contract, by the adapter for Fastify', () => {
+describe('the adapter for Fastify, by the contract', () => {
   adapterContract(test, async (setup) => overHttp(await CONTRACT_APPS.fastify(setup)));
 });
 
-describe('the contract, by the adapter for Hono', () => {
+describe('the adapter for Hono, by the contract', () => {
   adapterContract(test, (setup) => overHttp(getRequestListener(CONTRACT_APPS.hono(setup).fetch)));
 });
 
-describe('the contract, by the adapter for Hono without a server', () => {
+describe('the adapter for Hono without a server, by the contract', () => {
   adapterContract(test, (setup) => ({ fetch: CONTRACT_APPS.hono(setup).fetch }));
 });
 
@@ -207,7 +204,7 @@ describe.each(FRAMEWORKS)('the adapter for %s', (framework) => {
   }
   const bearer = (key: string) => ({ Authorization: `Bearer ${key}` });
 
-  test('passes on what the entity reader says, as it is', async () => {
+  test('passes on the result of the entity reader unchanged', async () => {
     const { keyring, key } = await makeKey();
     const { get, calls } = await start({
       keyring,
@@ -228,7 +225,7 @@ describe.each(FRAMEWORKS)('the adapter for %s', (framework) => {
     expect(calls).toHaveLength(4);
   });
 
-  test("hands no denial to the framework's error handler", async () => {
+  test("keeps denials away from the framework's error handler", async () => {
     const { keyring, key } = await makeKey();
     const { get, calls, errors } = await start({ keyring, operation: 'listUsers' });
     for (const headers of [{}, { Authorization: 'Bearer' }, bearer(`${key}x`), bearer(key)]) {
@@ -237,8 +234,8 @@ describe.each(FRAMEWORKS)('the adapter for %s', (framework) => {
     expect({ calls, errors }).toEqual({ calls: [], errors: [] });
   });
 
-  // Behind a broken store every request was answered with 503, and no line of any log said why.
-  test('tells onOutage why, and of nothing else; what that does changes no answer', async () => {
+  // A broken store once caused only 503 answers, and no log said why.
+  test('reports only outages to onOutage, which cannot change the answer', async () => {
     const away = new Error('away');
     const store = { ...memoryStore(), findByDigest: () => Promise.reject(away) };
     const broken = createKeyring({ prefix: 'lure', catalog, store, peppers: 'none' });
@@ -273,8 +270,8 @@ describe.each(FRAMEWORKS)('the adapter for %s', (framework) => {
     expect(told).toHaveLength(listeners.length);
   });
 
-  // Hono's guard overruled a handler that the two others let speak.
-  test('what a handler says of caching stands, however it says it', async () => {
+  // Hono's guard once overruled a handler, and the other two did not.
+  test('keeps the caching headers of a handler, however it sets them', async () => {
     const { keyring, key } = await makeKey();
     const { get, calls } = await start({ keyring });
     const names = Object.keys(WAYS[framework]);
@@ -295,7 +292,7 @@ describe.each(FRAMEWORKS)('the adapter for %s', (framework) => {
     expect(calls).toHaveLength(names.length);
   });
 
-  test("hands a bug to the framework's error handler, and lets nothing through", async () => {
+  test("passes a bug to the framework's error handler, and does not call the handler", async () => {
     const bug = new TypeError('a bug in a store adapter');
     const { get, calls, errors } = await start({ keyring: { admit: () => Promise.reject(bug) } });
     const { status, body, headers } = await get(bearer('x'));
@@ -308,7 +305,7 @@ describe.each(FRAMEWORKS)('the adapter for %s', (framework) => {
     expect(calls).toEqual([]);
   });
 
-  test('a handler that fails is answered without being stored either', async () => {
+  test('says no-store also in the answer to a failing handler', async () => {
     const { keyring, key } = await makeKey();
     const { get, errors } = await start({ keyring });
     const { status, headers } = await get({ ...bearer(key), 'x-throw': '1' });
@@ -319,7 +316,7 @@ describe.each(FRAMEWORKS)('the adapter for %s', (framework) => {
     expect(errors).toEqual([BOOM]);
   });
 
-  test('an operation that the policy does not have fails when the route is declared', async () => {
+  test('refuses an unknown operation when the route is declared', async () => {
     const { keyring } = await makeKey();
     const guard = GUARDS[framework]({ keyring, policy, realm: REALM });
     for (const operation of ['listThreat', '', 'constructor', '__proto__', undefined]) {
@@ -327,9 +324,9 @@ describe.each(FRAMEWORKS)('the adapter for %s', (framework) => {
     }
   });
 
-  // From JavaScript `{ entityUuid: reader }` was taken in silence: who asked for another entity was
-  // answered with the own.
-  test('an option that a guard does not have fails when the route is declared', async () => {
+  // From JavaScript, `{ entityUuid: reader }` was once ignored, and requests for another entity got
+  // the key's own.
+  test('refuses an unknown option when the route is declared', async () => {
     const { keyring } = await makeKey();
     const guard = GUARDS[framework]({ keyring, policy, realm: REALM }) as (
       name: string,
@@ -350,7 +347,7 @@ describe.each(FRAMEWORKS)('the adapter for %s', (framework) => {
     expect(() => guard('whoami', { entityUuid: read })).toThrow('guard: pass { entity } alone');
   });
 
-  test('a guard without a keyring or a policy fails when it is made, with its usage', async () => {
+  test('refuses to make a guard without a keyring or a policy, and says how to', async () => {
     const { keyring } = await makeKey();
     const make = (options: object) => GUARDS[framework]({ realm: REALM, ...options } as never);
     for (const options of [
@@ -365,7 +362,7 @@ describe.each(FRAMEWORKS)('the adapter for %s', (framework) => {
     }
   });
 
-  test('refuses a realm that no header can carry, and an unknown option, at once', async () => {
+  test('refuses a realm that does not fit a header, and an unknown option, at once', async () => {
     const { keyring } = await makeKey();
     const make = (options: object) => () =>
       GUARDS[framework]({ keyring, policy, realm: REALM, ...options });
@@ -381,7 +378,7 @@ describe.each(FRAMEWORKS)('the adapter for %s', (framework) => {
     }
   });
 
-  test('is at most 50 lines, and never reads the Authorization header by itself', () => {
+  test('has at most 50 lines, and does not read the Authorization header itself', () => {
     const source = readFileSync(
       new URL(`../../examples/${framework}/adapter.ts`, import.meta.url),
       'utf8',

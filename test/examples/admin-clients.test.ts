@@ -1,4 +1,4 @@
-/** The endpoints to manage keys in every framework, driven by a client made of their document. */
+/** The endpoints of keyscope/admin in every framework, with a client made from their document. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { request as sendRaw } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ const DOCUMENT = {
   ...keyAdminOpenApi({ securitySchemes: { bearerAuth: { type: 'http', scheme: 'bearer' } } }),
 };
 
-/** What a user of the client writes, against the types that were generated. */
+/** Code of a user of the client, checked against the generated types. */
 const CLIENT = `
 import createClient from 'openapi-fetch';
 import type { components, paths } from './api.ts';
@@ -69,9 +69,9 @@ export function connect(baseUrl: string) {
       await client.POST('/keys', { body: { name: 'x', expiresAt: 'never' } });
       // @ts-expect-error a reason is a text
       await client.POST('/keys/{keyId}/suspend', { ...at(keyId), body: { reason: 7 } });
-      // @ts-expect-error a method that there is not
+      // @ts-expect-error an unknown method
       await client.DELETE('/keys/{keyId}', at(keyId));
-      // @ts-expect-error a path that there is not
+      // @ts-expect-error an unknown path
       return client.GET('/keys/{keyId}/rotate', at(keyId));
     },
   };
@@ -106,7 +106,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Sends a POST chunk by chunk, and answers with what came back. */
+/** Sends a POST chunk by chunk, and returns the answer. */
 function sendChunks(url: string, chunks: readonly string[]): Promise<[number, string]> {
   return new Promise((resolve, reject) => {
     const headers = { 'content-type': 'application/json' };
@@ -127,11 +127,11 @@ function mountOf(name: string): Mount {
   return mount;
 }
 
-it('compiles against the document', () => {
+it('the client compiles against the document', () => {
   expect(problems).toEqual([]);
 });
 
-describe.each(Object.keys(MOUNTS))('mounted in %s', (name) => {
+describe.each(Object.keys(MOUNTS))('the endpoints in %s', (name) => {
   const stops: (() => Promise<void>)[] = [];
   afterEach(async () => void (await Promise.all(stops.splice(0).map((stop) => stop()))));
 
@@ -142,7 +142,7 @@ describe.each(Object.keys(MOUNTS))('mounted in %s', (name) => {
     return { ...set, origin, client: connect(origin) };
   }
 
-  it('goes through the life of a key', async () => {
+  it('manage a key during its whole life', async () => {
     const { client, keyring, events } = await setUp();
     const { key, info } = await client.issue(BODY);
     expect(info.createdBy).toBe(ACTOR);
@@ -164,7 +164,7 @@ describe.each(Object.keys(MOUNTS))('mounted in %s', (name) => {
     expect(events.filter((event) => 'actor' in event).length).toBe(events.length);
   });
 
-  it('withdraws from a key of another organization', async () => {
+  it('withdraw from a key of another organization', async () => {
     const { client, keyring } = await setUp();
     const authority = { entityUuid: OTHER, entities: [OWN], scopes: 'all' } as const;
     const { info } = await keyring.issue({ ...BODY, accessibleEntities: [OWN] }, authority);
@@ -174,7 +174,7 @@ describe.each(Object.keys(MOUNTS))('mounted in %s', (name) => {
     await expect(client.revoke(info.keyId)).rejects.toThrow('404 not_found');
   });
 
-  it('refuses what HTTP has words for', async () => {
+  it('refuse wrong methods, types and paths with the status of HTTP', async () => {
     const { origin } = await setUp();
     const send = async (path: string, init: RequestInit): Promise<unknown[]> => {
       const { status, headers } = await fetch(origin + path, init);
@@ -204,9 +204,9 @@ describe.each(Object.keys(MOUNTS))('mounted in %s', (name) => {
   });
 });
 
-// Express' parser and Fastify's have limits and answers of their own.
-describe.each(['node:http', 'express', 'hono'])('with no parser in front, in %s', (name) => {
-  it('reads no further than the limit, and refuses what is no JSON', async () => {
+// The parsers of Express and Fastify have their own limits and answers.
+describe.each(['node:http', 'express', 'hono'])('the endpoints without a parser, in %s', (name) => {
+  it('stop reading at the limit, and refuse a body that is not JSON', async () => {
     const { origin, stop } = await serve(await mountOf(name)(setUpAdmin().admin));
     const spaces = ' '.repeat(64 * 1024);
     const [status, text] = await sendChunks(`${origin}/keys`, [spaces, spaces, spaces]);
@@ -220,8 +220,8 @@ describe.each(['node:http', 'express', 'hono'])('with no parser in front, in %s'
   });
 });
 
-describe.each(Object.entries(FORGOTTEN))('behind a parser of %s', (_name, mount) => {
-  it('says what to do, and makes no key', async () => {
+describe.each(Object.entries(FORGOTTEN))('the endpoints behind a parser of %s', (_name, mount) => {
+  it('say what to do if the body is not passed, and create no key', async () => {
     const { admin, events } = setUpAdmin();
     const { origin, stop } = await serve(await mount(admin));
     try {
@@ -241,7 +241,7 @@ describe.each(Object.entries(FORGOTTEN))('behind a parser of %s', (_name, mount)
   });
 });
 
-it('is what a route of Next exports, which gets more than the request', async () => {
+it('the handler works as a route of Next, which passes further arguments', async () => {
   const { admin: GET } = setUpAdmin();
   const context = { params: Promise.resolve({ path: ['x'] }) };
   const { status } = await GET(new Request('https://a.example/keys'), context);

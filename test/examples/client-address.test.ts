@@ -1,4 +1,4 @@
-/** Where a client's address stands, and what clients write there. */
+/** The address of a client in headers, and forged ones. */
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { readClientAddress } from '../../examples/more/client-address.ts';
@@ -18,10 +18,20 @@ describe('X-Forwarded-For', () => {
   it.each([
     ['one proxy', 'x-forwarded-for:1', ['192.0.2.1'], '192.0.2.1'],
     ['two proxies', 'x-forwarded-for:2', ['192.0.2.1, 10.0.0.2'], '192.0.2.1'],
-    ['what a client wrote before', 'x-forwarded-for:1', ['1.1.1.1, 192.0.2.1'], '192.0.2.1'],
-    ['a line of its own', 'x-forwarded-for:1', ['1.1.1.1', '192.0.2.1'], '192.0.2.1'],
-    ['two of two lines', 'x-forwarded-for:2', ['1.1.1.1', '192.0.2.1', '10.0.0.2'], '192.0.2.1'],
-    ['what is no address', 'x-forwarded-for:1', ['<script>, , 192.0.2.1'], '192.0.2.1'],
+    ['an entry that the client wrote', 'x-forwarded-for:1', ['1.1.1.1, 192.0.2.1'], '192.0.2.1'],
+    ['a separate line', 'x-forwarded-for:1', ['1.1.1.1', '192.0.2.1'], '192.0.2.1'],
+    [
+      'two proxies and two lines',
+      'x-forwarded-for:2',
+      ['1.1.1.1', '192.0.2.1', '10.0.0.2'],
+      '192.0.2.1',
+    ],
+    [
+      'an entry that is not an address',
+      'x-forwarded-for:1',
+      ['<script>, , 192.0.2.1'],
+      '192.0.2.1',
+    ],
     ['a port', 'x-forwarded-for:1', ['192.0.2.1:4711'], '192.0.2.1'],
     ['IPv6', 'x-forwarded-for:1', ['2001:DB8:0:0::1'], '2001:db8::1'],
     ['IPv6 in brackets', 'x-forwarded-for:1', ['[2001:db8::1]'], '2001:db8::1'],
@@ -38,28 +48,28 @@ describe('X-Forwarded-For', () => {
     ['an empty entry', 'x-forwarded-for:1', ['192.0.2.1,']],
     ['a name', 'x-forwarded-for:1', ['192.0.2.1, unknown']],
     ['a network', 'x-forwarded-for:1', ['192.0.2.0/24']],
-    ['a port alone', 'x-forwarded-for:1', [':4711']],
+    ['only a port', 'x-forwarded-for:1', [':4711']],
     ['half an address', 'x-forwarded-for:1', ['[192.0.2.1']],
-  ])('is refused, and not repeated, where an address is expected: %s', (_, option, lines) => {
+  ])('is refused without repeating it if the address is missing: %s', (_, option, lines) => {
     const proxies = option.slice(-1);
     const where = `x-forwarded-for, entry ${proxies} from the right`;
-    const words = `clientAddress: there is no address in ${where}`;
+    const words = `clientAddress: ${where} does not have an address`;
     expect(() => forwarded(option, ...lines)).toThrow(new Error(words));
   });
 });
 
 describe('a header of the proxy', () => {
-  it('is read, if it has one address', () => {
+  it('is read if it has exactly one address', () => {
     const option = 'CF-Connecting-IP';
     const at = (...lines: readonly string[]) => ask(option, { 'cf-connecting-ip': lines });
     expect(at('2001:db8::1')).toBe('2001:db8::1');
     for (const lines of [[], ['192.0.2.1', '192.0.2.2'], ['192.0.2.1, 192.0.2.2'], ['x']])
-      expect(() => at(...lines)).toThrow('there is no address in cf-connecting-ip');
+      expect(() => at(...lines)).toThrow('cf-connecting-ip does not have an address');
   });
 });
 
 describe('the connection', () => {
-  it('has one spelling of an address, and whatever headers say is no matter', () => {
+  it('gives one spelling of an address, whatever the headers say', () => {
     const headers = { 'x-forwarded-for': ['1.1.1.1'] };
     expect(ask('socket', headers, '::ffff:192.0.2.1')).toBe('192.0.2.1');
     expect(ask('socket', headers, '192.0.2.1')).toBe('192.0.2.1');

@@ -1,4 +1,4 @@
-/** What all answers of the console have: nobody stores them, and they tell no secret. */
+/** Properties of all answers of the console: they are not stored and reveal no secret. */
 import { readFileSync } from 'node:fs';
 import { StoreError } from 'keyscope';
 import { describe, expect, it } from 'vitest';
@@ -20,8 +20,8 @@ const POLICY = [
   "base-uri 'none'",
 ];
 
-describe('every answer', () => {
-  it('is stored nowhere, framed nowhere, and runs no script but its own', async () => {
+describe('an answer of the console', () => {
+  it('forbids storing, framing and foreign scripts', async () => {
     const cookie = site.signIn('ana@example.com');
     const pages = [
       await site.get('/sign-in'),
@@ -38,7 +38,7 @@ describe('every answer', () => {
     }
   });
 
-  it('is its visitor’s alone behind a cache that all share, for it says no-store', async () => {
+  it('says no-store, so that a shared cache does not give it to another visitor', async () => {
     const ana = site.signIn('ana@example.com');
     const dan = site.signIn('dan@example.com');
     const port = Number(new URL(site.origin).port);
@@ -56,7 +56,7 @@ describe('every answer', () => {
     expect(shared).toEqual({ texts: [own[0], own[0], own[0]], hits: 2 });
   });
 
-  it('says of a broken store what is known: nothing', async () => {
+  it('reveals nothing about a broken store', async () => {
     const reported: unknown[] = [];
     const broken = new StoreError('store.insert failed: see causeOf', new Error('secret row'));
     const keyring = { ...site.platform.keyring, issue: () => Promise.reject(broken) };
@@ -85,11 +85,11 @@ describe('every answer', () => {
       '1',
       [broken],
     ]);
-    expect(text).toContain('Look in the list before trying again');
+    expect(text).toContain('Check the list of keys before you try again');
     expect(text).not.toContain('secret row');
   });
 
-  it('holds a key in one page alone, and the disk holds it nowhere', async () => {
+  it('contains a key on one page only, and the disk never contains it', async () => {
     const cookie = site.signIn('ana@example.com');
     const key = keyOf(await site.create(cookie));
     const { key_id } = await site.me(key);

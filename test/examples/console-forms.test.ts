@@ -1,4 +1,4 @@
-/** The forms of the console: where they come from, and how they arrive. */
+/** The forms of the console: their origin, their type and their transfer. */
 import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { describe, expect, it, vi } from 'vitest';
@@ -14,7 +14,7 @@ const site = useSite();
 const FORM = 'application/x-www-form-urlencoded';
 
 describe('a form', () => {
-  it('is one that the console sends, and nothing of another type', async () => {
+  it('is refused if it has another content type', async () => {
     const cookie = site.signIn('ana@example.com');
     const keyId = await site.issue();
     for (const type of ['application/json', 'text/plain', 'multipart/form-data; boundary=x', '']) {
@@ -27,7 +27,7 @@ describe('a form', () => {
     expect(info.revokedAt).toBeNull();
   });
 
-  it('is not taken from another site', async () => {
+  it('is refused if another site sent it', async () => {
     const cookie = site.signIn('ana@example.com');
     const before = await site.countOf();
     const once = onceOf(await site.get(`${KEYS}/new`, cookie));
@@ -47,21 +47,21 @@ describe('a form', () => {
     expect(await site.countOf()).toBe(before);
   });
 
-  it('is 413 where it is more than a form can be', async () => {
+  it('is refused with 413 if it is too large', async () => {
     const { status, headers, text } = await site.post('/sign-in', { link: 'x'.repeat(70_000) });
     expect([status, headers.get('Cache-Control')]).toEqual([413, 'no-store']);
-    expect(text).toContain('This is more than a form can be.');
+    expect(text).toContain('The form is too large.');
   });
 });
 
-/** How the length of a body is told: before it, or not at all. */
+/** With and without the length of the body in front of it. */
 const FRAMINGS = [
   (length: number) => ({ 'Content-Type': FORM, 'Content-Length': String(length) }),
   () => ({ 'Content-Type': FORM, 'Transfer-Encoding': 'chunked' }),
 ];
 type Framing = (typeof FRAMINGS)[number];
 
-/** A body whose second half comes after `meanwhile`, which begins once the first was read. */
+/** A body that waits for `meanwhile` between its halves. */
 function slowly(text: string, meanwhile: () => unknown): ReadableStream<Uint8Array> {
   const half = text.length / 2;
   const encoder = new TextEncoder();
@@ -80,7 +80,7 @@ function slowly(text: string, meanwhile: () => unknown): ReadableStream<Uint8Arr
   );
 }
 
-/** A console that is asked in this process. */
+/** A console in this process. */
 function consoleWith(signIn: SignIn, report: (error: unknown) => void = () => {}) {
   const app = createConsole({ ...serviceOf(site.platform, signIn), report });
   const request = async (path: string, init: RequestInit = {}) =>
@@ -96,9 +96,9 @@ function consoleWith(signIn: SignIn, report: (error: unknown) => void = () => {}
   };
 }
 
-// A form was judged by who had begun to send it: one who was deleted in between still made a key,
-// or ended one.
-describe('a form that is long on its way', () => {
+// The console once checked the sender before the form had arrived: a member who was deleted in
+// between could still create or revoke a key.
+describe('a form that takes long to arrive', () => {
   const admin: SignedIn = {
     user: { email: 'ana@example.com', role: 'admin' },
     session: 'x',
@@ -108,8 +108,8 @@ describe('a form that is long on its way', () => {
 
   it.each([
     { what: 'deleted, or has signed out', later: null, status: 303 },
-    { what: 'given a role that only looks on', later: { ...admin, authority: null }, status: 403 },
-  ])('does nothing where who sends it is $what meanwhile', async ({ later, status }) => {
+    { what: 'given the role of a viewer', later: { ...admin, authority: null }, status: 403 },
+  ])('does nothing if its sender is $what in between', async ({ later, status }) => {
     let member: SignedIn | null = admin;
     const { request, stream } = consoleWith({ whoIs: () => member, serve() {} });
     const keyId = await site.issue();
@@ -137,7 +137,7 @@ describe('a form that is long on its way', () => {
     expect(info).toMatchObject({ revokedAt: null, retireAt: null });
   });
 
-  it('is taken from who is still the same', async () => {
+  it('is accepted if its sender has not changed', async () => {
     const link = createDemoLink(site.platform);
     const { stream } = consoleWith(link);
     for (const framing of FRAMINGS) {
@@ -148,9 +148,9 @@ describe('a form that is long on its way', () => {
   });
 });
 
-// It was told to the service as an error of its own, by anybody and without a session.
-describe('a form that ends before its time', () => {
-  it('is 400, which is no error of the service', async () => {
+// The console once reported this as an error of the service, and anyone could cause it.
+describe('a form that breaks off', () => {
+  it('is answered with 400 and not reported', async () => {
     const reported: unknown[] = [];
     const report = (error: unknown) => reported.push(error);
     const { stream } = consoleWith(createDemoLink(site.platform), report);
@@ -163,7 +163,7 @@ describe('a form that ends before its time', () => {
     expect(reported).toEqual([]);
   });
 
-  it('is no error of the service either where the connection is cut', async () => {
+  it('is not reported if the connection is cut', async () => {
     const reported: unknown[] = [];
     const report = (error: unknown) => reported.push(error);
     const spied = vi.spyOn(console, 'error').mockImplementation(report);
@@ -186,7 +186,7 @@ describe('a form that ends before its time', () => {
       const closed = new Promise((resolve) => request.once('close', resolve));
       socket.destroy();
       await closed;
-      // Whoever comes next is answered after the end of the form was noticed.
+      // The answer to the next request comes after the server has noticed the end of the form.
       expect((await site.send('/sign-in', {}, origin)).status).toBe(200);
     }
     await stop(server);

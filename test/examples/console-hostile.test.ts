@@ -1,4 +1,4 @@
-/** What the pages of the console make of names, ids and reasons that others wrote. */
+/** The pages of the console with hostile names, ids and reasons. */
 import { readFileSync } from 'node:fs';
 import { createKeyring, type KeyInfo } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
@@ -7,6 +7,7 @@ import { addressedPage } from '../../examples/console/pages/addressed.ts';
 import { type Html, messagePage } from '../../examples/console/pages/frame.ts';
 import { damagedKeyPage, keyPage } from '../../examples/console/pages/key.ts';
 import { keyListPage } from '../../examples/console/pages/key-list.ts';
+import { shownOncePage } from '../../examples/console/pages/shown-once.ts';
 import type { Member } from '../../examples/console/visit.ts';
 import { catalog } from '../../examples/platform/service/catalog.ts';
 import { HOSTILE_TEXTS } from '../support/hostile-texts.ts';
@@ -21,7 +22,7 @@ beforeAll(async () => {
   ({ info } = await keyring.issue(input, { entityUuid: ENTITY, scopes: [] }));
 });
 
-/** Every page, of keys whose every text is this one. */
+/** Every page, for keys in which each text is this one. */
 function pagesNaming(text: string): readonly Html[] {
   const authority = { entityUuid: ENTITY, scopes: 'all' } as const;
   const member: Member = { user: { email: text, role: text }, entityUuid: text, authority };
@@ -38,6 +39,7 @@ function pagesNaming(text: string): readonly Html[] {
     metadata: { [text]: text },
     createdBy: text,
     suspendedAt: new Date(0),
+    retireAt: new Date(0),
     state: 'suspended',
     endedBy: text,
     endReason: text,
@@ -46,12 +48,18 @@ function pagesNaming(text: string): readonly Html[] {
   const damaged = { state: 'damaged', keyId: text, entityUuid: text } as const;
   const keys = [named, damaged];
   const search = { text, state: text };
+  const shown = { nameOf: () => text, notice: text, now: NOW };
+  const details = { ...shown, catalog, key: named, unused: [text], once: text };
+  const ofAcme = { keys, next: 'a', organization: text, now: NOW };
   return [
-    keyListPage(member, { keys, next: 'a', search: null, now: NOW }),
-    keyListPage(member, { keys, next: 'a', search, now: NOW }),
-    addressedPage(member, { keys: [named], next: 'a' }, NOW),
-    keyPage(member, { catalog, key: named, unused: [text], once: text, now: NOW }),
-    damagedKeyPage(member, damaged),
+    keyListPage(member, { ...ofAcme, search: null }),
+    keyListPage(member, { ...ofAcme, search }),
+    addressedPage(member, { keys: [named], next: 'a', ...shown }),
+    keyPage(member, { ...details, predecessor: null, successor: null }),
+    keyPage(member, { ...details, predecessor: named, successor: named }),
+    keyPage(member, { ...details, predecessor: damaged, successor: null }),
+    damagedKeyPage(member, damaged, text),
+    shownOncePage(member, { issued: { key: text, info: named }, notice: text }, text),
     messagePage(text, text, member),
   ];
 }
@@ -63,7 +71,7 @@ function tagsIn(page: Html): readonly string[] {
 }
 
 describe('a page of the console', () => {
-  it.each(HOSTILE_TEXTS.filter((text) => text !== ''))('has no other tags for %j', (text) => {
+  it.each(HOSTILE_TEXTS.filter((text) => text !== ''))('has the same tags for %j', (text) => {
     const plain = pagesNaming('plain').map(tagsIn);
     expect(pagesNaming(text).map(tagsIn)).toEqual(plain);
   });

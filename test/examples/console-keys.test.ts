@@ -1,4 +1,4 @@
-/** Keys in the console: making them, and ending and replacing one's own. */
+/** Keys in the console: how people create, rotate, suspend and revoke them. */
 import { isKey } from 'keyscope';
 import { describe, expect, it } from 'vitest';
 import { ENTITY, OTHER_ENTITY, PREFIX } from '../../examples/platform/host/boot.ts';
@@ -7,19 +7,53 @@ import { KEYS, keyOf, onceOf, useSite, WHOLE } from './console-site.ts';
 
 const site = useSite();
 
-describe('making a key', () => {
-  it('leads through Settings, Configuration and API Keys to the form', async () => {
-    const cookie = site.signIn('ana@example.com');
-    let path = '';
-    for (const name of ['Settings', 'Configuration', 'API Keys', 'Create API Key']) {
-      const { text } = await site.get(path, cookie);
-      const main = text.slice(text.indexOf('<main>'));
-      path = new RegExp(`href="/console([^"]*)">${name}</a>`).exec(main)?.[1] ?? 'no link';
-    }
-    expect(path).toBe(`${KEYS}/new`);
-  });
+/** The notice on a page: the result of the last action. */
+function noticeOn({ text }: Page): string {
+  return /<p role="status" class="notice">([^<]*)<\/p>/.exec(text)?.[1] ?? 'none';
+}
 
-  it('shows the key once, and it reaches what was ticked', async () => {
+/** The rows of the history on a page: event, time, actor and reason, without tags. */
+function historyOn({ text }: Page): readonly string[] {
+  const table = /aria-label="History">(.*?)<\/table>/s.exec(text)?.[1] ?? '';
+  const body = table.slice(table.indexOf('<tbody>'));
+  const rows = body.match(/<tr>.*?<\/tr>/gs) ?? [];
+  return rows.map((row) =>
+    row
+      .replace(/<[^>]*>/g, ' ')
+      .replace(/\s+/g, ' ')
+      .trim(),
+  );
+}
+
+/** A time as the console shows it. */
+function shown(date: Date): string {
+  return `${date.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+}
+
+describe('the way to the keys', () => {
+  it.each(['', '/settings', '/settings/configuration'])(
+    'leads straight from /console%s to the list, which links to the form',
+    async (path) => {
+      const cookie = site.signIn('ana@example.com');
+      const { status, headers } = await site.get(path, cookie);
+      expect([status, headers.get('Location')]).toEqual([303, `/console${KEYS}`]);
+      const { text } = await site.get(KEYS, cookie);
+      expect(text).toContain(
+        '<ol><li>Settings</li><li>Configuration</li>' +
+          `<li><a href="/console${KEYS}">API Keys</a></li></ol>`,
+      );
+      expect(text).toContain(`href="/console${KEYS}/new">Create API Key</a>`);
+    },
+  );
+
+  it('names the organization', async () => {
+    const { text } = await site.get(KEYS, site.signIn('ana@example.com'));
+    expect(text.replace(/\s+/g, ' ')).toContain('call the API on behalf of Acme.');
+  });
+});
+
+describe('creating a key', () => {
+  it('shows the key once, and the key has the selected scopes', async () => {
     const cookie = site.signIn('ana@example.com');
     const page = await site.create(cookie);
     const key = keyOf(page);
@@ -37,7 +71,7 @@ describe('making a key', () => {
     expect(text).toMatch(/<dt>Last used<\/dt><dd><time/);
   });
 
-  it('makes no second key of one form, however often it is sent', async () => {
+  it('creates one key per form, however often the form is sent', async () => {
     const cookie = site.signIn('ana@example.com');
     const once = onceOf(await site.get(`${KEYS}/new`, cookie));
     const before = await site.countOf();
@@ -47,7 +81,7 @@ describe('making a key', () => {
     expect(await site.countOf()).toBe(before + 1);
   });
 
-  it('keeps fifty forms open, of those who can send them', async () => {
+  it('keeps fifty forms open, and opens none for a viewer', async () => {
     const ana = site.signIn('ana@example.com');
     const chi = site.signIn('chi@example.com');
     const once = onceOf(await site.get(`${KEYS}/new`, ana));
@@ -58,11 +92,11 @@ describe('making a key', () => {
     const late = onceOf(await site.get(`${KEYS}/new`, ana));
     for (let i = 0; i < 50; i++) await site.get(`${KEYS}/${keyId}`, ana);
     expect((await site.post(KEYS, { once: late, ...WHOLE }, ana)).text).toContain(
-      'sent before, or is too old',
+      'You already sent this form, or it is too old.',
     );
   });
 
-  it('takes no form that was shown in another session, or none at all', async () => {
+  it('refuses a form from another session, and a form without a token', async () => {
     const ana = site.signIn('ana@example.com');
     const ben = site.signIn('ben@example.com');
     const once = onceOf(await site.get(`${KEYS}/new`, ana));
@@ -70,7 +104,7 @@ describe('making a key', () => {
     expect((await site.post(KEYS, WHOLE, ana)).status).toBe(409);
   });
 
-  it('wants a reason for reserved scopes, and keeps what was entered', async () => {
+  it('requires a reason for reserved scopes, and keeps the input', async () => {
     const cookie = site.signIn('ana@example.com');
     const before = await site.countOf();
     const wanting = {
@@ -105,26 +139,21 @@ describe('making a key', () => {
     ['no name', { name: '  ' }, 'name', 'name: '],
     ['a name that is too long', { name: 'n'.repeat(101) }, 'name', 'name: '],
     ['a wildcard', { scopes: ['threats:*', 'users:*'] }, 'scopes', 'a scope of this service'],
-    [
-      'a scope that there is not',
-      { scopes: ['threats:raed'] },
-      'scopes',
-      'a scope of this service',
-    ],
-    ['a life that nobody offered', { lifetime: '36500' }, 'expiresAt', 'expiresAt: '],
-    ['a name of Object', { lifetime: 'constructor' }, 'expiresAt', 'expiresAt: '],
-  ])('answers %s with the form and a sentence at its field', async (_, fields, name, sentence) => {
+    ['an unknown scope', { scopes: ['threats:raed'] }, 'scopes', 'a scope of this service'],
+    ['a lifetime that the form does not offer', { lifetime: '36500' }, 'expiresAt', 'expiresAt: '],
+    ['a property name of Object', { lifetime: 'constructor' }, 'expiresAt', 'expiresAt: '],
+  ])('answers %s with the form and a message at its field', async (_, fields, name, sentence) => {
     const cookie = site.signIn('ana@example.com');
     const before = await site.countOf();
     const page = await site.create(cookie, fields);
     expect([page.status, await site.countOf()]).toEqual([400, before]);
-    expect(page.text).toContain('<p role="alert">One field needs another look.</p>');
+    expect(page.text).toContain('<p role="alert">Correct the marked field.</p>');
     expect(page.text).toContain(`<small id="${name}-fault" class="fault">${sentence}`);
     const marked = page.text.match(/ aria-invalid="true" aria-describedby="[^"]*"[^>]*/g);
     expect(marked).toEqual([` aria-invalid="true" aria-describedby="${name}-fault" autofocus`]);
   });
 
-  it('shows names as text', async () => {
+  it('escapes names', async () => {
     const cookie = site.signIn('ana@example.com');
     const name = `<script>alert(1)</script>"'&`;
     const { key_id } = await site.me(keyOf(await site.create(cookie, { name })));
@@ -137,7 +166,7 @@ describe('making a key', () => {
 });
 
 describe('a new key', () => {
-  it('waits for its page a minute at most, and is shown once', async () => {
+  it('waits at most a minute for its page, and is shown once', async () => {
     const cookie = site.signIn('ana@example.com');
     const open = async () => {
       const once = onceOf(await site.get(`${KEYS}/new`, cookie));
@@ -150,6 +179,7 @@ describe('a new key', () => {
     const first = await site.get(path, cookie);
     expect(isKey(keyOf(first), { prefix: PREFIX })).toBe(true);
     expect(first.text).toContain(keyOf(first).slice(-4));
+    expect(noticeOn(first)).toBe('Key created. Copy the new key now; you will not see it again.');
     const again = await site.get(path, cookie);
     expect([again.status, again.headers.get('Location')]).toEqual([
       303,
@@ -160,7 +190,7 @@ describe('a new key', () => {
     expect((await site.get(late, cookie)).status).toBe(303);
   });
 
-  it('is found by its name, its end, a scope or its state', async () => {
+  it('can be found by its name, its last characters, a scope and its state', async () => {
     const cookie = site.signIn('ana@example.com');
     const key = keyOf(await site.create(cookie, { name: 'Needle', scopes: ['canaries:read'] }));
     const { key_id } = await site.me(key);
@@ -173,8 +203,8 @@ describe('a new key', () => {
   });
 });
 
-describe('a key of another organization', () => {
-  it('that addresses this one is listed, and withdrawn from for good', async () => {
+describe('a key of another organization that addresses this one', () => {
+  it('is listed with the name of its owner, until access is withdrawn for good', async () => {
     const input = {
       name: 'From there',
       scopes: ['threats:read'],
@@ -187,17 +217,27 @@ describe('a key of another organization', () => {
     const path = `${KEYS}/addressing`;
     const seen = await site.get(path, chi);
     expect(seen.text).toContain('From there');
-    expect(seen.text).not.toContain('Withdraw from');
+    expect(seen.text).toContain('<td data-column="Organization">Globex</td>');
+    expect(seen.text).not.toContain(`<code>${OTHER_ENTITY}`);
+    expect(seen.text).not.toContain('Withdraw access');
     expect((await site.post(`${path}/${info.keyId}`, {}, chi)).status).toBe(403);
     const ana = site.signIn('ana@example.com');
-    expect((await site.get(path, ana)).text).toContain('Withdraw from From there');
+    expect((await site.get(path, ana)).text).toContain('Withdraw access of From there');
     expect((await site.post(`${path}/${info.keyId}`, {}, ana)).status).toBe(303);
-    expect((await site.get(path, ana)).text).toContain('>Withdrawn</td>');
+    const withdrawn = await site.get(path, ana);
+    expect(withdrawn.text).toContain('>Withdrawn</td>');
+    expect(noticeOn(withdrawn)).toBe(
+      'Access withdrawn. The key can no longer reach your organization.',
+    );
+    expect(noticeOn(await site.get(path, ana))).toBe('none');
+    const dan = site.signIn('dan@example.com');
+    const own = await site.get(`${KEYS}/${info.keyId}`, dan);
+    expect(own.text).toContain('<div>Globex</div><div>Acme (withdrew access)</div>');
     expect(await site.me(key)).toMatchObject({ accessible_entities: [OTHER_ENTITY] });
   });
 });
 
-describe('a key of one’s own', () => {
+describe('an own key', () => {
   it('is revoked at once and for good', async () => {
     const cookie = site.signIn('ana@example.com');
     const key = keyOf(await site.create(cookie));
@@ -209,13 +249,18 @@ describe('a key of one’s own', () => {
       ),
     ).toBe(`/console${path}`);
     expect((await site.me(key)).status).toBe(401);
-    const { text } = await site.get(path, cookie);
-    expect(text).toContain('<dd><span class="state over">Revoked</span></dd>');
-    expect(text).toContain('by ana@example.com: leaked');
-    expect(text).not.toContain('name="action"');
+    const page = await site.get(path, cookie);
+    expect(page.text).toContain('<dd><span class="state over">Revoked</span></dd>');
+    expect(page.text).not.toContain('name="action"');
+    expect(noticeOn(page)).toBe('Key revoked. It cannot be used again.');
+    const { createdAt, revokedAt } = await site.infoOf(key_id);
+    expect(historyOn(page)).toEqual([
+      `Created ${shown(createdAt)} ana@example.com –`,
+      `Revoked ${shown(revokedAt ?? new Date(0))} ana@example.com leaked`,
+    ]);
   });
 
-  it('is replaced with an overlap, and the new key is shown once', async () => {
+  it('is rotated with an overlap, and the new key is shown once', async () => {
     const cookie = site.signIn('ana@example.com');
     const old = keyOf(await site.create(cookie));
     const { key_id } = await site.me(old);
@@ -223,57 +268,66 @@ describe('a key of one’s own', () => {
     const page = await site.get(path, cookie);
     const fields = { once: onceOf(page), action: 'rotate', overlap: '1' };
     const rotated = await site.post(path, fields, cookie);
-    const next = keyOf(await site.follow(rotated, cookie));
+    const shownOnce = await site.follow(rotated, cookie);
+    const next = keyOf(shownOnce);
     expect(rotated.status).toBe(303);
+    expect(noticeOn(shownOnce)).toBe(
+      'Key rotated. The old key works for another hour. ' +
+        'Copy the new key now; you will not see it again.',
+    );
     expect((await site.post(path, fields, cookie)).status).toBe(409);
     expect([(await site.me(old)).status, (await site.me(next)).scopes]).toEqual([
       200,
       WHOLE.scopes,
     ]);
     const both = await site.get(path, cookie);
-    expect(both.text).toContain('Replaced, in its overlap');
+    expect(both.text).toContain('Rotated, still works');
     expect(both.text).not.toContain('value="rotate"');
     site.clock.ahead = 3_600_001;
     expect([(await site.me(old)).status, (await site.me(next)).status]).toEqual([401, 200]);
   });
 
-  it('is replaced by one without the scopes that nobody has called for long', async () => {
-    const unused = ({ text }: Page) => text.match(/could do without/g)?.length ?? 0;
+  it('is rotated to a key without the scopes that were unused for 90 days', async () => {
+    const unused = ({ text }: Page) => text.match(/Not used for 90 days/g)?.length ?? 0;
     const before = site.signIn('ana@example.com');
     const key = keyOf(await site.create(before, { lifetime: 'never' }));
     const path = `${KEYS}/${(await site.me(key)).key_id}`;
     expect(unused(await site.get(path, before))).toBe(0);
     site.clock.ahead = 91 * 86_400_000;
     const cookie = site.signIn('ana@example.com');
-    // Not used lately: unknown, which is not unused.
+    // Without any recent use, nobody knows which scopes are unused.
     expect(unused(await site.get(path, cookie))).toBe(0);
     await site.me(key);
     const page = await site.get(path, cookie);
     expect(unused(page)).toBe(2);
-    expect(page.text).toContain('<legend>Keep these scopes</legend>');
+    expect(page.text).toContain('<legend>Scopes of the new key</legend>');
     const fields = { once: onceOf(page), action: 'rotate', overlap: '1', narrow: 'yes' };
     const posted = await site.post(path, { ...fields, scopes: ['decoys:read'] }, cookie);
     const next = keyOf(await site.follow(posted, cookie));
     expect((await site.me(next)).scopes).toEqual(['decoys:read']);
   });
 
-  it('is suspended with a reason, and taken back into use', async () => {
+  it('is suspended with a reason, and resumed', async () => {
     const cookie = site.signIn('ana@example.com');
     const key = keyOf(await site.create(cookie));
     const path = `${KEYS}/${(await site.me(key)).key_id}`;
     await site.post(path, { action: 'suspend', reason: 'looks odd' }, cookie);
-    const { text } = await site.get(path, cookie);
+    const page = await site.get(path, cookie);
     expect((await site.me(key)).status).toBe(401);
-    expect(text).toContain('<dd><span class="state wary">Suspended</span></dd>');
-    expect(text).toContain('by ana@example.com: looks odd');
-    expect(text).not.toContain('value="rotate"');
+    expect(page.text).toContain('<dd><span class="state wary">Suspended</span></dd>');
+    expect(historyOn(page)[1]).toMatch(/^Suspended .* UTC ana@example\.com looks odd$/);
+    expect(page.text).not.toContain('value="rotate"');
+    expect(noticeOn(page)).toBe('Key suspended. Requests with it are refused until you resume it.');
     expect((await site.get(`${KEYS}?state=suspended`, cookie)).text).toContain(path);
     await site.post(path, { action: 'resume' }, cookie);
     expect((await site.me(key)).status).toBe(200);
-    expect((await site.get(path, cookie)).text).toContain('<span class="state good">Active</span>');
+    const resumed = await site.get(path, cookie);
+    expect(resumed.text).toContain('<span class="state good">Active</span>');
+    expect(noticeOn(resumed)).toBe('Key resumed.');
+    expect(historyOn(resumed)).toHaveLength(1);
   });
 
-  it('takes no reason that nobody can read, and says so', async () => {
+  it('refuses a reason with invisible characters, and says so', async () => {
     const cookie = site.signIn('ana@example.com');
     const keyId = await site.issue();
     const reason = 'right\u202eleft';
@@ -283,7 +337,7 @@ describe('a key of one’s own', () => {
     expect((await site.infoOf(keyId)).state).toBe('live');
   });
 
-  it('ends with all that it was rotated from and to', async () => {
+  it('is revoked with all keys that it was rotated from and to', async () => {
     const cookie = site.signIn('ana@example.com');
     const old = keyOf(await site.create(cookie));
     const path = `${KEYS}/${(await site.me(old)).key_id}`;
@@ -293,9 +347,12 @@ describe('a key of one’s own', () => {
     expect((await site.get(path, cookie)).text).toContain('value="revoke-lineage"');
     await site.post(path, { action: 'revoke-lineage', reason: 'leaked' }, cookie);
     expect([(await site.me(old)).status, (await site.me(next)).status]).toEqual([401, 401]);
+    expect(noticeOn(await site.get(path, cookie))).toBe(
+      'Keys revoked: 2. This key and all related keys have ended.',
+    );
   });
 
-  it('that has ended is not replaced, which is no matter of who is signed in', async () => {
+  it('cannot be rotated after it has ended, and the visitor stays signed in', async () => {
     const cookie = site.signIn('ana@example.com');
     const { key_id } = await site.me(keyOf(await site.create(cookie)));
     const once = onceOf(await site.get(`${KEYS}/${key_id}`, cookie));
@@ -309,12 +366,52 @@ describe('a key of one’s own', () => {
     expect(page.text).toContain('This key has ended');
   });
 
+  it('has a history that links the keys of a rotation', async () => {
+    const cookie = site.signIn('ana@example.com');
+    const first = String((await site.me(keyOf(await site.create(cookie)))).key_id);
+    const { keyring } = site.platform;
+    const ben = { entityUuid: ENTITY, scopes: 'all', actor: 'ben', reason: 'quarterly' } as const;
+    const { info: second } = await keyring.rotate(first, { overlapMs: 3_600_000 }, ben);
+    const page = await site.get(`${KEYS}/${first}`, cookie);
+    const { createdAt, prefix, hint } = await site.infoOf(first);
+    expect(historyOn(page)).toEqual([
+      `Created ${shown(createdAt)} ana@example.com –`,
+      `Rotated to ${prefix}_…${second.hint} ${shown(second.createdAt)} ben quarterly`,
+    ]);
+    expect(page.text).toContain(`Rotated to <a href="/console${KEYS}/${second.keyId}">`);
+    expect(page.text).toContain('<dt>Stops working</dt><dd><time');
+    const next = await site.get(`${KEYS}/${second.keyId}`, cookie);
+    expect(historyOn(next)).toEqual([
+      `Created by rotating ${prefix}_…${hint} ${shown(second.createdAt)} ben –`,
+    ]);
+    expect(next.text).toContain(`by rotating <a href="/console${KEYS}/${first}">`);
+
+    site.clock.ahead = 2 * 3_600_000;
+    await keyring.revoke(first, { ...ben, reason: 'late' });
+    const later = historyOn(await site.get(`${KEYS}/${first}`, site.signIn('ana@example.com')));
+    expect(later.map((row) => row.replace(/ \d{4}-.*UTC/, ' at'))).toEqual([
+      'Created at ana@example.com –',
+      `Rotated to ${prefix}_…${second.hint} at ben –`,
+      'Stopped working after the rotation at – –',
+      'Revoked at ben late',
+    ]);
+  });
+
+  it('has a history that ends with its expiry', async () => {
+    const cookie = site.signIn('ana@example.com');
+    const { key_id } = await site.me(keyOf(await site.create(cookie)));
+    site.clock.ahead = 31 * 86_400_000;
+    const rows = historyOn(await site.get(`${KEYS}/${key_id}`, site.signIn('ana@example.com')));
+    expect(rows).toHaveLength(2);
+    expect(rows[1]).toMatch(/^Expired .* UTC – –$/);
+  });
+
   it.each([
     ['no action', {}],
     ['another action', { action: 'delete' }],
     ['another overlap', { action: 'rotate', overlap: '99999' }],
-    ['a name of Object', { action: 'rotate', overlap: 'toString' }],
-  ])('is left as it is by a form with %s', async (_, fields) => {
+    ['a property name of Object', { action: 'rotate', overlap: 'toString' }],
+  ])('stays unchanged after a form with %s', async (_, fields) => {
     const cookie = site.signIn('ana@example.com');
     const { key_id } = await site.me(keyOf(await site.create(cookie)));
     const once = onceOf(await site.get(`${KEYS}/${key_id}`, cookie));
@@ -323,7 +420,7 @@ describe('a key of one’s own', () => {
     expect([info.revokedAt, info.retireAt]).toEqual([null, null]);
   });
 
-  it('is found behind the first page, and an unknown page is a wrong address', async () => {
+  it('can be on the second page; a page that does not exist is 400', async () => {
     const dan = site.signIn('dan@example.com');
     for (let index = 0; index < 52; index++) {
       const input = { name: `n${index}`, scopes: [], expiresAt: 'never' } as const;

@@ -1,11 +1,11 @@
-/** What a role may do in the console, and that organizations are kept apart. */
+/** Roles in the console, and the separation of organizations. */
 import { describe, expect, it } from 'vitest';
 import { KEYS, keyOf, onceOf, useSite, WHOLE } from './console-site.ts';
 
 const site = useSite();
 
-describe('roles and organizations', () => {
-  it('an analyst is offered what an analyst may hand out, and gets no more by asking', async () => {
+describe('the console', () => {
+  it('offers an analyst only the scopes that an analyst may grant', async () => {
     const cookie = site.signIn('ben@example.com');
     const { text } = await site.get(`${KEYS}/new`, cookie);
     expect(text).toContain('value="canaries:delete"');
@@ -19,7 +19,7 @@ describe('roles and organizations', () => {
     expect(keyOf(await site.create(cookie))).not.toBe('none');
   });
 
-  it('an analyst does not replace a key that can do more', async () => {
+  it('does not let an analyst rotate a key with more scopes', async () => {
     const keyId = await site.issue(['users:read']);
     const path = `${KEYS}/${keyId}`;
     const cookie = site.signIn('ben@example.com');
@@ -30,7 +30,7 @@ describe('roles and organizations', () => {
     expect(info.retireAt).toBeNull();
   });
 
-  it('a viewer looks on', async () => {
+  it('lets a viewer look at keys and change none', async () => {
     const keyId = await site.issue();
     const cookie = site.signIn('chi@example.com');
     const list = await site.get(KEYS, cookie);
@@ -49,7 +49,7 @@ describe('roles and organizations', () => {
     expect(info.revokedAt).toBeNull();
   });
 
-  it("another organization's keys are not there", async () => {
+  it('does not show the keys of another organization', async () => {
     const ana = site.signIn('ana@example.com');
     const dan = site.signIn('dan@example.com');
     const { key_id } = await site.me(keyOf(await site.create(ana)));

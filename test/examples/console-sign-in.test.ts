@@ -1,4 +1,4 @@
-/** Signing in to the console by a link, and how long a session lasts. */
+/** The sign-in of the console with a link, and its sessions. */
 import { describe, expect, it } from 'vitest';
 import { createConsole } from '../../examples/console/app.ts';
 import { createDemoLink, createServer, serviceOf } from '../../examples/console/server.ts';
@@ -16,7 +16,7 @@ const NO_LINK = 'This link does not work.';
 /** Opens a link as a browser does, without its button. */
 const open = (link: string): Promise<Page> => site.get(`/sign-in?link=${link}`);
 
-const statusOf = async (cookie: string): Promise<number> => (await site.get('', cookie)).status;
+const statusOf = async (cookie: string): Promise<number> => (await site.get(KEYS, cookie)).status;
 
 /** Signs in by a link. @returns The cookie of the session. */
 async function enter(cookie?: string): Promise<string> {
@@ -25,8 +25,8 @@ async function enter(cookie?: string): Promise<string> {
   return cookieOf(page);
 }
 
-describe('without a session', () => {
-  it('every address leads to the sign-in, and does nothing on the way', async () => {
+describe('a request without a session', () => {
+  it('is redirected to the sign-in from every address, and changes nothing', async () => {
     const before = await site.countOf();
     const keys = [KEYS, `${KEYS}/new`, `${KEYS}/${ENTITY}`];
     for (const path of ['', '/settings', '/settings/configuration', ...keys, '/none']) {
@@ -41,7 +41,7 @@ describe('without a session', () => {
     expect(await site.countOf()).toBe(before);
   });
 
-  it('the sign-in says where the link is', async () => {
+  it('gets a sign-in page that says where the link is', async () => {
     const { status, text } = await site.get('/sign-in');
     expect(status).toBe(200);
     expect(text).toContain('Open the link that the demo printed when it started.');
@@ -50,7 +50,7 @@ describe('without a session', () => {
 });
 
 describe('a link', () => {
-  it('signs in the admin of the demo, who may make keys', async () => {
+  it('signs in the admin of the demo, who may create keys', async () => {
     const { text } = await site.get(KEYS, await enter());
     expect(text).toContain('ana@example.com, admin');
     expect(text).toContain('Create API Key');
@@ -62,11 +62,11 @@ describe('a link', () => {
     for (const page of [await site.enter(link), await open(link)]) {
       expect([page.status, page.headers.get('Set-Cookie')]).toEqual([403, null]);
       expect(page.text).toContain(NO_LINK);
-      expect(page.text).toContain('For a new link, stop the demo and start it again.');
+      expect(page.text).toContain('To get a new link, stop the demo and start it again.');
     }
   });
 
-  it('works once, also if two send it at the same time', async () => {
+  it('works once, even if several browsers send it at the same time', async () => {
     const link = site.openLink();
     const pages = await Promise.all(Array.from({ length: 8 }, () => site.enter(link)));
     expect(pages.map(({ status }) => status).sort()).toEqual([
@@ -74,8 +74,8 @@ describe('a link', () => {
     ]);
   });
 
-  // A chat that shows a preview, or a browser that loads ahead, sends such requests.
-  it('is neither used up nor lets anybody in when it is only opened', async () => {
+  // Chats that show a preview and browsers that load ahead send such requests.
+  it('neither signs in nor is used up when it is only opened', async () => {
     const link = site.openLink();
     for (const method of ['GET', 'HEAD', 'GET']) {
       const page = await site.send(`/sign-in?link=${link}`, { method });
@@ -95,7 +95,7 @@ describe('a link', () => {
     expect([(await open(link)).status, (await site.enter(link)).status]).toEqual([403, 403]);
   });
 
-  it('is 256 random bits, and nothing else is one', async () => {
+  it('consists of 256 random bits, and no other text works', async () => {
     const link = site.openLink();
     expect(link).toMatch(/^[\w-]{43}$/);
     expect(site.openLink()).not.toBe(link);
@@ -107,22 +107,22 @@ describe('a link', () => {
     expect((await site.enter(link)).status).toBe(303);
   });
 
-  it('is no session, and a session is no link', async () => {
+  it('does not work as a session, nor a session as a link', async () => {
     const link = site.openLink();
     expect(await statusOf(`session=${link}`)).toBe(303);
     const session = (await enter()).replace('session=', '');
     expect((await site.enter(session)).status).toBe(403);
   });
 
-  it('is in no cache and no Referer', async () => {
+  it('is kept out of caches and Referer headers', async () => {
     for (const { headers } of [await open(site.openLink()), await open('wrong')]) {
       expect(headers.get('Cache-Control')).toBe('no-store');
       expect(headers.get('Referrer-Policy')).toBe('strict-origin');
     }
   });
 
-  // The admin was looked for among the ten newest users, and no link worked from the eleventh on.
-  it('is for an admin, however many users came later', async () => {
+  // The demo once looked for the admin among the ten newest users only.
+  it('signs in an admin, however many users were added later', async () => {
     const files = folder();
     const platform = await openPlatform(files.file('many'));
     for (let index = 0; index < 150; index += 1) {
@@ -139,7 +139,7 @@ describe('a link', () => {
     files.remove();
   });
 
-  it('lets nobody in once its member is deleted', async () => {
+  it('stops working when its member is deleted', async () => {
     const files = folder();
     const platform = await openPlatform(files.file('deleted'));
     const signIn = createDemoLink(platform);
@@ -152,7 +152,7 @@ describe('a link', () => {
     };
     const Cookie = cookieOf({ headers: (await send(signIn.open())).headers });
     const visit = async () =>
-      (await fetch(`${origin}/console`, { headers: { Cookie }, redirect: 'manual' })).status;
+      (await fetch(`${origin}/console${KEYS}`, { headers: { Cookie }, redirect: 'manual' })).status;
     expect(await visit()).toBe(200);
     const users = platform.domain.listUsers(ENTITY, { limit: 10, after: null }).items;
     const ana = users.find(({ email }) => email === 'ana@example.com');
@@ -165,7 +165,7 @@ describe('a link', () => {
 });
 
 describe('a session', () => {
-  it('has a cookie that scripts and other sites do not get, anew at each sign-in', async () => {
+  it('has a cookie that scripts and other sites cannot read, new at each sign-in', async () => {
     const pages = [await site.enter(site.openLink()), await site.enter(site.openLink())];
     const cookies = pages.map(({ headers }) => String(headers.get('Set-Cookie')));
     for (const cookie of cookies) {
@@ -176,9 +176,9 @@ describe('a session', () => {
     expect(cookies[0]).not.toBe(cookies[1]);
   });
 
-  // Another host of the same domain could set the cookie, and a visitor made keys in a session of
-  // somebody else.
-  it('has a cookie of its host and for TLS alone where the service is reached by it', async () => {
+  // Another host of the same domain could once set the cookie, so that a visitor created keys in
+  // another person's session.
+  it('has a cookie for its host and TLS only, if visitors reach the service over TLS', async () => {
     const publicUrl = 'https://deception.example';
     const platform = { ...site.platform, publicUrl };
     const link = createDemoLink(platform);
@@ -191,7 +191,7 @@ describe('a session', () => {
       /^__Host-session=[\w-]{43}; Max-Age=28800; Path=\/; HttpOnly; Secure; SameSite=Strict$/,
     );
     const own = cookieOf(entered);
-    const statusWith = async (Cookie: string) => (await ask('', { headers: { Cookie } })).status;
+    const statusWith = async (Cookie: string) => (await ask(KEYS, { headers: { Cookie } })).status;
     expect(await statusWith(own)).toBe(200);
     expect(await statusWith(own.replace('__Host-', ''))).toBe(303);
     const left = await ask('/sign-out', {
@@ -205,7 +205,7 @@ describe('a session', () => {
     expect(await statusWith(own)).toBe(303);
   });
 
-  it('ends at sign-out, not only in the browser', async () => {
+  it('ends on the server at sign-out', async () => {
     const cookie = await enter();
     expect(await statusOf(cookie)).toBe(200);
     const left = await site.post('/sign-out', {}, cookie);
@@ -221,7 +221,7 @@ describe('a session', () => {
     expect(await statusOf(cookie)).toBe(303);
   });
 
-  it('ends at the next sign-in of its browser, and no other does', async () => {
+  it('ends at the next sign-in of its browser, which ends no other session', async () => {
     const first = await enter();
     const other = await enter();
     const next = await enter(first);
@@ -230,8 +230,8 @@ describe('a session', () => {
   });
 });
 
-describe('another sign-in in the place of the link', () => {
-  it('ends the visits of a user who is deleted', async () => {
+describe('a sign-in of the service', () => {
+  it('stops admitting a user who was deleted', async () => {
     const { domain } = site.platform;
     const eve = { email: 'eve@example.com', name: 'Eve', role: 'admin' } as const;
     const { id } = domain.createUser(ENTITY, eve);

@@ -1,6 +1,6 @@
 /**
- * The console over real sockets, for tests that visit it as somebody does who sends what its forms
- * do not. The walk by hand is in `test/slow`.
+ * The console over real sockets, for tests that send more than its forms would. The tests in a
+ * browser are in `test/slow`.
  */
 import { randomUUID } from 'node:crypto';
 import type { Server } from 'node:http';
@@ -28,7 +28,7 @@ export interface Page {
   readonly text: string;
 }
 
-/** A form for a new key, as it is to be filled in. */
+/** A completed form for a new key. */
 export const WHOLE = {
   name: 'Export',
   scopes: ['threats:read', 'decoys:read'],
@@ -45,12 +45,12 @@ export function formBody(fields: Fields): URLSearchParams {
   return body;
 }
 
-/** The cookie that an answer sets, as it is sent back. */
+/** The cookie that an answer sets, in the form in which browsers return it. */
 export function cookieOf({ headers }: Pick<Page, 'headers'>): string {
   return String(headers.get('Set-Cookie')).split(';')[0] ?? '';
 }
 
-/** What an address says that signs in. */
+/** The secret in the URL of a sign-in link. */
 export function linkIn(url: string): string {
   return new URL(url).searchParams.get('link') ?? 'none';
 }
@@ -74,9 +74,9 @@ export interface Me {
 export interface Site {
   readonly platform: Platform;
   readonly origin: string;
-  /** A clock that stands still, unless a test moves it. */
+  /** Added to the present time, in milliseconds. Tests change it. */
   readonly clock: { ahead: number };
-  /** Everything that was ever answered. */
+  /** The texts of all answers so far. */
   readonly answers: readonly string[];
   send(path: string, init: RequestInit, at?: string): Promise<Page>;
   get(path: string, cookie?: string): Promise<Page>;
@@ -86,25 +86,25 @@ export interface Site {
     cookie?: string,
     headers?: Readonly<Record<string, string>>,
   ): Promise<Page>;
-  /** A link of the demo, which signs in as Ana. @returns What its form sends. */
+  /** Makes a link that signs in Ana. @returns The secret that its form sends. */
   openLink(): string;
   enter(link: string, cookie?: string): Promise<Page>;
-  /** Another sign-in than the link, for any member. @returns The cookie of the session. */
+  /** Signs in any member, without a link. @returns The cookie of the session. */
   signIn(email: string): string;
-  /** Makes a key by the form. @returns The page that shows it, or the form with its faults. */
+  /** Creates a key with the form. @returns The page that shows it, or the form with messages. */
   create(cookie: string, fields?: Fields): Promise<Page>;
-  /** The page that an answer leads to; the answer itself if it leads nowhere. */
+  /** Follows the redirect of an answer; returns the answer itself if it has none. */
   follow(page: Page, cookie: string): Promise<Page>;
-  /** Of a key that can be read. */
+  /** The info of a key with a readable record. */
   infoOf(keyId: unknown, entityUuid?: string): Promise<KeyInfo>;
-  /** What the interface for programs says of a key. */
+  /** Calls `/v1/me` with a key. */
   me(key: string): Promise<Me>;
-  /** A key that nobody made by the form. @returns Its id. */
+  /** Issues a key without the form. @returns Its id. */
   issue(scopes?: readonly 'users:read'[]): Promise<string>;
   countOf(entityUuid?: string): Promise<number>;
 }
 
-/** Ana is an admin, Ben an analyst, Chi a viewer; Dan is elsewhere. */
+/** Ana is an admin, Ben an analyst and Chi a viewer. Dan belongs to another organization. */
 async function openSite(file: string, now: () => number): Promise<Platform> {
   const platform = await openPlatform(file, { now });
   const dan = { email: 'dan@example.com', name: 'Dan', role: 'admin' } as const;
@@ -116,7 +116,7 @@ interface OwnSignIn extends SignIn {
   enter(email: string): string;
 }
 
-/** What a service puts in the place of the link; the link works beside it. */
+/** A sign-in of the service's own. The link still works next to it. */
 function createSignIn(platform: Platform, link: Link): OwnSignIn {
   const visitors = new Map<string, readonly [entityUuid: string, userId: string]>();
   return {
@@ -137,12 +137,12 @@ function createSignIn(platform: Platform, link: Link): OwnSignIn {
         visitors.set(session, [entityUuid, user.id]);
         return session;
       }
-      throw new Error(`there is no ${email}`);
+      throw new Error(`no user has the email ${email}`);
     },
   };
 }
 
-/** Serves the console for the tests of a file. Called at its top, before any test runs. */
+/** Serves the console for the tests of a file. Call it at the top, before any test runs. */
 export function useSite(): Site {
   const files = folder();
   const clock = { ahead: 0 };
@@ -203,7 +203,7 @@ export function useSite(): Site {
     },
     async infoOf(keyId, entityUuid = ENTITY) {
       const info = await platform.keyring.get(String(keyId), { entityUuid });
-      if (info === null || !('name' in info)) throw new Error(`there is no ${keyId} to read`);
+      if (info === null || !('name' in info)) throw new Error(`the key ${keyId} cannot be read`);
       return info;
     },
     async me(key) {

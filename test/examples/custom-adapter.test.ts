@@ -1,7 +1,4 @@
-/**
- * The adapters for a framework of one's own, in docs and in examples: the contract as a user
- * runs it.
- */
+/** The custom adapters in docs and examples, with the contract as a user runs it. */
 
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -22,7 +19,7 @@ import { memoryStore } from '../../src/stores/memory/index.js';
 const path = (from: string) => fileURLToPath(new URL(`../../${from}`, import.meta.url));
 const keyring = createKeyring({ prefix: 'lure', catalog, store: memoryStore(), peppers: 'none' });
 
-/** How many tests of a file pass and fail, run as a user runs it. */
+/** Runs a file like a user, and returns how many tests pass and fail. */
 async function runByNode(file: string): Promise<{ pass: number; fail: number }> {
   const hooks = [
     '--disable-warning=ExperimentalWarning',
@@ -30,19 +27,18 @@ async function runByNode(file: string): Promise<{ pass: number; fail: number }> 
     path('test/support/typescript.ts'),
   ];
   const args = [...hooks, '--test-reporter=tap', '--test', file];
-  // A test that is run within a test says so to its children, which then report to it and to nobody
-  // else.
+  // Node tells a test within a test to report only to its parent. This removes that.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const stdout = await promisify(execFile)(process.execPath, args, { env }).then(
     (ended) => ended.stdout,
-    // It exits with 1 if a test fails, and has printed its report all the same.
+    // It exits with 1 if a test fails, but prints its report anyway.
     (failed: { readonly stdout: string }) => failed.stdout,
   );
   const count = (what: string) => Number(new RegExp(`^# ${what} (\\d+)$`, 'm').exec(stdout)?.[1]);
   return { pass: count('pass'), fail: count('fail') };
 }
 
-test('the adapter of one’s own passes its contract as printed', async () => {
+test('the adapter in the docs passes its contract as printed', async () => {
   const page = readFileSync(path('docs/getting-started.md'), 'utf8');
   const [, chapter = ''] = page.split('## An adapter of your own');
   const [section = ''] = chapter.split('\n## ');
@@ -59,8 +55,8 @@ test('the adapter of one’s own passes its contract as printed', async () => {
   }
 });
 
-describe('an adapter for no framework', () => {
-  test('is short, imports keyscope and types alone, and reads no Authorization header', () => {
+describe('the adapter for node:http', () => {
+  test('is short, imports only keyscope and types, and reads no Authorization header', () => {
     const source = readFileSync(path('examples/custom-adapter/adapter.ts'), 'utf8');
     expect(source.trimEnd().split('\n').length).toBeLessThanOrEqual(50);
     expect(source.replaceAll(/\/\/.*|\/\*[\s\S]*?\*\//g, '')).not.toMatch(/authorization/i);
@@ -74,14 +70,14 @@ describe('an adapter for no framework', () => {
     ]);
   });
 
-  test('passes its contract where it stands, by the runner of Node', async () => {
+  test('passes its contract in its folder with the test runner of Node', async () => {
     expect(await runByNode(path('examples/custom-adapter/contract.ts'))).toEqual({
       pass: 21,
       fail: 0,
     });
   });
 
-  test('takes no option that it does not know', () => {
+  test('refuses an unknown option', () => {
     const guard = createGuard({ keyring, policy, realm: 'test' }) as (
       name: string,
       options?: unknown,
@@ -92,7 +88,7 @@ describe('an adapter for no framework', () => {
     expect(() => createGuard({ keyring, policy, relam: 'test' } as never)).toThrow(TypeError);
   });
 
-  test('hands a bug to whoever called, and tells onOutage of an outage', async () => {
+  test('throws a bug to its caller, and reports an outage to onOutage', async () => {
     const bug = new TypeError('a bug');
     const ended: unknown[] = [];
     const res = {

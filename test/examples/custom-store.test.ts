@@ -1,4 +1,4 @@
-/** The example of a store outside the package: the contract, and what it says of the disk. */
+/** The example of a store outside the package: the contract, and its promises about the disk. */
 import { execFile } from 'node:child_process';
 import fs from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,7 +23,7 @@ afterEach(() => {
   fs.rmSync(folder, { recursive: true });
 });
 
-/** With a name in its metadata that a file in JSON can lose. */
+/** A record with a metadata name that JSON can lose. */
 const RECORD: KeyRecord = { ...BASE, metadata: { ['__proto__']: 'own' } };
 
 const REVOKE: Mark = { kind: 'revoke', at: 5, by: 'ada', reason: 'leaked', seal: null };
@@ -39,7 +39,7 @@ const REVOKED: KeyRecord = {
 describe('a store in a JSON file', () => {
   storeContract(test, () => jsonFileStore(path));
 
-  test('is short, and imports types alone from the package', () => {
+  test('is short, and imports only types from the package', () => {
     const source = fs.readFileSync(
       new URL('../../examples/custom-store/store.ts', import.meta.url),
       'utf8',
@@ -56,9 +56,8 @@ describe('a store in a JSON file', () => {
     ]);
   });
 
-  // It imported `./store.js`, which is not there before it is compiled: where it stands, `node
-  // --test` did not find it.
-  test('passes its contract where it stands, by the runner of Node', async () => {
+  // It once imported `./store.js`, which does not exist before compilation.
+  test('passes its contract in its folder with the test runner of Node', async () => {
     const path = (from: string) => fileURLToPath(new URL(`../../${from}`, import.meta.url));
     const hooks = [
       '--disable-warning=ExperimentalWarning',
@@ -71,15 +70,14 @@ describe('a store in a JSON file', () => {
       '--test',
       path('examples/custom-store/contract.ts'),
     ];
-    // A test that is run within a test says so to its children, which then report to it and to
-    // nobody else.
+    // Node tells a test within a test to report only to its parent. This removes that.
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
     const { stdout } = await promisify(execFile)(process.execPath, args, { env });
     expect(Number(/^# pass (\d+)$/m.exec(stdout)?.[1])).toBeGreaterThan(50);
     expect(stdout).toMatch(/^# fail 0$/m);
   });
 
-  test('finds everything again when it is opened again', async () => {
+  test('finds everything again after it was reopened', async () => {
     const store = jsonFileStore(path);
     await store.insert(RECORD);
     await store.mark(RECORD.keyId, REVOKE);
@@ -89,7 +87,7 @@ describe('a store in a JSON file', () => {
     expect(fs.statSync(path).mode & 0o777).toBe(0o600);
   });
 
-  test('is on the disk before it answers: file, name, folder', async () => {
+  test('syncs the file, its name and the folder before it returns', async () => {
     const store = jsonFileStore(path);
     const writes = [
       () => store.insert(RECORD),
@@ -120,7 +118,7 @@ describe('a store in a JSON file', () => {
       });
       await write();
       expect(calls).toEqual([
-        // Synced before it takes the name.
+        // Synced before the rename.
         ['write', `${path}.new`, { mode: 0o600, flush: true }],
         ['rename', `${path}.new`, path],
         ['sync', folder],
@@ -129,10 +127,10 @@ describe('a store in a JSON file', () => {
     }
   });
 
-  test('a write that fails changes nothing, neither here nor in the file', async () => {
+  test('changes nothing in memory or in the file if a write fails', async () => {
     const store = jsonFileStore(path);
     await store.insert(RECORD);
-    // In the place of the temporary file: it cannot be opened.
+    // A folder in the place of the temporary file, which cannot be opened.
     fs.mkdirSync(`${path}.new`);
     const other = { ...RECORD, keyId: RECORD.keyId.replace('0e', '0f'), digest: 's1$other' };
     expect(() => store.insert(other)).toThrow(/EISDIR/);
@@ -145,7 +143,7 @@ describe('a store in a JSON file', () => {
     expect(store.mark(RECORD.keyId, REVOKE)).toBe(true);
   });
 
-  test('a file cut short by a crash is never the one that is read', async () => {
+  test('never reads a file that a crash cut short', async () => {
     await jsonFileStore(path).insert(RECORD);
     fs.writeFileSync(`${path}.new`, '[{"keyId":');
     const store = jsonFileStore(path);
@@ -154,7 +152,7 @@ describe('a store in a JSON file', () => {
     expect(await rowOf(jsonFileStore(path), RECORD.keyId)).toEqual(REVOKED);
   });
 
-  test('carries a keyring', async () => {
+  test('works with a keyring', async () => {
     const { keyring } = setUp({ store: jsonFileStore(path) });
     const authority = { entityUuid: RECORD.entityUuid, scopes: 'all' } as const;
     const { key, info } = await keyring.issue(

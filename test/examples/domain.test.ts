@@ -1,4 +1,4 @@
-/** The platform's rows: entities are kept apart, and what is done is done once. */
+/** The platform's rows: entities are separate, and repeated operations are harmless. */
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test, vi } from 'vitest';
 import { Conflict, createDomain } from '../../examples/platform/service/domain.ts';
@@ -6,7 +6,7 @@ import { A, B, C } from './http-harness.ts';
 
 const TABLES = ['threats', 'interactions', 'decoys', 'breadcrumbs', 'canaries', 'users'];
 
-describe('entities are kept apart', () => {
+describe('the domain, between entities,', () => {
   function domainOf() {
     const db = new DatabaseSync(':memory:');
     const domain = createDomain(db);
@@ -21,7 +21,7 @@ describe('entities are kept apart', () => {
   }
   const all = { limit: 100, after: null };
 
-  test('lists and reports show the rows of one entity', () => {
+  test('shows only the rows of one entity in lists and reports', () => {
     const { domain } = domainOf();
     const lists = [
       domain.listThreats,
@@ -45,7 +45,7 @@ describe('entities are kept apart', () => {
     });
   });
 
-  test('the ids of one entity are nothing to another, and nothing of it changes', () => {
+  test('finds and changes nothing with the ids of another entity', () => {
     const { domain, rows } = domainOf();
     const before = rows(B);
     const id = (page: { readonly items: readonly { readonly id: string }[] }) =>
@@ -82,7 +82,7 @@ describe('entities are kept apart', () => {
     expect(rows(B)).toBe(before);
   });
 
-  test('every statement on rows names the entity', () => {
+  test('names the entity in every statement on rows', () => {
     const { db, domain } = domainOf();
     const statements: string[] = [];
     const prepare = db.prepare.bind(db);
@@ -105,7 +105,7 @@ describe('entities are kept apart', () => {
     expect(statements.filter((sql) => !byEntity.test(sql))).toEqual([]);
   });
 
-  test('a value that is no text reaches no row', () => {
+  test('writes no value that is not text', () => {
     const { domain } = domainOf();
     expect(() => domain.listThreats(undefined as unknown as string, all)).toThrow();
     expect(() => domain.deleteUser(A, undefined as unknown as string)).toThrow();
@@ -113,7 +113,7 @@ describe('entities are kept apart', () => {
 });
 
 describe('the domain', () => {
-  test('is seeded the same on each machine, and once', () => {
+  test('seeds the same rows on each machine, and only once', () => {
     const dump = (times: number) => {
       const db = new DatabaseSync(':memory:');
       const domain = createDomain(db);
@@ -124,7 +124,7 @@ describe('the domain', () => {
     expect(dump(1).map((rows) => rows.length)).toEqual([5, 12, 3, 6, 3, 3]);
   });
 
-  test('does not change what is decommissioned, and ends it once or twice alike', () => {
+  test('does not change decommissioned rows, and can decommission them again', () => {
     const domain = createDomain(new DatabaseSync(':memory:'), { now: () => 0 });
     domain.seed(A);
     const newest = { limit: 1, after: null };
@@ -149,7 +149,7 @@ describe('the domain', () => {
     });
   });
 
-  test('changes only the columns that were given', () => {
+  test('changes only the given columns', () => {
     const domain = createDomain(new DatabaseSync(':memory:'));
     domain.seed(A);
     const threat = domain.listThreats(A, { limit: 1, after: null }).items[0];
@@ -161,7 +161,7 @@ describe('the domain', () => {
     expect(changed).toEqual({ ...threat, status: 'resolved', notes: 'seen' });
   });
 
-  test('lets one email stand once in an entity, and a deleted user come back', () => {
+  test('allows an email once per entity, and again after the user was deleted', () => {
     const domain = createDomain(new DatabaseSync(':memory:'));
     const user = { email: 'a@example.com', name: 'A', role: 'viewer' } as const;
     const { id } = domain.createUser(A, user);

@@ -1,6 +1,6 @@
 /**
- * What a client writes, at every door of the examples: JSON as deep as a body can be is refused
- * like any other, and control characters begin no line of a log.
+ * Hostile input at every interface of the examples: JSON as deep as a body can be is refused like
+ * any other, and control characters cannot begin a line of a log.
  */
 import type { Server } from 'node:http';
 import { createKeyring, type KeyringEvent } from 'keyscope';
@@ -21,7 +21,7 @@ import { wrap } from '../support/keyring.ts';
 import { linkIn } from './console-site.ts';
 import { close, exchange, listen } from './http-harness.ts';
 
-// The whole platform is REST by Hono, MCP, tokens and the console.
+// The whole platform: REST on Hono, MCP, tokens and the console.
 const SERVERS = {
   whole: (service: Platform) => createWhole(service, link),
   express: createExpress,
@@ -41,7 +41,7 @@ let link: Link;
 
 beforeAll(async () => {
   const opened = await openPlatform(files.file('hostile'));
-  // A driver that quotes what it was given, as some do.
+  // A driver that quotes its input, like some real ones.
   const store = wrap(memoryStore(), (_method, args, call) => {
     if (driver.broken) throw new Error(`broken by ${HOSTILE} in ${args}`);
     return call();
@@ -80,7 +80,7 @@ afterAll(async () => {
 
 const urlOf = (name: Name, path: string) => `http://127.0.0.1:${ports[name]}${path}`;
 
-/** Everything that is written to the console or past it, from here to the end of the test. */
+/** Collects everything that is written to the output until the end of the test. */
 function listenToLogs(): unknown[] {
   const lines: unknown[] = [];
   for (const method of ['log', 'info', 'warn', 'error', 'debug'] as const)
@@ -114,7 +114,7 @@ const rpc = (params: object, method = 'tools/call') => ({ jsonrpc: '2.0', id: 1,
 
 // ── Depth ───────────────────────────────────────────────────────────────────────────────────────
 
-/** A value as deep as a body of the greatest length can have it, beside what else that holds. */
+/** A value as deep as the longest possible body allows, with room for the rest of the body. */
 const DEEP = [
   ['lists', '[', ']'],
   ['objects', '{"a":', '}'],
@@ -125,7 +125,7 @@ const nested = (open: string, end: string) => {
   return `${open.repeat(times)}1${end.repeat(times)}`;
 };
 
-/** A text of JSON with the deep value in the place of each field, and in the place of the whole. */
+/** JSON texts with the deep value in place of each field, and in place of the whole. */
 const places = (value: Readonly<Record<string, unknown>>, deep: string): readonly string[] => [
   deep,
   ...[...Object.keys(value), 'unknown'].map((field) =>
@@ -134,7 +134,7 @@ const places = (value: Readonly<Record<string, unknown>>, deep: string): readonl
 ];
 
 test.each(DEEP)(
-  'a body of %s in each other is refused at every door, and is no error of the service',
+  'a body of nested %s is refused by every interface, and not reported as an error',
   async (...kind) => {
     const [, open, end] = kind;
     const deep = nested(open, end);
@@ -151,7 +151,7 @@ test.each(DEEP)(
       }
     }
     expect(answers.filter((answer) => !/^4\d\d /.test(answer))).toEqual([]);
-    // Over MCP, what a tool refuses is a result.
+    // In MCP, the refusal of a tool is a result.
     const args = { id: 'x', status: 'open', notes: 'n', entity_uuid: ENTITY };
     const calls = [
       ...places(args, deep).map((text) =>
@@ -173,20 +173,20 @@ test.each(DEEP)(
 
 // ── Lines ───────────────────────────────────────────────────────────────────────────────────────
 
-// A line break with an entry of one's own behind it, in the ways that logs and terminals know, and
-// a change of colour.
+// A line break with a forged entry after it, in each form that logs and terminals know, and a
+// change of colour.
 const HOSTILE = 'x\r\n\u0085\u2028\u001b[2K\u009b31mforged entry';
 const BREAKS = /[\p{Cc}\p{Zl}\p{Zp}]/u;
 const RAW = encodeURIComponent(HOSTILE);
 
-/** `HOSTILE` in the place of each field, and as the name of one. */
+/** `HOSTILE` in place of each field, and as the name of a field. */
 const each = (value: Readonly<Record<string, unknown>>): readonly object[] => [
   ...Object.keys(value).map((field) => ({ ...value, [field]: HOSTILE })),
   { ...value, [HOSTILE]: HOSTILE },
 ];
 
 async function everyField(name: Name): Promise<void> {
-  // As bytes: `fetch` sends none of these. Node's parser refuses most, and answers by itself.
+  // As bytes, because `fetch` refuses to send these. Node's parser answers most of them itself.
   for (const value of [HOSTILE, `Bearer ${HOSTILE}`, `Bearer ${key}${HOSTILE}`]) {
     const latin = value.replaceAll('\u2028', '');
     for (const field of [
@@ -271,7 +271,7 @@ async function signIn(): Promise<string> {
   return String(response.headers.get('Set-Cookie')).split(';')[0] ?? '';
 }
 
-test('no field of a request begins a line of a log or stands in an event', async () => {
+test('no field of a request begins a line of a log or appears in an event', async () => {
   const lines = listenToLogs();
   const cookie = await signIn();
   for (const broken of [false, true]) {
@@ -281,7 +281,7 @@ test('no field of a request begins a line of a log or stands in an event', async
     await everyForm(cookie);
     const texts = events.flatMap((event): unknown[] => Object.values(event)).map(String);
     expect(texts.filter((text) => BREAKS.test(text) || text.includes('forged'))).toEqual([]);
-    // Without an outage there is nothing to report; with one, each report is a line.
+    // Only an outage is reported, and each report is one line.
     expect(lines.length > 0).toBe(broken);
     expect(lines.filter((line) => typeof line !== 'string' || BREAKS.test(line))).toEqual([]);
   }

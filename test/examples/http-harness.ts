@@ -1,5 +1,5 @@
 /**
- * The reference service on all three frameworks, with the same keys and rows, and a client that
+ * The reference service on all three frameworks with the same keys and rows, and a client that
  * sends raw bytes.
  */
 import { createHash } from 'node:crypto';
@@ -19,13 +19,13 @@ import { memoryStore } from '../../src/stores/memory/index.js';
 
 export const A = 'aaaaaaaa-0000-4000-8000-00000000000a';
 export const B = 'bbbbbbbb-0000-4000-8000-00000000000b';
-/** No key can address it. */
+/** An entity that no key can address. */
 export const C = 'cccccccc-0000-4000-8000-00000000000c';
 export const PREFIX = 'lure';
 const PEPPER = { id: 'test', secret: 'a pepper of the tests, of 32 bytes and more' };
 const START = Date.UTC(2026, 5, 1);
 
-/** The same bytes on each run and for each framework: key ids are equal too. */
+/** Returns the same bytes on each run and for each framework, so key ids are equal too. */
 function deterministic(seed: string): (length: number) => Uint8Array {
   let counter = 0;
   return (length) => {
@@ -38,12 +38,12 @@ function deterministic(seed: string): (length: number) => Uint8Array {
   };
 }
 
-/** A key that the platform's keyring has not issued. */
+/** Makes a key that the platform's keyring has not issued. */
 function generateSpare(name: string): string {
   return generateKey({ prefix: PREFIX, random: deterministic(name) });
 }
 
-/** Breaks for one key, and returns another's record with more scopes. */
+/** A store that fails for one key, and returns a tampered record with more scopes for another. */
 function brokenStore(outage: string, tampered: () => string): KeyStore {
   const store = memoryStore();
   return {
@@ -61,13 +61,13 @@ export interface Platform {
   readonly keyring: Keyring<typeof catalog>;
   readonly domain: Domain;
   readonly db: DatabaseSync;
-  /** By name; `<name>.id` is the key id. */
+  /** Values by name. `<name>.id` is the key id. */
   readonly values: Readonly<Record<string, string>>;
-  /** What `report` was told: errors that are ours. */
+  /** The errors that the service reported. */
   readonly errors: unknown[];
 }
 
-/** A clock that a test can set. */
+/** A clock that tests set. */
 interface Clock {
   now: number;
 }
@@ -77,7 +77,7 @@ export async function createPlatform(): Promise<Platform> {
   const outage = generateSpare('outage');
   const unknown = generateSpare('unknown');
   const values: Record<string, string> = { A, B, C, outage, unknown };
-  // Until there is a key to be tampered with, it is one that nobody has.
+  // Until there is a key to tamper with, this matches none.
   const store = brokenStore(outage, () => {
     const { tampered = unknown } = values;
     return tampered;
@@ -97,14 +97,14 @@ export async function createPlatform(): Promise<Platform> {
   const domain = createRows(db);
   nameRows(domain, values);
   Object.assign(values, {
-    // With another last character, which is part of the checksum.
+    // With another last character, which belongs to the checksum.
     checksum: full.slice(0, -1) + (full.endsWith('0') ? '1' : '0'),
     digest: digestKey(full, PEPPER).replace(/^.*\$/, ''),
   });
   return { keyring, domain, db, values, errors: [] };
 }
 
-/** How long the keys live that have ended when the platform is there. */
+/** The lifetime of keys that have expired when the platform starts. */
 const OVERLAP_MS = 1000;
 
 type Values = Record<string, string>;
@@ -116,7 +116,7 @@ interface Wanted {
   readonly expiresAt?: Date;
 }
 
-/** Issues the keys of a platform under their names; returns the one with all scopes. */
+/** Issues the keys of a platform by name, and returns the one with all scopes. */
 async function issueKeys(keyring: Keyring<typeof catalog>, values: Values): Promise<string> {
   async function issue(name: string, wanted: Wanted): Promise<IssuedKey> {
     const { scopes, entityUuid = A, expiresAt = 'never' } = wanted;
@@ -146,7 +146,7 @@ async function issueKeys(keyring: Keyring<typeof catalog>, values: Values): Prom
   return full;
 }
 
-/** Rows of three entities, whose ids are the same on each run. */
+/** Creates rows of three entities. Their ids are the same on each run. */
 function createRows(db: DatabaseSync): Domain {
   let last = 0;
   const newId = (): string => {
@@ -216,9 +216,8 @@ export async function startAll(): Promise<Fleet> {
 }
 
 /**
- * Idle connections stay open: where a busy machine halts the process for longer than they are kept,
- * the server closes them in the very turn in which the client uses them again, and that is
- * ECONNRESET.
+ * Keeps idle connections open. Otherwise, on a busy machine, the server may close one at the moment
+ * in which the client uses it again, which is ECONNRESET.
  */
 export async function listen(server: Server): Promise<number> {
   server.keepAliveTimeout = 0;
@@ -231,14 +230,14 @@ export function close(server: Server): Promise<void> {
   return new Promise((resolve) => server.close(() => resolve()));
 }
 
-/** A value of a platform by its name. */
+/** Returns a value of a platform by its name. */
 export function named({ values }: Pick<Platform, 'values'>, name: string): string {
   const value = values[name];
   if (value === undefined) throw new Error(`no value ${name}`);
   return value;
 }
 
-/** Replaces `{name}` by the value of that name; unknown names stay, so that JSON does. */
+/** Replaces `{name}` with the value of that name. Unknown names stay, so that JSON survives. */
 export function fill(text: string, values: Readonly<Record<string, string>>): string {
   const PLACE = /\{([A-Za-z][A-Za-z:.]*)\}/g;
   return text.replace(PLACE, (whole, name: string) => values[name] ?? whole);
@@ -248,7 +247,7 @@ export function fill(text: string, values: Readonly<Record<string, string>>): st
 
 export interface Response {
   readonly status: number;
-  /** Names in lower case, without `Date`. */
+  /** Without `Date`, with names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
@@ -258,7 +257,7 @@ export function exchange(port: number, text: string): Promise<Response> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     const socket = connect(port, '127.0.0.1', () => socket.write(text, 'latin1'));
-    // For a server that hangs; a busy machine may take its time.
+    // Ends the wait for a server that hangs. A busy machine may be slow.
     socket.setTimeout(20_000, () => {
       socket.destroy(new Error(`no answer to ${JSON.stringify(text.slice(0, 200))}`));
     });

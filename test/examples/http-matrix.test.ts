@@ -1,7 +1,4 @@
-/**
- * Every operation tried with every single-scope key, on each framework, against a table written
- * here by hand.
- */
+/** Every operation with every single-scope key on each framework, against a handwritten table. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { catalog } from '../../examples/platform/service/catalog.ts';
 import type { Operation } from '../../examples/platform/service/policy.ts';
@@ -11,7 +8,7 @@ import { definePolicy } from '../../src/index.js';
 import type { Fleet, Running } from './http-harness.ts';
 import { A, FRAMEWORKS, named, startAll } from './http-harness.ts';
 
-// Written out here and not read from the policy: what each scope opens. `whoami` needs none.
+// The operations of each scope, written by hand and not read from the policy. `whoami` needs none.
 const OPENS: Readonly<Record<string, readonly Operation[]>> = {
   'threats:read': ['listThreats', 'readThreat'],
   'threats:write': ['updateThreat'],
@@ -51,10 +48,7 @@ interface Call {
   readonly ok: number;
 }
 
-/**
- * One call an operation. What ends a row ends the second, so that the order of the calls is of no
- * matter.
- */
+/** One call for each operation. Deletions use the second row, so that the order does not matter. */
 function calls(running: Running): Readonly<Record<Operation, Call>> {
   const { domain } = running;
   const id = (name: string) => named(running, name);
@@ -102,12 +96,12 @@ afterAll(() => fleet.stop());
 
 interface Answer {
   readonly status: number;
-  /** Of a 403, the scope that is missing. */
+  /** The missing scope of a 403. */
   readonly scope: string;
   readonly challenge: string;
 }
 
-/** Makes a call, or asks for the same path by another method. */
+/** Makes a call, with another method if given. */
 async function send(
   { port }: Running,
   { line, body }: Call,
@@ -137,7 +131,7 @@ function scopeIn(problem: string): string {
   return scope;
 }
 
-/** The one scope that opens an operation; empty if it needs none. */
+/** The scope of an operation; empty if it needs none. */
 function scopeFor(operation: string): string {
   const found = Object.entries(OPENS).find(([, opened]) =>
     opened.some((name) => name === operation),
@@ -145,14 +139,14 @@ function scopeFor(operation: string): string {
   return found?.[0] ?? '';
 }
 
-describe.each(FRAMEWORKS)('on %s', (framework) => {
+describe.each(FRAMEWORKS)('the service on %s', (framework) => {
   function running(): Running {
     const found = fleet.all.find((one) => one.framework === framework);
     if (found === undefined) throw new Error(`no server on ${framework}`);
     return found;
   }
 
-  test('each scope opens its operations and no others, and whoami needs none', async () => {
+  test('allows each scope exactly its operations, and whoami to every key', async () => {
     const got: Record<string, string> = {};
     const wanted: Record<string, string> = {};
     for (const [operation, call] of Object.entries(calls(running()))) {
@@ -170,7 +164,7 @@ describe.each(FRAMEWORKS)('on %s', (framework) => {
     expect(Object.keys(got)).toHaveLength(14 * 20);
   });
 
-  test('every route answers 401 without a credential, to GET and to HEAD', async () => {
+  test('answers 401 on every route without a credential, to GET and to HEAD', async () => {
     for (const call of Object.values(calls(running()))) {
       expect(await send(running(), call, undefined)).toMatchObject({ status: 401 });
       if (!call.line.startsWith('GET')) continue;
@@ -179,7 +173,7 @@ describe.each(FRAMEWORKS)('on %s', (framework) => {
   });
 });
 
-test('the catalog is the one described, reserved scopes included', () => {
+test('the catalog has the documented scopes and reserved scopes', () => {
   expect(Object.fromEntries(catalog.all.map((scope) => [scope, catalog.describe(scope)]))).toEqual(
     SENTENCES,
   );
@@ -200,13 +194,13 @@ describe('routes and policy', () => {
   });
   const served = routes.map(({ operation }) => operation);
 
-  test('name each other one to one', () => {
+  test('have the same operations', () => {
     expect(differences(policy, served)).toEqual({ unmapped: [], unserved: [] });
     expect(new Set(served).size).toBe(served.length);
     expect(new Set(routes.map(({ method, path }) => `${method} ${path}`)).size).toBe(routes.length);
   });
 
-  test('a route without an operation is found, and an operation without a route', () => {
+  test('differ if a route has no operation, or an operation no route', () => {
     const other = definePolicy(catalog, {
       whoami: [],
       purge: ['users:delete'],

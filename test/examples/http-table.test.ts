@@ -1,6 +1,6 @@
 /**
- * HTTP requests as bytes: every case of vectors/http.json on all three servers, against the table
- * and each other.
+ * HTTP requests as bytes: every case of vectors/http.json on all three servers, compared with the
+ * table and with each other.
  */
 import { readFileSync } from 'node:fs';
 import { isStoreError } from 'keyscope';
@@ -39,13 +39,13 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await fleet.stop();
-  // Whatever the order of the cases: none was an error of ours but the outage.
+  // Whatever the order of the cases, only the outage was an error of the service.
   for (const { errors } of fleet.all) {
     expect(errors.filter((error) => !isStoreError(error))).toEqual([]);
   }
 });
 
-/** A case with the values of one platform in place of their names. */
+/** Returns a case with the values of one platform in place of their names. */
 function filled(vector: Case, values: Running['values']): Case {
   const { target, headers, body } = vector;
   return {
@@ -56,7 +56,7 @@ function filled(vector: Case, values: Running['values']): Case {
   };
 }
 
-/** The characters of one request, a byte each. */
+/** The text of a request, one byte per character. */
 function bytesOf({ method, target, headers, body, ...how }: Case): string {
   const { eol = '\r\n', host = 'localhost', pad = 0, chunked = false } = how;
   const content = body?.padEnd(pad);
@@ -74,8 +74,7 @@ function send({ port, values }: Running, vector: Case): Promise<Response> {
   return exchange(port, bytesOf(filled(vector, values)));
 }
 
-// What a problem document says to people is not API; that it is the same on all three is checked
-// below.
+// The text of a problem document is not API. A test below checks that it is the same on all three.
 const ANY = '"detail":"*"';
 const DETAIL = /"detail":"(?:[^"\\]|\\.)+"/;
 
@@ -94,13 +93,13 @@ function comparedHeaders({ headers }: Response): Response['headers'] {
   return Object.fromEntries(entries);
 }
 
-/** The body that a case must be answered with. `got` if it may be any. */
+/** The expected body of a case. Returns `got` if any body is allowed. */
 function bodyOf(vector: Case, wanted: Expected, values: Running['values'], got: string): string {
   if (vector.method === 'HEAD') return '';
   return wanted.body === null ? got : fill(wanted.body, values);
 }
 
-/** Key ids are each server's own: by their names, they compare. */
+/** Replaces key ids, which differ between servers, with their names. */
 function withNamedIds(body: string, values: Running['values']): string {
   let text = body;
   for (const [name, id] of Object.entries(values)) {
@@ -109,7 +108,7 @@ function withNamedIds(body: string, values: Running['values']): string {
   return text;
 }
 
-test('the table has every answer, and every answer a case', () => {
+test('the table has every answer, and each answer has a case', () => {
   expect(cases.length).toBeGreaterThanOrEqual(80);
   const expected = [...new Set(cases.map((vector) => vector.expect))].sort();
   expect(expected).toEqual(Object.keys(answers).sort());
@@ -117,7 +116,7 @@ test('the table has every answer, and every answer a case', () => {
 });
 
 describe.each(cases)('$id $comment: $method $expect', (vector) => {
-  test('is answered by Express, Fastify and Hono as the table says, and alike', async () => {
+  test('gets the answer of the table from Express, Fastify and Hono, byte for byte', async () => {
     const wanted = answers[vector.expect];
     if (wanted === undefined) throw new Error(`no answer ${vector.expect}`);
     const allow = vector.allow === undefined ? {} : { allow: vector.allow };
@@ -136,7 +135,7 @@ describe.each(cases)('$id $comment: $method $expect', (vector) => {
   });
 });
 
-test('a refused credential gives the same bytes whatever is wrong with it', async () => {
+test('a refused credential gets the same bytes, whatever is wrong with it', async () => {
   const wrong = ['unknown', 'revoked', 'expired', 'retired', 'tampered', 'checksum', 'digest'];
   for (const { port, values } of fleet.all) {
     const asked = wrong.map((name) => {
@@ -148,7 +147,7 @@ test('a refused credential gives the same bytes whatever is wrong with it', asyn
       ];
       return exchange(port, `${lines.join('\r\n')}\r\n\r\n`);
     });
-    // All headers but Date, order included.
+    // All headers except Date, in order.
     const responses = (await Promise.all(asked)).map((response) => JSON.stringify(response));
     expect(new Set(responses).size).toBe(1);
     expect(responses[0]).toContain('invalid_token');

@@ -1,4 +1,4 @@
-/** The doors for leaks in each framework, as docs/leaks.md mounts them, on sockets. */
+/** The leak endpoints in each framework, mounted as in docs/leaks.md, over sockets. */
 import { createServer, type RequestListener } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import express from 'express';
@@ -45,7 +45,7 @@ const MOUNTS: Readonly<Record<string, Mount>> = {
   },
 };
 
-/** What a developer sees who has not read the manual. */
+/** Mounts that ignore the manual. */
 const FORGOTTEN: Readonly<Record<string, Mount>> = {
   async express(leaks) {
     const app = express();
@@ -72,14 +72,14 @@ afterAll(() => listing.close());
 
 const LEAKED = { type: 'acme_key', url: '', source: 'content' };
 
-/** Reports a key to a server, and says what became of the report and of the key. */
+/** Reports a key to a server, and returns the answer and the state of the key. */
 async function report(mount: Mount) {
   const { leaks, keyring } = setUpLeaks({ github: listing.source, holder: {} });
   const { key } = await issue(keyring);
   const server = createServer(await mount(leaks));
   const url = `http://127.0.0.1:${await listen(server)}/leaks`;
   try {
-    // Written otherwise than any parser would write it again.
+    // With spaces that no parser would reproduce.
     const body = JSON.stringify([{ token: key, ...LEAKED }], null, 3);
     const headers = {
       'content-type': 'application/json',
@@ -101,15 +101,18 @@ async function report(mount: Mount) {
 }
 
 describe('a report over HTTP', () => {
-  it.each(Object.entries(MOUNTS))('is read as it was sent: %s', async (_, mount) => {
+  it.each(Object.entries(MOUNTS))('is read byte for byte on %s', async (_, mount) => {
     const { status, said, held, isLive } = await report(mount);
     expect({ status, held, isLive }).toEqual({ status: 200, held: 200, isLive: false });
     expect(said).toContain('true_positive');
   });
 
-  it.each(Object.entries(FORGOTTEN))('behind a parser says so: %s', async (_, mount) => {
-    const { status, said } = await report(mount);
-    expect(status).toBe(500);
-    expect(said).toContain('mount the handler before the parser');
-  });
+  it.each(Object.entries(FORGOTTEN))(
+    'causes an error that says why behind a parser on %s',
+    async (_, mount) => {
+      const { status, said } = await report(mount);
+      expect(status).toBe(500);
+      expect(said).toContain('mount the handler before the parser');
+    },
+  );
 });

@@ -1,7 +1,4 @@
-/**
- * Rate limits are a limiter's job, beside keyscope: the recipe of docs, on a real server,
- * counts each key exactly.
- */
+/** The recipe for rate limits, on a real server: a limiter next to keyscope counts each key. */
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { count, issueKey, type LimitedServer, startLimited } from '../support/rate-limit.ts';
@@ -16,7 +13,7 @@ describe('a limit of 10 requests a minute for each key', () => {
   });
   afterEach(() => server.stop());
 
-  it('lets 10 of 100 requests pass that come at once; others learn when to try again', async () => {
+  it('lets 10 of 100 simultaneous requests pass, and tells the others when to retry', async () => {
     const { key } = await issueKey();
     const answers = await server.ask(100, key);
     expect(count(answers)).toEqual({ 200: 10, 429: 90 });
@@ -29,7 +26,7 @@ describe('a limit of 10 requests a minute for each key', () => {
     }
   });
 
-  it('counts by key: another one of the same entity has its own 10', async () => {
+  it('counts each key separately, even in the same entity', async () => {
     const first = await issueKey();
     const second = await issueKey();
     const [spent, fresh] = await Promise.all([
@@ -41,7 +38,7 @@ describe('a limit of 10 requests a minute for each key', () => {
     expect((await limiter.get(second.keyId))?.consumedPoints).toBe(10);
   });
 
-  it('counts nothing that the guard refuses', async () => {
+  it('does not count requests that the guard refuses', async () => {
     const { key } = await issueKey();
     const powerless = await issueKey([]);
     expect(count(await server.ask(20, `${key}x`))).toEqual({ 401: 20 });

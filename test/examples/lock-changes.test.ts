@@ -1,4 +1,4 @@
-/** Changes of a service on real frameworks, each of which the lock has to name. */
+/** Changes of a service on real frameworks. The lock has to name each of them. */
 import express from 'express';
 import Fastify from 'fastify';
 import { Hono } from 'hono';
@@ -26,7 +26,7 @@ const TABLE = {
 } as const;
 
 type Table = Readonly<Record<string, readonly ('threats:read' | 'threats:write')[]>>;
-/** Route → operation; null for none. */
+/** The operation of each route; null without a guard. */
 type Routes = Readonly<Record<string, string | null>>;
 type Make = (policy: Policy, routes: Routes) => unknown;
 
@@ -85,7 +85,7 @@ async function lockedBy(make: Make, routes: Routes, table: Table = TABLE): Promi
 
 const { updateThreat, listThreats } = TABLE;
 
-describe.each(Object.entries(MAKERS))('on %s', (_, make) => {
+describe.each(Object.entries(MAKERS))('the lock on %s', (_, make) => {
   it.each<[string, Routes, Table, string]>([
     [
       'a guard that is removed',
@@ -123,7 +123,7 @@ describe.each(Object.entries(MAKERS))('on %s', (_, make) => {
     expect(lockMarkdown(diff)).toContain(sentence);
   });
 
-  it('names nothing where nothing changed', async () => {
+  it('names nothing if nothing changed', async () => {
     const diff = diffLocks(await lockedBy(make, ROUTES), await lockedBy(make, ROUTES));
     expect(diff.isEmpty).toBe(true);
   });

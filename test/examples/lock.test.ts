@@ -1,4 +1,4 @@
-/** The reference service is what its committed lock says, and what its document says. */
+/** The reference service, compared with its committed lock and its OpenAPI document. */
 import { type AccessLock, lockContract, parseLock } from 'keyscope/lock';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApp } from '../../examples/hono/server.ts';
@@ -17,12 +17,12 @@ beforeAll(async () => {
 });
 afterAll(() => platform.db.close());
 
-describe.each(Object.entries(APPS))('on %s', (_, make) => {
+describe.each(Object.entries(APPS))('the lock on %s', (_, make) => {
   lockContract(it, async () => {
     return { committed, lock: lockOfPlatform(await make({ ...platform, publicUrl })) };
   });
 
-  it('differs, if a route has no guard', async () => {
+  it('differs if a route does not have a guard', async () => {
     const app = createApp({ ...platform, publicUrl });
     app.get('/v1/threats/:id/notes', (c) => c.text('done'));
     const bodies: (() => Promise<void>)[] = [];
@@ -41,7 +41,7 @@ describe('the document', () => {
     readonly security: readonly { readonly bearerAuth?: readonly string[] }[];
   }
 
-  /** What the lock and the document say alike: the route, and what it needs; null for nobody. */
+  /** The part that lock and document share: each route with its scopes; null without a guard. */
   function needsOf({ routes }: AccessLock): Record<string, readonly string[] | null> {
     const rest = [...routes].filter(([name]) => !name.startsWith('TOOL '));
     const needs = rest.map(([name, { operations, scopes }]) => {
@@ -51,10 +51,10 @@ describe('the document', () => {
     return Object.fromEntries(needs);
   }
 
-  it('needs of each route what the lock says', () => {
+  it('requires the same scopes as the lock for each route', () => {
     const { paths } = openApi(publicUrl) as unknown as Documented;
     const documented: Record<string, readonly string[] | null> = {
-      // Not part of the interface.
+      // These are not part of the interface.
       'GET /readyz': null,
       'GET /v1/openapi.json': null,
     };

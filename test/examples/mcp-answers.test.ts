@@ -1,4 +1,4 @@
-/** What MCP servers of both generations answer, as bytes, and that no key is in it. */
+/** The answers of MCP servers of both generations, as bytes, which never contain a key. */
 import { inspect } from 'node:util';
 import { getRequestListener } from '@hono/node-server';
 import { OAuthError, OAuthErrorCode, requireBearerAuth } from '@modelcontextprotocol/server';
@@ -75,7 +75,7 @@ describe.each(Object.entries(SERVERS))('a server of %s', (_, create) => {
     expect(JSON.parse(body)).toMatchObject({ status });
   });
 
-  test('answers two Authorization lines with 400, whichever key is good', async () => {
+  test('answers two Authorization lines with 400, whichever key is valid', async () => {
     const platform = await start(create);
     const body = JSON.stringify(toolCall('whoami'));
     for (const keys of [
@@ -97,7 +97,7 @@ describe.each(Object.entries(SERVERS))('a server of %s', (_, create) => {
     }
   });
 
-  test('makes no call of a batch in which one is denied', async () => {
+  test('runs no call of a batch if one of them is denied', async () => {
     const platform = await start(create);
     const key = named(platform, 'threats:write');
     const id = named(platform, 'threat');
@@ -110,7 +110,7 @@ describe.each(Object.entries(SERVERS))('a server of %s', (_, create) => {
   });
 });
 
-test('a body that is too large is answered with 413, and to a stranger with 401', async () => {
+test('a body that is too large gets 413, and from a stranger 401', async () => {
   const platform = await start((own) => {
     const gate = createGate(own, { maxBodyBytes: 1000 });
     const listener = getRequestListener(async (request) => {
@@ -124,7 +124,7 @@ test('a body that is too large is answered with 413, and to a stranger with 401'
   expect((await post(platform.url, null, padded)).status).toBe(401);
 });
 
-test('an answer to a key may be stored by nobody, as a document or as a stream', async () => {
+test('an answer to a key says no-store, as a document and as a stream', async () => {
   const platform = await start(SERVERS['2.x']);
   const seen: string[] = [];
   const spy: Fetch = async (to, init) => {
@@ -141,7 +141,7 @@ test('an answer to a key may be stored by nobody, as a document or as a stream',
   expect(seen.filter((line) => !line.includes('no-store'))).toEqual([]);
 });
 
-test('the metadata needs no key, and is the same whatever a request says of hosts', async () => {
+test('the metadata needs no key, and does not depend on the host in the request', async () => {
   const { port } = await start(SERVERS['2.x']);
   const metadataUrl = `http://127.0.0.1:${port}${METADATA_PATH}`;
   const text = await (await fetch(metadataUrl)).text();
@@ -165,7 +165,7 @@ test('the metadata needs no key, and is the same whatever a request says of host
   expect(posted.headers.get('allow')).toBe('GET, HEAD');
 });
 
-test("another site's page is turned away, whatever it carries", async () => {
+test('a page of another site is refused, whatever it sends', async () => {
   const platform = await start(SERVERS['2.x']);
   const ask = (origin: string) =>
     post(platform.url, named(platform, 'full'), toolCall('whoami'), { Origin: origin });
@@ -183,7 +183,7 @@ interface ToolAnswer {
   };
 }
 
-test("guardTool holds by itself, behind the SDK's own door", async () => {
+test("guardTool protects a tool without the gate, behind the SDK's authentication", async () => {
   const platform = await start((own) => {
     const verifier = createMcpVerifier({
       keyring: own.keyring,
@@ -267,7 +267,7 @@ test.each(PAIRS)(
       for (const [tool, args] of CALLS) await client.call(tool, args).catch(note);
     }
     lines.push(...platform.errors);
-    // Servers of 2.x hand on what 1.x does; only those of 1.x say so here.
+    // Servers of 2.x pass this on like 1.x, but only 1.x shows it here.
     expect(handed).toHaveLength(generation === '1.x' ? 3 : 0);
     const inspected = [...lines, ...handed].map((value) =>
       inspect(value, { depth: 9, showHidden: true, getters: true }),

@@ -1,4 +1,4 @@
-/** The platform over MCP: each client of both generations of the SDK on each server. */
+/** The platform over MCP: clients of both generations of the SDK on servers of both. */
 import { causeOf, toMe } from 'keyscope';
 import { afterEach, describe, expect, test } from 'vitest';
 import { policy } from '../../examples/platform/service/policy.ts';
@@ -13,7 +13,7 @@ const UNAUTHORIZED = /401|UnauthorizedError/;
 describe.each(PAIRS)('a server of %s and a client of %s', (generation, _client, connect) => {
   const open = () => start(SERVERS[generation]);
 
-  test('list the tools that the key may use, and call them', async () => {
+  test('list and call the tools that the key may use', async () => {
     const platform = await open();
     const reader = await connect(platform.url, named(platform, 'reader'));
     expect(await reader.list()).toEqual(['whoami', 'listThreats', 'readThreat']);
@@ -28,7 +28,7 @@ describe.each(PAIRS)('a server of %s and a client of %s', (generation, _client, 
     expect(platform.errors).toEqual([]);
   });
 
-  test('answer whoami as /me is answered', async () => {
+  test('return the same for whoami as for /me', async () => {
     const platform = await open();
     const key = named(platform, 'threats:write');
     const client = await connect(platform.url, key);
@@ -36,7 +36,7 @@ describe.each(PAIRS)('a server of %s and a client of %s', (generation, _client, 
     expect(structuredContent).toEqual(toMe(await platform.keyring.verify(key)));
   });
 
-  test('do not connect without a key or with a bad one', async () => {
+  test('do not connect without a valid key', async () => {
     const platform = await open();
     expect(await failureOf(connect(platform.url, null))).toMatch(UNAUTHORIZED);
     for (const name of ['unknown', 'revoked', 'expired', 'retired', 'tampered']) {
@@ -45,7 +45,7 @@ describe.each(PAIRS)('a server of %s and a client of %s', (generation, _client, 
     }
   });
 
-  test('refuse a call that lacks a scope, name the scope, and go on', async () => {
+  test('refuse a call without its scope, name the scope, and continue', async () => {
     const platform = await open();
     const client = await connect(platform.url, named(platform, 'reader'));
     expect(await failureOf(client.call('listUsers'))).toContain('users:read');
@@ -66,7 +66,7 @@ describe.each(PAIRS)('a server of %s and a client of %s', (generation, _client, 
     expect(await failureOf(client.list())).toMatch(UNAUTHORIZED);
   });
 
-  test('answer 503 if the store is broken, and call no key bad', async () => {
+  test('answer 503 if the store is broken, without blaming the key', async () => {
     const platform = await open();
     const failure = await failureOf(connect(platform.url, named(platform, 'outage')));
     expect(failure).toMatch(/503|Service Unavailable/);
@@ -86,7 +86,7 @@ interface Caller {
   readonly client: Connection;
 }
 
-/** The first scope, and of the others those whose bits the number has. */
+/** The first scope, and the others by the bits of the number. */
 function scopesOf(number: number): (typeof SCOPES)[number][] {
   return SCOPES.filter((_, bit) => bit === 0 || ((number >> bit) & 1) === 1);
 }
@@ -104,7 +104,7 @@ async function createCaller(
   return { entityUuid, keyId: info.keyId, scopes, client: await connect(platform.url, key) };
 }
 
-/** One call of three kinds, and what a caller must see of it. */
+/** A call of one of three kinds, and the expected result. */
 async function checkCall({ domain }: Started, caller: Caller, kind: number): Promise<void> {
   const { entityUuid, keyId, scopes, client } = caller;
   if (kind === 0) {

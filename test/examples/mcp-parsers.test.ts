@@ -13,7 +13,7 @@ import { stopAll } from '../support/mcp-servers.ts';
 
 afterEach(stopAll);
 
-/** Answers a request of Node's whose body a parser may have read. */
+/** Answers a Node request whose body a parser may have read. */
 type Answer = (req: IncomingMessage, res: ServerResponse, body: unknown) => Promise<void>;
 
 function answerWith(gate: McpGate, serve: Serve, isHandedOver: boolean): Answer {
@@ -65,8 +65,8 @@ async function mountBehind(framework: string, isHandedOver: boolean): Promise<Mo
   return { url, key, called };
 }
 
-describe.each(Object.keys(FRAMEWORKS))('behind the parser of %s', (framework) => {
-  test('the gate checks what the parser read, and the SDK serves that', async () => {
+describe.each(Object.keys(FRAMEWORKS))('the gate behind the parser of %s', (framework) => {
+  test('checks the parsed body, and the SDK serves it', async () => {
     const { url, key, called } = await mountBehind(framework, true);
     for (const connect of [connect1, connect2Legacy]) {
       const client = await connect(url, key);
@@ -78,8 +78,8 @@ describe.each(Object.keys(FRAMEWORKS))('behind the parser of %s', (framework) =>
     expect((await post(url, null, call('listThreats'))).status).toBe(401);
   });
 
-  // The answer was an empty 500, which named neither the cause nor the remedy.
-  test('a body that is not handed over is an error that says so', async () => {
+  // The answer was once an empty 500, without cause or remedy.
+  test('causes an error that says so if the body is not passed on', async () => {
     const { url, key, called } = await mountBehind(framework, false);
     const announced = await post(url, key, call('listThreats'));
     expect(announced.status).toBe(500);

@@ -1,4 +1,4 @@
-/** The MCP example beside REST: one table of operations, the same rows, the same mistakes. */
+/** The MCP example compared with REST: the same operations, rows and refusals. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { tools } from '../../examples/mcp/tools.ts';
 import { policy } from '../../examples/platform/service/policy.ts';
@@ -15,19 +15,19 @@ const GENERATIONS = [
   [SERVERS['1.x'], connect1],
 ] as const;
 
-/** What a tool answered, as text. */
+/** The answer of a tool, as text. */
 function textOf({ content }: Result): string {
   return content[0]?.text ?? '';
 }
 
 describe('the table of tools', () => {
-  test('has one for each operation, in the policy by the same name', () => {
+  test('has one for each operation, with its name in the policy', () => {
     const names = tools.map(({ name }) => name);
     expect(policy.unmapped(names)).toEqual([]);
     expect(names).toEqual(policy.operations);
   });
 
-  test('names no argument twice, and never the one that the guard reads', () => {
+  test('has no argument twice, and none with the name that the guard reads', () => {
     for (const { path, query, body } of routes) {
       const names = [
         'entity_uuid',
@@ -40,7 +40,7 @@ describe('the table of tools', () => {
   });
 });
 
-/** By the resource in a path: which row of the platform a route with an id is asked for. */
+/** The row to request from a route with an id, by the resource in its path. */
 const ROWS: Readonly<Record<string, string>> = {
   threats: 'threat',
   interactions: 'interaction',
@@ -49,7 +49,7 @@ const ROWS: Readonly<Record<string, string>> = {
   users: 'user',
 };
 
-/** The id for a route that takes one. */
+/** The id for a route with an id. */
 function idFor(platform: Started, path: string): string | null {
   if (!path.includes(':id')) return null;
   const [, , resource = ''] = path.split('/');
@@ -63,7 +63,7 @@ async function getFromRest(platform: Started, path: string): Promise<unknown> {
 }
 
 describe('the platform over MCP', () => {
-  test('reads what it reads over REST', async () => {
+  test('reads the same as REST', async () => {
     const platform = await start(SERVERS['2.x']);
     const client = await connect2(platform.url, named(platform, 'full'));
     for (const { path, operation } of routes.filter(({ method }) => method === 'GET')) {
@@ -83,7 +83,7 @@ describe('the platform over MCP', () => {
     }
   });
 
-  test('walks over pages', async () => {
+  test('pages through a list', async () => {
     const platform = await start(SERVERS['2.x']);
     const client = await connect2(platform.url, named(platform, 'full'));
     const first = await client.call('listThreats', { limit: 3 });
@@ -94,7 +94,7 @@ describe('the platform over MCP', () => {
     expect(items).toEqual(all.items);
   });
 
-  test('writes what REST reads', async () => {
+  test('writes rows that REST reads', async () => {
     const platform = await start(SERVERS['2.x']);
     const { domain } = platform;
     const client = await connect2(platform.url, named(platform, 'full'));
@@ -121,7 +121,7 @@ describe('the platform over MCP', () => {
     expect(platform.errors).toEqual([]);
   });
 
-  test('says of a decommissioned decoy what REST says', async () => {
+  test('refuses changes of a decommissioned decoy like REST', async () => {
     const platform = await start(SERVERS['2.x']);
     const client = await connect2(platform.url, named(platform, 'full'));
     const id = named(platform, 'decoy');
@@ -135,7 +135,7 @@ describe('the platform over MCP', () => {
     expect(platform.errors).toEqual([]);
   });
 
-  test('leaves REST as it is, and serves no other path', async () => {
+  test('does not change REST, and serves no other path', async () => {
     const platform = await start(SERVERS['2.x']);
     const headers = { Authorization: `Bearer ${named(platform, 'bare')}` };
     const statusOf = async (path: string): Promise<number> => {
@@ -163,7 +163,7 @@ describe('a tool on both generations', () => {
     ['updateThreat', { id: 'threat', owner: 'x' }, /unknown|additional/i],
     ['createCanary', { kind: 'dns' }, /name/],
     ['whoami', { note: 'x' }, /unknown|additional/i],
-  ])('says what to mend: %s of %j', async (name, args, expected) => {
+  ])('says what is wrong: %s with %j', async (name, args, expected) => {
     for (const [create, connect] of GENERATIONS) {
       const platform = await start(create);
       const filled: Record<string, unknown> = {};
@@ -178,7 +178,7 @@ describe('a tool on both generations', () => {
     }
   });
 
-  test('reports an error of ours, and tells the client nothing of it', async () => {
+  test('reports an error of the service, and does not reveal it to the client', async () => {
     for (const [create, connect] of GENERATIONS) {
       const platform = await start(create);
       const client = await connect(platform.url, named(platform, 'full'));

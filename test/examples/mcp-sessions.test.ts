@@ -1,4 +1,4 @@
-/** Stateful servers of both generations: whose a session is. */
+/** The owner of a session, on stateful servers of both generations. */
 import { randomUUID } from 'node:crypto';
 import type { Server } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
@@ -43,7 +43,7 @@ afterEach(stopAll);
 
 // ── Servers ────────────────────
 
-/** What transports of both generations have in common. */
+/** The common part of transports of both generations. */
 interface SessionTransport {
   handleRequest(
     request: Request,
@@ -51,7 +51,7 @@ interface SessionTransport {
   ): Promise<Response>;
 }
 
-/** Told of a new session. */
+/** Gets the id of a new session. */
 type OnSession = (id: string, transport: SessionTransport) => void;
 
 type OpenTransport = (platform: Platform, onSession: OnSession) => Promise<SessionTransport>;
@@ -61,10 +61,7 @@ interface Session {
   readonly owner: string;
 }
 
-/**
- * A stateful server: the transports live on between requests, so whose they are must be asked each
- * time.
- */
+/** A stateful server. Its transports outlive a request, so it must check their owner each time. */
 function createStateful(open: OpenTransport, platform: Platform): Server {
   const sessions = new Map<string, Session>();
   const gate = createGate(platform, { sessionOwner: (id) => sessions.get(id)?.owner });
@@ -80,7 +77,7 @@ function createStateful(open: OpenTransport, platform: Platform): Server {
   return createNodeServer(listener);
 }
 
-/** The stream of an event, whose id is the stream's with a number. */
+/** Returns the stream of an event. The event's id is that of the stream with a number. */
 function streamOf(eventId: string): string {
   return eventId.slice(0, eventId.lastIndexOf('_'));
 }
@@ -94,10 +91,7 @@ interface Replay<Message> {
   send(eventId: string, message: Message): Promise<void>;
 }
 
-/**
- * Keeps what was sent, so that a client whose connection broke can ask for what came after an
- * event.
- */
+/** Keeps sent events, so that a client can request those it missed after its connection broke. */
 function createEventStore<Message>(): EventStore<Message> {
   const events: { readonly id: string; readonly message: Message }[] = [];
   return {
@@ -151,7 +145,7 @@ interface TokenPlatform {
   readonly issuer: TokenIssuer;
 }
 
-/** A platform whose keyring accepts tokens too. */
+/** A platform with a keyring that also accepts tokens. */
 async function createTokenPlatform(): Promise<TokenPlatform> {
   const common = { issuer: PUBLIC_URL, audience: RESOURCE };
   const { privateKey } = await generateKeyPair('ES256', { extractable: true });
@@ -172,7 +166,7 @@ const INITIALIZE = {
   params: { protocolVersion: PROTOCOL, capabilities: {}, clientInfo: { name: 'c', version: '1' } },
 };
 
-/** Starts a session, and returns the headers that name it. */
+/** Starts a session, and returns its headers. */
 async function openSession({ url }: Started, credential: string): Promise<HeaderFields> {
   const { status, headers } = await post(url, credential, INITIALIZE);
   expect(status).toBe(200);
@@ -181,18 +175,18 @@ async function openSession({ url }: Started, credential: string): Promise<Header
 }
 
 interface Attempt {
-  /** Statuses. */
+  /** The statuses of the answers. */
   readonly called: number;
   readonly replayed: number;
   readonly ended: number;
-  /** Whether an earlier result came again. */
+  /** Whether the server sent an earlier result again. */
   readonly sawResult: boolean;
 }
 
 const LET_IN: Attempt = { called: 200, replayed: 200, ended: 200, sawResult: true };
 const KEPT_OUT: Attempt = { called: 404, replayed: 404, ended: 404, sawResult: false };
 
-/** Calls, asks for what was sent before on the stream of an event, and ends the session. */
+/** Calls a tool, requests the earlier events of a stream, and ends the session. */
 async function tryAll(
   { url }: Started,
   credential: string,
@@ -208,7 +202,7 @@ async function tryAll(
   return { called: called.status, replayed: again.status, ended: ended.status, sawResult };
 }
 
-/** Reads until the word, because a stream stays open for what is to come. */
+/** Reads until the word, because the stream stays open for later events. */
 async function contains({ body }: Response, word: string): Promise<boolean> {
   const chunks: AsyncIterable<Uint8Array> | readonly Uint8Array[] = body ?? [];
   let text = '';
@@ -227,7 +221,7 @@ describe.each([
 ] as const)('a session of %s', (_, open) => {
   const create = (platform: Platform): Server => createStateful(open, platform);
 
-  test('is open to the key that started it, and to nobody else', async () => {
+  test('is open only to the key that started it', async () => {
     const platform = await start(create);
     const { url, keyring } = platform;
     let id = '';
@@ -250,7 +244,7 @@ describe.each([
     const unknown = await post(url, full, toolCall('whoami'), { 'mcp-session-id': randomUUID() });
     expect(foreign.status).toBe(404);
     expect(foreign.body).toBe(unknown.body);
-    // Nor to listen in, nor to end it.
+    // The other key can neither listen in nor end it.
     for (const method of ['GET', 'DELETE']) {
       const headers = { ...HEADERS, ...session, Authorization: `Bearer ${full}` };
       expect((await fetch(url, { method, headers })).status).toBe(404);
@@ -261,8 +255,8 @@ describe.each([
     expect(await failureOf(mine.call('whoami'))).toMatch(/401/);
   });
 
-  // A token without any scope, made from the key, had the key's earlier results again, and could
-  // end the session.
+  // A token without any scope, made from the key, could once read the key's earlier results and end
+  // the session.
   test.each(['key', 'token', 'narrowed token'] as const)(
     'of a %s is open to credentials with the same rights, and to no others of that key',
     async (owner) => {
@@ -277,7 +271,7 @@ describe.each([
         const { accessToken } = await issuer.exchange(await keyring.verify(key), narrowed);
         return accessToken;
       };
-      // Tokens are made anew each time.
+      // Each request uses a new token.
       const makers = {
         key: async () => key,
         token: () => exchange(),

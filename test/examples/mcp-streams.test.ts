@@ -1,4 +1,4 @@
-/** Streams of a real server and client, which end with the key that opened them. */
+/** Streams between a real server and client, which end with the key that opened them. */
 import { cacheStore } from 'keyscope/cache';
 import { createMcpGate, endWithKey, type McpGateOptions } from 'keyscope/mcp';
 import { memoryStore } from 'keyscope/stores/memory';
@@ -12,7 +12,7 @@ import { stopAll } from '../support/mcp-servers.ts';
 
 afterEach(stopAll);
 
-/** Who hears of changes: everybody who subscribes, in this process. */
+/** A channel within this process: all subscribers get the changes. */
 function createChannel() {
   const listeners = new Set<(keyId: string) => void>();
   return {
@@ -27,21 +27,21 @@ function createChannel() {
 
 interface Streaming {
   readonly url: string;
-  /** A process that changes keys, which is not the one that serves. */
+  /** A keyring of another process that changes keys. */
   readonly elsewhere: Ring;
   readonly keyring: Ring;
-  /** Opens a session with the SDK's client, and its stream beside it. */
+  /** Opens a session with the SDK's client, and a stream of it. */
   open(key: string): Promise<Stream>;
 }
 
 interface Stream {
-  /** What was sent until the stream was closed. */
+  /** Everything that the stream sends until it is closed. */
   readonly text: Promise<string>;
   /** Sends a notice on it. */
   say(): Promise<void>;
 }
 
-/** A stateful server whose store has a cache, and a database that others write too. */
+/** A stateful server with a cached store, on a database that other processes change too. */
 async function serveStreams(options: Partial<McpGateOptions<Operation>>): Promise<Streaming> {
   const database = memoryStore();
   const invalidation = createChannel();
@@ -73,7 +73,7 @@ async function serveStreams(options: Partial<McpGateOptions<Operation>>): Promis
   async function open(key: string): Promise<Stream> {
     let id = '';
     const spy: Fetch = async (to, init) => {
-      // The stream is for the test alone: one session has one.
+      // The test opens the stream itself, because a session can have only one.
       if (init?.method === 'GET') return new Response(null, { status: 405 });
       const response = await fetch(to, init);
       id = response.headers.get('mcp-session-id') ?? id;
@@ -93,15 +93,15 @@ async function serveStreams(options: Partial<McpGateOptions<Operation>>): Promis
 
 const NOTICE = 'notifications/tools/list_changed';
 
-/** For how long a stream must stay open without a reason to end. */
+/** Without a reason to end, a stream must stay open for this long. */
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe('an open stream', () => {
-  // A stream that was open when its key ended stayed open until the client closed it.
+  // A stream once stayed open after its key had ended, until the client closed it.
   test.each([
     ['the channel says so', {}],
     ['it is checked again', { recheckMs: 50 }],
-  ])('ends when its key is revoked elsewhere, once %s', async (_what, options) => {
+  ])('ends when another process revokes its key and %s', async (_what, options) => {
     const { elsewhere, keyring, open, url } = await serveStreams(options);
     const revoked = await issue(keyring);
     const other = await issue(keyring);

@@ -1,4 +1,4 @@
-/** Tools that the SDK has and the gate was not told of, on servers of both generations. */
+/** Tools that the SDK has and the gate does not know, on servers of both generations. */
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, describe, expect, test } from 'vitest';
 import { issue, recording } from '../support/keyring.ts';
@@ -12,13 +12,13 @@ afterEach(stopAll);
 interface Mounted {
   readonly url: string;
   readonly key: string;
-  /** The tools that were called. */
+  /** The called tools. */
   readonly called: string[];
   /** The calls of the store. */
   readonly lookups: string[];
 }
 
-/** The SDK has three tools: one for the gate, one that it forgot, and one as an operation is. */
+/** The SDK has three tools: a known one, a forgotten one, and one named like an operation. */
 async function mountForgetful(generation: '1.x' | '2.x'): Promise<Mounted> {
   const { store, calls: lookups } = recording(memoryStore());
   const { gate, keyring } = setUpGate({}, { store });
@@ -34,15 +34,14 @@ describe.each([
   ['1.x', connect1],
   ['2.x', connect2],
 ] as const)('a server of %s', (generation, connect) => {
-  // A tool that was registered with the SDK and forgotten in the policy was served without any
-  // scope.
-  test('serves no tool that the gate was not told of', async () => {
+  // A tool that was registered with the SDK but missing in the policy once needed no scope.
+  test('does not serve a tool that the gate does not know', async () => {
     const { url, key, called } = await mountForgetful(generation);
     const client = await connect(url, key);
     expect((await client.call('listThreats')).content).toEqual([
       { type: 'text', text: 'listThreats was served' },
     ]);
-    // As the SDK answers a tool that nobody has: a protocol error, which ends no connection.
+    // Like the SDK's answer to an unknown tool: a protocol error that keeps the connection.
     for (const name of ['wipeEverything', 'connect', 'nothing']) {
       const failure = await failureOf(client.call(name));
       expect(failure).toContain('-32602');
@@ -52,7 +51,7 @@ describe.each([
     expect(called).toEqual(['listThreats', 'listThreats']);
   });
 
-  test('looks a key up once for a batch', async () => {
+  test('looks up a key once for a batch', async () => {
     const { url, key, called, lookups } = await mountForgetful(generation);
     const batch = Array.from({ length: 50 }, (_, id) => call('listThreats', {}, id));
     lookups.length = 0;

@@ -1,6 +1,6 @@
 /**
- * How guarded servers really refuse, against what their document says: every operation, every kind
- * of refusal, on all three frameworks.
+ * The real refusals of guarded servers, compared with their OpenAPI document: every operation and
+ * every kind of refusal on all three frameworks.
  */
 import { AccessError, InputError, StoreError, toResponse } from 'keyscope';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -31,9 +31,9 @@ interface Document {
 
 const document = openApi('https://deception.example') as unknown as Document;
 const { schemas, responses } = document.components;
-/** What toResponse adds to what RFC 9110 wants: a challenge, or when to ask again. */
+/** The headers that toResponse adds as RFC 9110 requires: a challenge, or the time to retry. */
 const HEADERS = ['WWW-Authenticate', 'Retry-After'];
-/** Nothing is there with this id, and nothing has to be: nobody gets that far. */
+/** An unknown id, which is enough, because every request is refused before it is used. */
 const NOBODY = '00000000-0000-4000-8000-000000000000';
 
 let fleet: Fleet;
@@ -44,7 +44,7 @@ beforeAll(async () => {
 });
 afterAll(() => fleet.stop());
 
-/** The response that the document has for a status of a route. */
+/** Returns the documented response for a status of a route. */
 function describedBy(path: string, method: string, status: number): Described {
   const operation = document.paths[path.replace(':id', '{id}')]?.[method.toLowerCase()] as
     | { readonly responses: Readonly<Record<string, { readonly $ref: string }>> }
@@ -55,7 +55,7 @@ function describedBy(path: string, method: string, status: number): Described {
   return found;
 }
 
-/** The code under which an example stands; without an `error`, by the status. */
+/** The name of an example: the `error`, or else the status. */
 function codeOf({ status, error }: { readonly status: number; readonly error?: string }): string {
   if (error !== undefined) return error;
   return status === 503 ? 'outage' : 'missing_credentials';
@@ -67,7 +67,7 @@ interface Body {
   readonly scope?: string;
 }
 
-/** Holds an answer to a response of the document; returns its code. */
+/** Compares an answer with a documented response, and returns its code. */
 async function fits(response: Response, described: Described, needs: readonly string[]) {
   const body = (await response.json()) as Body;
   expect(await isProblem(body as unknown as Json)).toBe(true);
@@ -79,7 +79,7 @@ async function fits(response: Response, described: Described, needs: readonly st
     const isDeclared = name === declared?.[0];
     if (sent !== null) expect(isDeclared, name).toBe(true);
     if (isDeclared && declared?.[1].required === true) expect(sent, name).not.toBeNull();
-    // What an operation needs is its own; all else is the same for all.
+    // Only the scopes differ between operations.
     const example = declared?.[1].examples?.[code]?.value;
     const shown = example?.replace(/scope="[^"]*"/, `scope="${needs.join(' ')}"`);
     if (isDeclared) expect(sent ?? undefined, code).toBe(shown);
@@ -101,12 +101,12 @@ const KINDS = {
 } as const;
 
 describe.each(Object.entries(KINDS))('%s', (kind, [credential, query]) => {
-  it('is refused as the document says, by every operation of every server', async () => {
+  it('is refused as documented by every operation of every server', async () => {
     const codes = new Set<string>();
     for (const running of fleet.all) {
       for (const { method, path, operation } of routes) {
         const needs = policy.requires(operation);
-        // Any key may ask who it is.
+        // Every key may call whoami.
         if (kind === 'a key without scopes' && needs.length === 0) continue;
         const key = credential === '' ? undefined : named(running, credential);
         const target = path.replace(':id', NOBODY) + query;
@@ -126,7 +126,7 @@ describe('the schema of a refusal', () => {
   const options = { realm: REALM };
   const valid = (error: unknown) => isProblem(JSON.parse(toResponse(error, options).body) as Json);
 
-  it('fits whatever toResponse answers, in the management of keys too', async () => {
+  it('fits every answer of toResponse, including those of key management', async () => {
     const codes = ['missing_credentials', 'invalid_request', 'invalid_token', 'insufficient_scope'];
     const managing = ['entity_forbidden', 'ceiling_exceeded', 'not_found', 'conflict'];
     for (const code of [...codes, ...managing]) {
@@ -137,7 +137,7 @@ describe('the schema of a refusal', () => {
     expect(await valid(new Error('a bug'))).toBe(true);
   });
 
-  it('names every member, and fits nothing else', async () => {
+  it('has every member, and fits nothing else', async () => {
     const { properties } = schemas.AccessProblem as { readonly properties: object };
     const errors = [
       new InputError('name', 'pass a name'),

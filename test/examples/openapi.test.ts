@@ -1,6 +1,4 @@
-/**
- * The OpenAPI document: valid, true to what is answered, and good enough to generate a client from.
- */
+/** The OpenAPI document: it is valid, matches the answers, and can generate a client. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -40,7 +38,7 @@ const described = (): readonly Described[] => {
   };
   return Object.values(paths).flatMap((methods) => Object.values(methods));
 };
-// Anybody may call these.
+// Everyone may call these.
 const OPEN = ['exchangeToken', 'readKeySet', 'readMcpMetadata'];
 
 const folder = mkdtempSync(join(tmpdir(), 'keyscope-openapi-'));
@@ -76,7 +74,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** An answer fits its schema, and has no field more. */
+/** Checks that an answer fits its schema and has no further field. */
 async function fits(schema: z.ZodType | null, response: Response): Promise<void> {
   const text = await response.text();
   if (schema === null) return expect(text).toBe('');
@@ -96,21 +94,21 @@ const exchange = (at: keyof typeof bases, fields: Readonly<Record<string, string
   });
 
 describe('the document', () => {
-  it('is OpenAPI 3.1, by a validator', async () => {
+  it('passes a validator of OpenAPI 3.1', async () => {
     const validator = new Validator();
     const { valid, errors } = await validator.validate({ ...openApi(PUBLIC) });
     expect(errors).toBeUndefined();
     expect([valid, validator.version]).toEqual([true, '3.1']);
   });
 
-  it('is served alike by all servers, without a key', async () => {
+  it('is the same on all servers, and needs no key', async () => {
     const urls = Object.values(bases).map((base) => `${base}/openapi.json`);
     const texts = await Promise.all(urls.map(async (url) => (await fetch(url)).text()));
     expect(new Set(texts).size).toBe(1);
     expect(JSON.parse(texts[0] ?? '')).toEqual(openApi(PUBLIC));
   });
 
-  it('names every route with the scopes that its policy wants, and what is open to anybody', () => {
+  it('names every route with the scopes of its policy, and the open endpoints', () => {
     const found = described();
     const names = [...routes.map(({ operation }) => operation), ...OPEN];
     expect(found.map(({ operationId }) => operationId).sort()).toEqual(names.sort());
@@ -122,7 +120,7 @@ describe('the document', () => {
     }
   });
 
-  it('differs from the policy nowhere, and says what anybody may call', () => {
+  it('agrees with the policy, and lists the operations without a scope', () => {
     const { secured, open, ...differences } = diffOperations(openApi(PUBLIC), { policy });
     const idsOf = (found: typeof open) => found.map(({ operationId }) => operationId).sort();
     expect(idsOf(secured)).toEqual(routes.map(({ operation }) => operation).sort());
@@ -130,14 +128,14 @@ describe('the document', () => {
     expect(Object.values(differences).flat()).toEqual([]);
   });
 
-  it('says of each operation what its tool says', () => {
+  it('describes each operation like its MCP tool', () => {
     const said = new Map(described().map(({ operationId, summary }) => [operationId, summary]));
     expect(tools.map(({ name }) => said.get(name))).toEqual(
       tools.map(({ description }) => description),
     );
   });
 
-  it('says what is answered: each operation as its route has it', async () => {
+  it('describes the answer of each operation', async () => {
     const send = (method: string, path: string, body?: object) => {
       const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
       return fetch(bases.hono + path, {
@@ -152,7 +150,7 @@ describe('the document', () => {
       updateCanary: { notes: 'moved' },
       createUser: { email: 'dea@example.com', name: 'Dea', role: 'viewer' },
     };
-    // What ends a row comes after what reads it.
+    // Deletions come after reads.
     const last = routes.filter(({ method }) => method === 'DELETE');
     for (const route of [...routes.filter((one) => !last.includes(one)), ...last]) {
       const path = route.path.replace('/v1', '');
@@ -171,7 +169,7 @@ describe('the document', () => {
     }
   });
 
-  it('says how each operation refuses: with a problem, and perhaps a header', async () => {
+  it('describes the refusals of each operation, with their headers', async () => {
     const { components } = openApi(PUBLIC) as unknown as {
       components: { responses: Record<string, { readonly headers?: object }> };
     };
@@ -216,7 +214,7 @@ describe('the document', () => {
     }
   });
 
-  it('describes no exchange where the server makes no tokens', async () => {
+  it('leaves out the exchange if the server does not make tokens', async () => {
     const { keyring, domain } = platform;
     const server = await createHono({ keyring, domain, publicUrl: PUBLIC });
     try {
@@ -236,7 +234,7 @@ describe('the document', () => {
     }
   });
 
-  it('says what the token endpoint answers, and which keys are published', async () => {
+  it('describes the answers of the token endpoint, and the published keys', async () => {
     for (const at of ['express', 'fastify', 'hono', 'mcp'] as const) {
       const jwt = {
         requested_token_type: 'urn:ietf:params:oauth:token-type:jwt',
@@ -269,7 +267,7 @@ describe('the document', () => {
     }
   });
 
-  it('says what MCP clients are told, and what they are where there is none', async () => {
+  it('describes the metadata for MCP clients, and the answer without MCP', async () => {
     const path = '/.well-known/oauth-protected-resource/mcp';
     const told = await fetch(new URL(path, bases.mcp));
     const none = await fetch(new URL(path, bases.hono));
@@ -279,7 +277,7 @@ describe('the document', () => {
   });
 });
 
-/** What a user of the client writes, against the types that were generated. */
+/** Code of a user of the client, checked against the generated types. */
 const CLIENT = `
 import createClient from 'openapi-fetch';
 import type { components, paths } from './api.ts';
@@ -317,16 +315,16 @@ export async function newest(credential: string): Promise<readonly Threat[]> {
   return data?.items ?? [];
 }
 export async function wrong(id: string) {
-  // @ts-expect-error a status that there is not
+  // @ts-expect-error an unknown status
   await client.PATCH('/v1/threats/{id}', { params: { path: { id } }, body: { status: 'gone' } });
   // @ts-expect-error a key is missing
   await client.POST('/v1/token', { body: { grant_type: GRANT } });
-  // @ts-expect-error a path that there is not
+  // @ts-expect-error an unknown path
   return client.GET('/v1/nothing');
 }
 `;
 
-/** What that exports. */
+/** The exports of that code. */
 interface Client {
   scopes(credential: string): Promise<readonly string[]>;
   exchange(key: string, scope: string): Promise<{ access_token: string; scope?: string }>;

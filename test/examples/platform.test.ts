@@ -1,4 +1,4 @@
-/** The platform as one starts it: what it keeps on the disk, how it stops, and what it says. */
+/** The platform as a process: its files, its shutdown and its output. */
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createServer as createNode } from 'node:http';
@@ -13,7 +13,7 @@ import { type Whereabouts, whereabouts } from '../../examples/platform/host/wher
 import { keyPattern } from '../../src/index.js';
 import { close, listen } from './http-harness.ts';
 
-describe('on a file', () => {
+describe('the platform on a file', () => {
   let folder: string;
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'keyscope-platform-'));
@@ -29,7 +29,7 @@ describe('on a file', () => {
       { entityUuid: ENTITY, scopes: 'all' },
     );
 
-  test('keys and rows outlast the process, and no key is in any file', async () => {
+  test('keeps keys and rows after the process, and no file contains a key', async () => {
     const inner = join(folder, 'of-its-own');
     const first = await openPlatform(inner);
     const { key, info } = await issue(first);
@@ -52,7 +52,7 @@ describe('on a file', () => {
     await second.close();
   });
 
-  test('the pepper from the environment comes first; keys of the file keep working', async () => {
+  test('prefers the pepper from the environment, and keys of the file keep working', async () => {
     const first = await openPlatform(folder);
     const old = await issue(first);
     await first.close();
@@ -65,21 +65,21 @@ describe('on a file', () => {
     await second.close();
   });
 
-  test('a pepper from the environment leaves no file behind', async () => {
+  test('does not create a file for a pepper from the environment', async () => {
     vi.stubEnv('KEYSCOPE_PEPPER', 'a pepper from the environment, 32 bytes or more');
     await (await openPlatform(folder)).close();
     expect(readdirSync(folder)).not.toContain('pepper');
   });
 
-  test('the pepper of a file that keys still need is named beside the other', async () => {
+  test('names the file of a pepper that keys still need', async () => {
     await (await openPlatform(folder)).close();
     vi.stubEnv('KEYSCOPE_PEPPER', 'a pepper from the environment, 32 bytes or more');
     const { pepper, close: end } = await openPlatform(folder);
     await end();
-    expect(pepper).toMatch(/KEYSCOPE_PEPPER, and \S+pepper for keys that it made$/);
+    expect(pepper).toMatch(/KEYSCOPE_PEPPER, and \S+pepper for keys made under it$/);
   });
 
-  test('a port that is taken is an error, not a wait', async () => {
+  test('fails at once if its port is in use', async () => {
     const one = createNode();
     const two = createNode();
     const port = await listen(one);
@@ -89,13 +89,13 @@ describe('on a file', () => {
 });
 
 describe('a server that stops', () => {
-  // Node waited for ever for whoever had connected and said nothing, so usage was never written and
-  // the store never closed.
+  // Node once waited forever for a silent client, so usage was never written and the store never
+  // closed.
   test.each([
     ['nothing', ''],
     ['half of its headers', 'GET /v1/me HTTP/1.1\r\nHost: x\r\n'],
     ['half of a body', 'POST /v1/token HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf'],
-  ])('waits for a client that says %s only for a while', async (_, said) => {
+  ])('waits only for a while for a client that sends %s', async (_, said) => {
     const server = createNode((req, res) => req.resume().on('end', () => res.end()));
     const socket = connect(Number(new URL(await listenAt(server, 0)).port), '127.0.0.1').on(
       'error',
@@ -110,7 +110,7 @@ describe('a server that stops', () => {
     await closed;
   });
 
-  // A stream has no end of its own, and kept the server from stopping for as long as it may.
+  // A stream does not end, and once delayed the shutdown to its limit.
   test('ends streams, and each connection with its answer', async () => {
     let finish = () => {};
     let serve = () => {};
@@ -139,7 +139,7 @@ describe('a server that stops', () => {
     await stopped;
   });
 
-  test('finishes the request that it serves', async () => {
+  test('finishes an open request', async () => {
     let stopped: Promise<void> | undefined;
     const server = createNode((_, res) => {
       stopped = stop(server, 60_000);
@@ -151,32 +151,32 @@ describe('a server that stops', () => {
   });
 });
 
-// Somebody who kept the keys in PostgreSQL was told that they were in the folder, and offered to
-// remove their pepper with it.
+// With keys in PostgreSQL, it once said that they were in the folder, and offered to remove their
+// pepper.
 describe('whereabouts', () => {
   const stored = { file: '/srv/demo/platform.db', pepper: 'the pepper of the tests' };
   const told = (keys: Whereabouts['keys']): string => whereabouts({ ...stored, keys }, '/srv/demo');
 
-  test('offers to remove the folder if the keys are in it', () => {
+  test('says how to start over if the keys are in the folder', () => {
     const text = told('file');
     expect(text).toMatch(
       /^Database: \S+srv\/demo\/platform\.db .+Pepper: the pepper of the tests\.\n/,
     );
-    expect(text).toMatch(/\nStop: Ctrl-C\. Start afresh: rm -r \S+demo$/);
+    expect(text).toMatch(/\nStop: Ctrl-C\. Start over: rm -r \S+demo$/);
     expect(text).not.toContain('Keep the pepper');
   });
 
   test('says to keep the pepper if the keys are elsewhere', () => {
     const text = told('store');
     expect(text).toMatch(/^Keys: in the store that you named .+demo\/platform\.db\. Pepper: .+/);
-    expect(text).toMatch(/\nKeep the pepper: without it .+\nStop: Ctrl-C$/);
+    expect(text).toMatch(/\nKeep the pepper: without it, .+\nStop: Ctrl-C$/);
     expect(text).not.toContain('rm -r');
   });
 
   test('says that keys in memory end with the process', () => {
     const text = told('memory');
     expect(text).toMatch(
-      /^Keys: in memory, until it stops\. .+demo\/platform\.db\. Pepper: .+\nStop: Ctrl-C$/,
+      /^Keys: in memory, until you stop it\. .+demo\/platform\.db\. Pepper: .+\nStop: Ctrl-C$/,
     );
   });
 });

@@ -1,4 +1,4 @@
-/** Errors of the service's own: reported with their reason, and answered without. */
+/** The service's own errors, which it reports with their reason and answers without it. */
 import { expect, test, vi } from 'vitest';
 import { createApp } from '../../examples/hono/server.ts';
 import { explain } from '../../examples/platform/service/problem.ts';
@@ -10,7 +10,7 @@ function request(key: string): string {
   return [...lines, `Authorization: Bearer ${key}`, '', ''].join('\r\n');
 }
 
-test('an error of ours is reported, and answered with 500 and no detail, everywhere', async () => {
+test('an error of the service is reported and answered with 500 without detail', async () => {
   const fleet = await startAll();
   try {
     for (const { db } of fleet.all) db.close();
@@ -37,8 +37,8 @@ test('an error of ours is reported, and answered with 500 and no detail, everywh
   }
 });
 
-// Behind a broken key store a service answered 503 to everybody, and not one line was logged.
-test('an outage of the key store is reported with its reason, once a request', async () => {
+// A broken key store once caused only 503 answers, and nothing was logged.
+test('an outage of the key store is reported with its reason, once per request', async () => {
   const fleet = await startAll();
   try {
     for (const one of fleet.all) {
@@ -53,7 +53,7 @@ test('an outage of the key store is reported with its reason, once a request', a
   }
 });
 
-test('what is reported nowhere else goes to the console, an outage with its reason', async () => {
+test('errors go to the console by default, an outage with its reason', async () => {
   const said = vi.spyOn(console, 'error').mockImplementation(() => {});
   try {
     const platform = await createPlatform();
@@ -69,7 +69,7 @@ test('what is reported nowhere else goes to the console, an outage with its reas
 });
 
 test.each([
-  // Where a store only took too long there is no driver's error, and explaining it crashed.
+  // A store that is only slow has no driver's error, and explaining that once crashed.
   [
     'a store that took too long',
     new StoreError('store.list did not answer within 2000 ms'),
@@ -81,7 +81,7 @@ test.each([
     /^store\.list failed: away$/,
   ],
   [
-    'a driver with a code alone',
+    'a driver with only a code',
     new StoreError('store.list failed', Object.assign(new Error(''), { code: 'ECONNREFUSED' })),
     /^store\.list failed: ECONNREFUSED$/,
   ],
@@ -90,13 +90,9 @@ test.each([
     new StoreError('store.list failed', new Error('x\r\n\u001b[2K\u009b\u2028y')),
     /^store\.list failed: x\\u000d\\u000a\\u001b\[2K\\u009b\\u2028y$/,
   ],
+  ['a driver that throws null', new StoreError('store.list failed', null), /^store\.list failed$/],
   [
-    'a driver that throws no error',
-    new StoreError('store.list failed', null),
-    /^store\.list failed$/,
-  ],
-  [
-    'any other error, whose cause is its own affair',
+    'any other error, without its cause',
     new Error('full', { cause: new Error('secret') }),
     /^full$/,
   ],

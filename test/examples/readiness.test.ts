@@ -1,4 +1,4 @@
-/** Whether the service is to be sent requests. */
+/** The readiness of the service. */
 import { StoreError } from 'keyscope';
 import type { ChannelState } from 'keyscope/cache';
 import { describe, expect, it } from 'vitest';
@@ -9,7 +9,7 @@ import { createReadiness } from '../../examples/platform/host/readiness.ts';
 import { folder } from '../support/folder.ts';
 import { setUp } from '../support/keyring.ts';
 
-/** A service whose parts a test breaks. */
+/** A service with parts that tests break. */
 function service() {
   const { keyring } = setUp();
   const state = { channel: 'up' as ChannelState, isAway: false, time: 0, asked: 0 };
@@ -36,18 +36,18 @@ describe('the service', () => {
   it.each<[ChannelState, number, string]>([
     ['none', 200, 'ready'],
     ['up', 200, 'ready'],
-    // It would not hear of keys that others end.
+    // It would not learn of keys that other instances end.
     ['starting', 503, 'starting'],
-    // All instances at once lose a channel, and keys end without it, too.
+    // All instances lose a channel at once, and keys end without it too.
     ['silent', 200, 'ready'],
     ['down', 200, 'ready'],
-  ])('says how its channel stands: %s', async (channel, status, word) => {
+  ])('reports the state of its channel: %s', async (channel, status, word) => {
     const { state, ask } = service();
     state.channel = channel;
     expect(await ask()).toEqual([status, { status: word, channel }]);
   });
 
-  it('is not ready while its store is away, and reports it', async () => {
+  it('is not ready during an outage of its store, and reports that', async () => {
     const { state, reported, ask } = service();
     expect(await ask()).toEqual([200, { status: 'ready', channel: 'up' }]);
     state.isAway = true;
@@ -59,7 +59,7 @@ describe('the service', () => {
     expect(await ask()).toEqual([200, { status: 'ready', channel: 'up' }]);
   });
 
-  it('asks its store once a second, however many ask it', async () => {
+  it('asks its store at most once a second', async () => {
     const { state, ask } = service();
     await Promise.all(Array.from({ length: 100 }, ask));
     state.time = 999;
@@ -68,13 +68,13 @@ describe('the service', () => {
     state.time = 1_000;
     await ask();
     expect(state.asked).toBe(2);
-    // A clock that was set back.
+    // The clock was set back.
     state.time = 0;
     await ask();
     expect(state.asked).toBe(3);
   });
 
-  it('says so at /readyz, to anyone, and nothing more', async () => {
+  it('answers /readyz without a key, and reveals nothing else', async () => {
     const { file, remove } = folder();
     const platform = await openPlatform(file('ready'));
     const server = createServer(platform);

@@ -1,4 +1,4 @@
-/** What may be sent to the routes: pages that walk, limits, cursors and ids. */
+/** The inputs of the routes: pages, limits, cursors and ids. */
 import { describe, expect, test } from 'vitest';
 import { createApp } from '../../examples/hono/server.ts';
 import { routes } from '../../examples/platform/service/routes.ts';
@@ -9,7 +9,7 @@ describe('pages', () => {
 
   async function service() {
     const platform = await createPlatform();
-    // All at one time: order and cursor must fall back to the id.
+    // All at the same time, so order and cursor must use the id.
     for (let i = 0; i < EACH; i++)
       platform.domain.createCanary(B, { name: `c${i}`, kind: 'dns', notes: '' });
     const app = createApp(platform);
@@ -24,7 +24,7 @@ describe('pages', () => {
     return { platform, get };
   }
 
-  test.each([1, 7, 19, 60, 100])('of %i walk over everything once, newest first', async (limit) => {
+  test.each([1, 7, 19, 60, 100])('of %i contain every row once, newest first', async (limit) => {
     const { get } = await service();
     const seen: string[] = [];
     let next: string | null = null;
@@ -48,7 +48,7 @@ describe('pages', () => {
     expect(ids).toHaveLength(EACH + 3);
   });
 
-  test('hold 20 by default, and none is left where they end', async () => {
+  test('have 20 rows by default, and the last one has no successor', async () => {
     const { get } = await service();
     expect((await get('')).items).toHaveLength(20);
     expect((await get(`limit=${EACH + 3}`)).next).toBeNull();
@@ -68,7 +68,7 @@ describe('pages', () => {
     },
   );
 
-  test("an entity's cursor shows another entity's rows to nobody", async () => {
+  test("do not show another entity's rows with a foreign cursor", async () => {
     const { platform, get } = await service();
     const { next } = await get('limit=1');
     const headers = { Authorization: `Bearer ${named(platform, 'full')}` };
@@ -83,7 +83,7 @@ describe('pages', () => {
   });
 });
 
-test('what is no id is refused before anything is looked up', async () => {
+test('a malformed id is refused before any look-up', async () => {
   const platform = await createPlatform();
   const { domain, keyring } = platform;
   const id = named(platform, 'threat');

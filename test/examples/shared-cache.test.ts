@@ -1,6 +1,6 @@
 /**
- * The example servers behind a cache that all callers share: each gets what is theirs, and would
- * not without `no-store`.
+ * The example servers behind a shared cache: each caller gets its own answers, but only because of
+ * `no-store`.
  */
 import type { Server } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -19,10 +19,7 @@ const SERVERS = {
   mcp: createMcp,
 };
 const KINDS: readonly CacheOptions[] = [{ credulous: false }, { credulous: true }];
-/**
- * Keys that are answered otherwise, the one without a key last; in both orders, so that denials
- * come first too.
- */
+/** Callers with different answers, in both orders, so that a denial can come first too. */
 const CALLERS = ['full', 'foreign', 'reader', 'revoked', ''];
 const DOCUMENT = '/v1/openapi.json';
 
@@ -58,7 +55,7 @@ async function start(name: keyof typeof SERVERS) {
 describe.each(Object.keys(SERVERS) as (keyof typeof SERVERS)[])(
   'behind a shared cache, %s',
   (name) => {
-    it.each(KINDS)('answers each caller as without it: %j', async (kind) => {
+    it.each(KINDS)('answers each caller like without the cache: %j', async (kind) => {
       const { origin, behind, ask, paths } = await start(name);
       const cache = await behind(kind);
       for (const callers of [CALLERS, CALLERS.toReversed()]) {
@@ -71,7 +68,7 @@ describe.each(Object.keys(SERVERS) as (keyof typeof SERVERS)[])(
         }
       }
       expect(cache.hits()).toBe(0);
-      // What is for everybody it does keep.
+      // The cache does keep public answers.
       const documents = [
         await ask(cache.origin, DOCUMENT, 'full'),
         await ask(cache.origin, DOCUMENT, ''),
@@ -82,7 +79,7 @@ describe.each(Object.keys(SERVERS) as (keyof typeof SERVERS)[])(
     it.each([
       { credulous: false, insteadOfNoStore: 'public, max-age=3600' },
       { credulous: true, insteadOfNoStore: 'max-age=3600' },
-    ])('would hand out the first answer, if that did not say no-store: %j', async (kind) => {
+    ])('would give everyone the first answer without no-store: %j', async (kind) => {
       const { origin, behind, ask, paths } = await start(name);
       const cache = await behind(kind);
       for (const path of paths) {

@@ -1,4 +1,4 @@
-/** The key that signs tokens: where it comes from, what is published, and what another one ends. */
+/** The key that signs tokens: its source, its publication and its replacement. */
 import type { JSONWebKeySet, JWK } from 'jose';
 import { calculateJwkThumbprint, decodeProtectedHeader, exportJWK, generateKeyPair } from 'jose';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -18,7 +18,7 @@ afterEach(async () => {
   remove();
 });
 
-/** An instance on the one database, with the key that its environment names. */
+/** An instance on the same database, with the signing key from its environment. */
 async function start(signingKey: string) {
   vi.stubEnv('KEYSCOPE_PEPPER', 'a pepper of the tests, of 32 bytes and more');
   vi.stubEnv('KEYSCOPE_SIGNING_KEY', signingKey);
@@ -58,7 +58,7 @@ async function makeKey(): Promise<string> {
 }
 
 describe('the signing key', () => {
-  it('is that of the environment, and its public part is published', async () => {
+  it('comes from the environment, and its public part is published', async () => {
     const key = await makeKey();
     const { d, ...part } = JSON.parse(key) as JWK;
     const instance = await start(key);
@@ -71,17 +71,19 @@ describe('the signing key', () => {
     expect(JSON.stringify(published)).not.toContain(String(d));
   });
 
-  it('takes its tokens with it when another one is set', async () => {
+  it('ends its tokens when it is replaced', async () => {
     const first = await start(await makeKey());
     const token = await first.exchange(await first.issue());
     const second = await start(await makeKey());
     expect([await first.statusOf(token), await second.statusOf(token)]).toEqual([200, 401]);
   });
 
-  it('is refused if it is not one, and not repeated', async () => {
+  it('is refused without repeating it if it is malformed', async () => {
     const secret = 'hunter2';
     const error: unknown = await start(secret).catch((reason: unknown) => reason);
-    expect(String(error)).toBe('TypeError: KEYSCOPE_SIGNING_KEY: pass a private JWK for ES256');
+    expect(String(error)).toBe(
+      'TypeError: KEYSCOPE_SIGNING_KEY is not JSON. Set it to a private JWK for ES256',
+    );
     expect(String(error)).not.toContain(secret);
   });
 });

@@ -1,4 +1,4 @@
-/** The files that `keyscope init` writes, as a project compiles them. */
+/** The files that `keyscope init` writes, compiled in a project. */
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
@@ -7,8 +7,8 @@ import { DATABASES, FRAMEWORKS, starterFiles } from '../../src/tools/cli/starter
 import { folder } from '../support/folder.ts';
 import { ROOT } from '../support/source.ts';
 
-describe('what it writes', () => {
-  it('compiles, for every framework and every database', () => {
+describe('keyscope init', () => {
+  it('writes files that compile, for every framework and database', () => {
     const own = folder();
     try {
       symlinkSync(join(ROOT, 'node_modules'), own.file('node_modules'));
@@ -46,7 +46,7 @@ describe('what it writes', () => {
         return `${file?.fileName}:${start}: ${text}`;
       });
       expect(errors).toEqual([]);
-      // Two of each, and two more where there is a framework.
+      // Two of each, and two more with a framework.
       expect(names.length).toBe(14);
     } finally {
       own.remove();

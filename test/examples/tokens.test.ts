@@ -1,6 +1,6 @@
 /**
- * The reference service's tokens over real sockets: exchanged at any framework, taken at the doors
- * they were made for.
+ * The reference service's tokens over real sockets: every framework exchanges keys for them, and
+ * only the right interface accepts them.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -142,7 +142,7 @@ describe('POST /v1/token', () => {
     },
   );
 
-  // It answered 503 and told nobody.
+  // It once answered 503 without a report.
   it('reports an outage of the store', async () => {
     const { key } = await issue();
     const told: unknown[] = [];
@@ -180,7 +180,7 @@ describe('POST /v1/token', () => {
     ['another grant type', 'unsupported_grant_type', { grant_type: 'client_credentials' }],
     ['no subject', 'invalid_request', { subject_token: undefined }],
     ['an empty subject', 'invalid_request', { subject_token: '' }],
-    ['a key that is none', 'invalid_request', { subject_token: 'lure_x' }],
+    ['a malformed key', 'invalid_request', { subject_token: 'lure_x' }],
     ['no type of subject', 'invalid_request', { subject_token_type: undefined }],
     [
       'another type of subject',
@@ -199,7 +199,7 @@ describe('POST /v1/token', () => {
     ['a wildcard', 'invalid_scope', { scope: '*:*' }],
     ['two spaces between scopes', 'invalid_scope', { scope: 'threats:read  reports:read' }],
     ['a foreign entity', 'invalid_target', { entity_uuid: '33333333-3333-4333-8333-333333333333' }],
-    ['an entity that is none', 'invalid_request', { entity_uuid: 'mine' }],
+    ['a malformed entity', 'invalid_request', { entity_uuid: 'mine' }],
     ['another resource', 'invalid_target', { resource: 'https://other.example' }],
     ['another audience', 'invalid_target', { audience: '__proto__' }],
     ['two resources', 'invalid_target', { resource: [`${PUBLIC}/v1`, `${PUBLIC}/mcp`] }],
@@ -210,7 +210,7 @@ describe('POST /v1/token', () => {
       const { status, headers, body } = await post({ ...asked(key), ...fields }, at);
       expect([status, headers.get('Cache-Control'), body.error]).toEqual([400, 'no-store', error]);
       expect(headers.get('Pragma')).toBe('no-cache');
-      // RFC 6749 §5.2: what may stand in a description; and nothing of what was sent.
+      // The characters of RFC 6749 §5.2, and nothing from the input.
       expect(body.error_description).toMatch(/^[ !#-[\]-~]+$/);
       expect(JSON.stringify(body)).not.toContain(key);
       for (const field of [fields.scope, fields.entity_uuid, fields.audience, fields.resource]) {
@@ -219,7 +219,7 @@ describe('POST /v1/token', () => {
     }
   });
 
-  // `scope=` gave a token with all scopes of the key: the opposite of what was meant.
+  // `scope=` once gave a token with all scopes of the key instead of none.
   it.each(['scope', 'entity_uuid'])('refuses an empty %s', async (name) => {
     const { key } = await issue();
     const { status, body } = await post({ ...asked(key), [name]: '' });
@@ -227,9 +227,9 @@ describe('POST /v1/token', () => {
     expect(body.error_description).toMatch(/need a value/);
   });
 
-  // A key that another process had revoked was exchanged for as long as a cache had it, and its
-  // token lived for minutes more where nobody looks up its key.
-  it('looks the key up afresh, past a cache', async () => {
+  // A revoked key could once be exchanged while a cache had it. Its token then lived for minutes on
+  // servers that do not look up the key.
+  it('looks up the key without the cache', async () => {
     const inner = memoryStore();
     const cache = new LRUCache<string, object>({ max: 10 });
     const options = { prefix: PREFIX, catalog, peppers: 'none' } as const;
@@ -253,8 +253,8 @@ describe('POST /v1/token', () => {
     expect(status).toBe(400);
   });
 
-  // It was told that the key cannot address its own entities.
-  it('says of a key with very many entities what to do: ask for fewer', async () => {
+  // The answer once said that the key cannot address its own entities.
+  it('tells a key with very many entities to request fewer', async () => {
     const many = Array.from({ length: 300 }, () => randomUUID());
     const input = {
       name: 't',
@@ -280,7 +280,7 @@ describe('POST /v1/token', () => {
     expect(foreign.error_description).toBe('The key cannot address all of these entities.');
   });
 
-  it('ignores parameters that it does not know', async () => {
+  it('ignores unknown parameters', async () => {
     const { key } = await issue();
     const token = await tokenFor(key, { client_id: 'x', constructor: 'x' });
     expect((await get(`${bases.hono}/me`, token))[0]).toBe(200);
@@ -289,15 +289,14 @@ describe('POST /v1/token', () => {
     );
   });
 
-  it('takes a form and no other body, and no other method', async () => {
+  it('accepts only a form, and only POST', async () => {
     const { key } = await issue();
     const json = {
       body: JSON.stringify(asked(key)),
       headers: { 'Content-Type': 'application/json' },
     };
     expect((await post({}, 'hono', json)).body.error).toBe('invalid_request');
-    // The limit is the one that the refusal names: a form of 40,000 bytes was told that it may have
-    // 65,536.
+    // The refusal names the real limit. It once refused 40,000 bytes and named 65,536.
     expect((await post({ ...asked(key), padding: 'x'.repeat(65_000) })).status).toBe(200);
     const large = await post({ ...asked(key), padding: 'x'.repeat(66_000) });
     expect([large.status, large.body.detail]).toEqual([
@@ -307,12 +306,12 @@ describe('POST /v1/token', () => {
     const wrong = await fetch(`${bases.hono}/token`);
     expect([wrong.status, wrong.headers.get('Allow')]).toEqual([405, 'OPTIONS, POST']);
     expect((await fetch(`${bases.hono}/token`, { method: 'OPTIONS' })).status).toBe(204);
-    // A key in the query is not read.
+    // A key in the query is ignored.
     const query = new URLSearchParams(asked(key) as Record<string, string>);
     expect((await fetch(`${bases.hono}/token?${query}`, { method: 'POST' })).status).toBe(400);
   });
 
-  it('refuses a token for exchange, and a key that has ended', async () => {
+  it('refuses to exchange a token or an ended key', async () => {
     const { key, info } = await issue();
     const token = await tokenFor(key);
     expect((await post(asked(token))).body.error).toBe('invalid_request');
@@ -323,7 +322,7 @@ describe('POST /v1/token', () => {
     });
   });
 
-  it('is told of: an exchange is use of the key, and an event', async () => {
+  it('counts as a use of the key, and emits an event', async () => {
     const { key, info } = await issue();
     await tokenFor(key);
     await platform.keyring.flush();
@@ -331,7 +330,7 @@ describe('POST /v1/token', () => {
     expect(used !== null && 'lastUsedAt' in used && used.lastUsedAt).toBeInstanceOf(Date);
   });
 
-  it('ends with its key at this door', async () => {
+  it('makes tokens that end with their key here', async () => {
     const { key, info } = await issue();
     const token = await tokenFor(key);
     expect((await get(`${bases.express}/me`, token))[0]).toBe(200);
@@ -340,10 +339,10 @@ describe('POST /v1/token', () => {
   });
 });
 
-describe('a token opens the door that it was made for', () => {
+describe('a token', () => {
   const mcpUrl = () => new URL(`${bases.mcp}`.replace('/v1', '/mcp'));
 
-  it('MCP with a token for MCP, REST with a token for REST', async () => {
+  it('opens MCP if it is for MCP, and REST if it is for REST', async () => {
     const { key, info } = await issue();
     const rest = await tokenFor(key);
     const mcp = await tokenFor(key, { resource: `${PUBLIC}/mcp` });
@@ -380,7 +379,7 @@ describe('a resource server', () => {
     };
     const tokens = createTokens(options);
     resource = createResource(tokens, 'reports');
-    // A keyring of its own over the same file, as another process has.
+    // Another keyring on the same file, like that of another process.
     const store = sqliteStore(new DatabaseSync(platform.file));
     const peppers = [
       { id: 'unused', secret: 'only looks keys up that tokens name, under a pepper of its own' },
@@ -400,12 +399,12 @@ describe('a resource server', () => {
     await Promise.all([resource, strict].map(stop));
   });
 
-  it('finds keys that caches hold for some minutes and no longer', async () => {
+  it('finds a key set that caches may keep for some minutes', async () => {
     const { headers } = await fetch(new URL('/.well-known/jwks.json', bases.fastify));
     expect(headers.get('Cache-Control')).toBe('public, max-age=300');
   });
 
-  it('takes tokens without any database, by the published keys', async () => {
+  it('accepts tokens with the published keys, without a database', async () => {
     const { key, info } = await issue();
     const token = await tokenFor(key);
     expect(await get(`${urls[0]}/me`, token)).toEqual([
@@ -434,8 +433,8 @@ describe('a resource server', () => {
     ahead = 0;
   });
 
-  // It answered 503 and told nobody.
-  it('reports why the keys cannot be loaded, instead of a refusal', async () => {
+  // It once answered 503 without a report.
+  it('reports why it cannot load the keys, and does not refuse the token', async () => {
     const { key } = await issue();
     const token = await tokenFor(key);
     const told: unknown[] = [];
@@ -451,19 +450,19 @@ describe('a resource server', () => {
     await stop(server);
   });
 
-  it('sees no revocation by itself, until the token ends', async () => {
+  it('does not notice a revocation until the token ends', async () => {
     const { key, info } = await issue();
     const token = await tokenFor(key);
     await platform.keyring.revoke(info.keyId, authority);
     expect((await get(`${urls[0]}/me`, token))[0]).toBe(200);
   });
 
-  it('with a keyring of the wrong peppers nobody gets in', async () => {
+  it('refuses every token with a keyring that has the wrong peppers', async () => {
     const { key } = await issue();
     expect((await get(`${urls[1]}/me`, await tokenFor(key)))[0]).toBe(401);
   });
 
-  it('sees it with the service’s keyring', async () => {
+  it('notices a revocation with the keyring of the service', async () => {
     const { key, info } = await issue();
     const token = await tokenFor(key);
     const server = createResource(platform.keyring, 'reports');

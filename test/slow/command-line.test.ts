@@ -62,7 +62,7 @@ describe('openStore', () => {
   test.each(['sqlite://keys.db', 'sqlite:///srv/keys.db', 'sqlite:'])(
     'refuses %s',
     async (address) => {
-      const told = /^openStore: write the path right behind the colon, as in sqlite:keys/;
+      const told = /^openStore: write the path right after the colon, as in sqlite:keys/;
       await expect(openStore(address)).rejects.toThrow(told);
     },
   );

@@ -1,6 +1,4 @@
-/**
- * The console as somebody uses it: "Obtaining a key" of the interface, step by step, in Chromium.
- */
+/** The console in Chromium: "Obtaining a key" of the interface step by step, and all pages. */
 import type { Server } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { Link } from '../../examples/console/link.ts';
@@ -12,7 +10,7 @@ import type { Browser, BrowserContext, Page } from '../support/browser.ts';
 import { barriers, describeWithBrowser, launch } from '../support/browser.ts';
 import { folder } from '../support/folder.ts';
 
-/** What in a page is wider than its place, so that a part of it is not seen. */
+/** The elements of a page that are wider than their place, so that a part is cut off. */
 const CUT = `[...document.querySelectorAll('main *')]
   .filter(({ clientWidth, scrollWidth }) => clientWidth > 0 && scrollWidth > clientWidth)
   .map(({ outerHTML }) => outerHTML.slice(0, 100))`;
@@ -39,7 +37,7 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
     files.remove();
   });
 
-  // What a page complains of, a script or a style that its policy keeps out among it.
+  // The console messages of the pages, for example about a script that their policy blocks.
   let complaints: string[] = [];
   let context: BrowserContext;
   const visit = async (options: object = {}, at = origin): Promise<Page> => {
@@ -50,7 +48,7 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
     const page = await context.newPage();
     for (const event of ['console', 'pageerror'] as const)
       page.on(event, (message) => complaints.push(String(message.text?.() ?? message.message)));
-    // As it is printed, where this server is.
+    // The demo prints this path; the server of the test has its own origin.
     const { pathname, search } = new URL(link.open());
     await page.goto(`${at}${pathname}${search}`);
     return page;
@@ -68,8 +66,8 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
     await page.getByRole('button', { name: 'Sign in' }).click();
   }
   async function openForm(page: Page): Promise<void> {
-    for (const name of ['Settings', 'Configuration', 'API Keys'])
-      await main(page).getByRole('link', { name }).click();
+    // Signing in leads to Settings, Configuration, API Keys.
+    await main(page).getByRole('heading', { name: 'API Keys' }).waitFor();
     await page.getByRole('link', { name: 'Create API Key' }).click();
   }
   const me = async (key: string) =>
@@ -79,7 +77,7 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
   const count = async () =>
     (await platform.keyring.list({ limit: 1000 }, { entityUuid: ENTITY })).keys.length;
 
-  it('makes a key by the six steps of the interface; it works and is not shown again', async () => {
+  it('creates a key in the six steps of the interface, and shows it once', async () => {
     const page = await visit();
     await signIn(page); // 1
     await openForm(page); // 2, 3
@@ -107,25 +105,25 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
     expect(await page.content()).not.toContain(key);
   });
 
-  it('sends the link in no Referer, on the way in', async () => {
+  it('sends the link in no Referer', async () => {
     const referers: unknown[] = [];
     server.on('request', ({ headers }) => referers.push(headers.referer));
     const page = await visit();
     await signIn(page);
     await page.getByText('ana@example.com, admin').waitFor();
-    expect(page.url()).toBe(`${origin}/console`);
+    expect(page.url()).toBe(`${origin}/console/settings/configuration/api-keys`);
     expect(referers).toContain(`${origin}/`);
     expect(referers.filter((referer) => String(referer).includes('link'))).toEqual([]);
   });
 
-  /** Signs in and fills the form in, up to the last step. */
+  /** Signs in and fills in the form, up to the last step. */
   async function fillIn(page: Page, name: string): Promise<void> {
     await signIn(page);
     await openForm(page);
     await page.getByLabel('Name').fill(name);
   }
 
-  it('does the same where no script runs', async () => {
+  it('creates a key without script', async () => {
     const page = await visit({ javaScriptEnabled: false });
     await fillIn(page, 'Without scripts');
     await page.getByRole('button', { name: 'Create' }).click();
@@ -134,7 +132,7 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
     });
   });
 
-  it('makes one key of two clicks, and shows it', async () => {
+  it('creates one key from two clicks, and shows it', async () => {
     // Slow, so that the second click comes before the answer to the first.
     const issue: Platform['keyring']['issue'] = async (...given) => {
       await new Promise((resolve) => setTimeout(resolve, 500));
@@ -144,7 +142,7 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
     const page = await visit({}, new URL(await listen(slow, 0)).origin);
     await fillIn(page, 'Two clicks');
     const before = await count();
-    // In two turns of the page, as a hand does it; of two clicks in one, Chromium drops the first.
+    // In two turns of the page, like a hand. Chromium drops the first of two clicks in one turn.
     const click = "() => document.querySelector('form button.button').click()";
     await page.evaluate(`for (const ms of [0, 100]) setTimeout(${click}, ms)`);
     const key = await page.getByLabel('API key', { exact: true }).inputValue();
@@ -153,7 +151,7 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
     await stop(slow);
   });
 
-  it('neither shows the key again nor makes another when its page is loaded again', async () => {
+  it('neither shows the key again nor creates another when its page is reloaded', async () => {
     const page = await visit();
     await fillIn(page, 'Reloaded');
     await page.getByRole('button', { name: 'Create' }).click();
@@ -168,13 +166,13 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
     expect(await page.content()).not.toContain(key);
   });
 
-  it('takes the key out of its page when that is left, for it may come back', async () => {
+  it('removes the key from its page when the visitor leaves', async () => {
     const page = await visit();
     await fillIn(page, 'Left');
     await page.getByRole('button', { name: 'Create' }).click();
     const field = page.getByLabel('API key', { exact: true });
     const key = await field.inputValue();
-    await page.waitForLoadState('load'); // The page's script listens.
+    await page.waitForLoadState('load'); // Now the page's script listens.
     await page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))");
     expect(await field.inputValue()).toBe('');
     expect(await page.content()).not.toContain(key);
@@ -183,14 +181,17 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
     expect(await page.content()).not.toContain(key);
   });
 
-  it('replaces a key, and revokes one with a second look', async () => {
+  it('rotates a key, revokes one after a second click, and reports both', async () => {
     const page = await visit();
     await fillIn(page, 'Replaced');
     await page.getByRole('button', { name: 'Create' }).click();
     const old = await page.getByLabel('API key', { exact: true }).inputValue();
     await page.getByRole('link', { name: 'Done' }).click();
     await page.getByRole('link', { name: 'Replaced' }).click();
-    await page.getByRole('button', { name: 'Replace by a new key' }).click();
+    await page.getByRole('button', { name: 'Rotate key' }).click();
+    await page
+      .getByText('Key rotated. The old key works for another day. Copy the new key now')
+      .waitFor();
     const next = await page.getByLabel('API key', { exact: true }).inputValue();
     expect(await Promise.all([me(old), me(next)])).toMatchObject([
       { entity_uuid: ENTITY },
@@ -199,13 +200,18 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
 
     await page.getByRole('link', { name: 'Done' }).click();
     await page
-      .getByRole('row', { name: /^Replaced \w+_…\w{4} Replaced, in its overlap/ })
+      .getByRole('row', { name: /^Replaced \w+_…\w{4} Rotated, still works/ })
       .getByRole('link')
       .click();
-    expect(await page.getByRole('button', { name: 'Revoke for good' }).count()).toBe(0);
-    await page.getByText('Revoke', { exact: true }).click();
-    await page.getByRole('button', { name: 'Revoke for good' }).click();
-    await page.getByText('Revoked', { exact: true }).waitFor();
+    const revoke = page.getByRole('button', { name: 'Revoke', exact: true });
+    expect(await revoke.count()).toBe(0);
+    await page.getByText('Revoke…').click();
+    await revoke.click();
+    await page.getByText('Key revoked. It cannot be used again.').waitFor();
+    await page.getByRole('row', { name: /^Revoked .* ana@example\.com/ }).waitFor();
+    await page.reload();
+    await page.getByRole('heading', { name: 'Replaced' }).waitFor();
+    expect(await page.getByText('Key revoked.').count()).toBe(0);
     expect(await Promise.all([me(old), me(next)])).toMatchObject([
       { status: 401 },
       { entity_uuid: ENTITY },
@@ -219,68 +225,71 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
     await platform.keyring.issue({ ...input, accessibleEntities: [ENTITY] }, authority);
   }
 
-  // On a phone, the tables were cut behind the second column, and the new key behind its middle.
+  // On a phone, tables were once cut off after the second column, and new keys in the middle.
   it.each([
     ['light', 1280],
     ['dark', 1280],
     ['light', 390],
-  ] as const)('keeps nobody out: %s, %i pixels wide', async (colorScheme, width) => {
-    const page = await visit({ colorScheme, viewport: { width, height: 800 } });
-    // No page is wider than the screen.
-    const wide = () => page.evaluate('document.documentElement.scrollWidth');
-    const look = async () => {
-      const seen = [page.url(), await barriers(page), await wide(), await page.evaluate(CUT)];
-      expect(seen).toEqual([page.url(), [], width, []]);
-    };
-    const name = `A ${colorScheme} key of ${width}`;
-    await issueElsewhere(name);
-    await look();
-    await fillIn(page, ' ');
-    await look();
-    await page.getByRole('button', { name: 'Create' }).click();
-    await page.getByRole('alert').waitFor();
-    await look();
-    // The first field that was wrong has the focus, so the next word goes into it.
-    await page.keyboard.press('ControlOrMeta+a');
-    await page.keyboard.type(name);
-    await page.keyboard.press('Enter');
-    await page.getByRole('button', { name: 'Copy' }).waitFor();
-    await look();
-    await page.getByRole('link', { name: 'Done' }).click();
-    await look();
-    await page.getByLabel('Search').fill(name);
-    await page.getByLabel('Search').press('Enter');
-    await page.getByRole('link', { name: 'All keys' }).waitFor();
-    await look();
-    await page.getByRole('link', { name }).click();
-    await look();
-    await page.getByLabel('Why').first().fill('looks odd');
-    await page.getByRole('button', { name: 'Suspend' }).press('Enter');
-    await page.getByText(': looks odd').waitFor();
-    await look();
-    await page.getByRole('button', { name: 'Resume' }).press('Enter');
-    await page.getByRole('button', { name: 'Suspend' }).waitFor();
-    await page.getByText('Revoke', { exact: true }).press('Enter');
-    await look();
-    await page.getByRole('link', { name: 'API Keys' }).click();
-    await page.getByRole('link', { name: 'Keys of others' }).click();
-    await page.getByRole('heading', { name: 'Keys of others' }).waitFor();
-    const withdraw = page.getByRole('button', { name: `Withdraw for good from ${name}` });
-    expect(await withdraw.count()).toBe(0);
-    await page.getByLabel(`Withdraw from ${name}`).press('Enter');
-    await look();
-    await withdraw.press('Enter');
-    await page.getByRole('row', { name: new RegExp(`^${name} .* Withdrawn$`) }).waitFor();
-    await look();
-    await page.getByRole('button', { name: 'Sign out' }).click();
-    await page.getByText('Open the link that the demo printed').waitFor();
-    await look();
-    const { pathname, search } = new URL(link.open());
-    await page.goto(`${origin}${pathname}${search}x`);
-    await page.getByRole('alert').waitFor();
-    await look();
-    const statuses = [expect.stringContaining('400'), expect.stringContaining('403')];
-    expect(complaints).toEqual(statuses);
-    complaints = [];
-  });
+  ] as const)(
+    'has no barriers and cuts nothing off: %s, %i px wide',
+    async (colorScheme, width) => {
+      const page = await visit({ colorScheme, viewport: { width, height: 800 } });
+      // No page is wider than the screen.
+      const wide = () => page.evaluate('document.documentElement.scrollWidth');
+      const look = async () => {
+        const seen = [page.url(), await barriers(page), await wide(), await page.evaluate(CUT)];
+        expect(seen).toEqual([page.url(), [], width, []]);
+      };
+      const name = `A ${colorScheme} key of ${width}`;
+      await issueElsewhere(name);
+      await look();
+      await fillIn(page, ' ');
+      await look();
+      await page.getByRole('button', { name: 'Create' }).click();
+      await page.getByRole('alert').waitFor();
+      await look();
+      // The first wrong field has the focus, so typing corrects it.
+      await page.keyboard.press('ControlOrMeta+a');
+      await page.keyboard.type(name);
+      await page.keyboard.press('Enter');
+      await page.getByRole('button', { name: 'Copy' }).waitFor();
+      await look();
+      await page.getByRole('link', { name: 'Done' }).click();
+      await look();
+      await page.getByLabel('Search').fill(name);
+      await page.getByLabel('Search').press('Enter');
+      await page.getByRole('link', { name: 'All keys' }).waitFor();
+      await look();
+      await page.getByRole('link', { name }).click();
+      await look();
+      await page.getByLabel('Reason (optional').first().fill('looks odd');
+      await page.getByRole('button', { name: 'Suspend' }).press('Enter');
+      await page.getByRole('row', { name: /^Suspended .* looks odd$/ }).waitFor();
+      await look();
+      await page.getByRole('button', { name: 'Resume' }).press('Enter');
+      await page.getByRole('button', { name: 'Suspend' }).waitFor();
+      await page.getByText('Revoke…').press('Enter');
+      await look();
+      await page.getByRole('link', { name: 'API Keys' }).click();
+      await page.getByRole('link', { name: 'Keys of other organizations' }).click();
+      await page.getByRole('heading', { name: 'Keys of other organizations' }).waitFor();
+      const withdraw = page.getByRole('button', { name: `Withdraw access of ${name} permanently` });
+      expect(await withdraw.count()).toBe(0);
+      await page.getByLabel(`Withdraw access of ${name}`).first().press('Enter');
+      await look();
+      await withdraw.press('Enter');
+      await page.getByRole('row', { name: new RegExp(`^${name} .* Withdrawn$`) }).waitFor();
+      await look();
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.getByText('Open the link that the demo printed').waitFor();
+      await look();
+      const { pathname, search } = new URL(link.open());
+      await page.goto(`${origin}${pathname}${search}x`);
+      await page.getByRole('alert').waitFor();
+      await look();
+      const statuses = [expect.stringContaining('400'), expect.stringContaining('403')];
+      expect(complaints).toEqual(statuses);
+      complaints = [];
+    },
+  );
 });

@@ -1,4 +1,4 @@
-/** The demo from outside: its flags, its stores, and what it leaves behind. */
+/** The demo as a process: its flags, its stores, and the files it leaves behind. */
 import { mkdirSync, readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ENTITY } from '../../examples/platform/host/boot.ts';
@@ -23,7 +23,7 @@ afterAll(() => {
   remove();
 });
 
-/** Runs it to its end, with a folder of its own for temporary files. */
+/** Runs the demo to its end, with its own folder for temporary files. */
 async function demo(name: string, ...args: readonly string[]) {
   const temporary = file(name);
   mkdirSync(temporary);
@@ -32,10 +32,10 @@ async function demo(name: string, ...args: readonly string[]) {
   return { ...ended, left: readdirSync(temporary) };
 }
 
-// They wait more than they work: all at once.
+// These tests mostly wait, so they run at the same time.
 describe.concurrent('the demo', () => {
-  // A misspelt flag was passed over: what should have been a check was a server that stays up.
-  test('refuses a flag that it does not know', { timeout }, async () => {
+  // The demo once ignored a misspelt `--check`, and started a server instead.
+  test('refuses an unknown flag', { timeout }, async () => {
     const { out, err, code } = await demo('flag', '--chekc');
     expect(err).toMatch(/^Usage: npm run demo -- \[--check\] \[--store <address>\]\n/);
     expect(err).toMatch(/\n(?: {2}--\S+ .+\n){3}\nThe environment variables PORT .+\n$/);
@@ -43,7 +43,7 @@ describe.concurrent('the demo', () => {
     expect(code).toBe(1);
   });
 
-  test('leaves nothing behind where its store cannot be opened', { timeout }, async () => {
+  test('leaves nothing behind if it cannot open its store', { timeout }, async () => {
     const address = 'mongodb://root:hunter2@db/x';
     const { err, code, left } = await demo('unknown', '--check', '--store', address);
     expect(err).toMatch(/^The service could not start\. openStore: pass .+, not mongodb:\n$/);
@@ -51,38 +51,38 @@ describe.concurrent('the demo', () => {
     expect(left).toEqual([]);
   });
 
-  // Where a store only took too long there is no driver's error: saying why crashed, and nothing
-  // was closed.
-  test('says why and ends where its store never answers', { timeout }, async () => {
+  // A store that is only slow has no driver's error. Explaining that once crashed, and nothing was
+  // closed.
+  test('explains and ends if its store never answers', { timeout }, async () => {
     const address = `postgres://u@127.0.0.1:${silent.port}/x`;
     const { out, err, code, left } = await demo('silent', '--check', '--store', address);
-    // The driver gives up at the same time as the keyring, and the channel's connection, too.
+    // The driver, the keyring and the channel's connection give up at the same time.
     expect(err).toMatch(/^store\.insert (?:did not answer within|failed: )/m);
     expect(err).toMatch(/^(?:(?:store\.insert|The key store's channel:) .+\n)+$/);
-    expect(out).toMatch(/ {3}Surprise: the console showed no key\n$/);
+    expect(out).toMatch(/ {3}Unexpected: the console showed no key\n$/);
     expect(code).toBe(1);
     expect(left).toEqual([]);
   });
 
-  test('walks through the service on another store, and says what it leaves there', {
+  test('walks through the service on another store, and says what stays there', {
     timeout,
   }, async () => {
     const address = `sqlite:${file('walk.db')}`;
     const { out, err, code, left } = await demo('walk', '--check', '--store', address);
-    const stays = 'It stays in that database, as do its tables and the other keys made here';
-    expect(out).toContain(`${stays}, of entity ${ENTITY}`);
+    const stays = 'The key stays in that database, and so do the tables and the other keys';
+    expect(out).toContain(`${stays} that this walk creates (entity ${ENTITY})`);
     expect(out).toMatch(/\nAll as expected\.\n$/);
     expect({ err, code, left }).toEqual({ err: '', code: 0, left: [] });
   });
 
-  // It expected a second process to find a key that was in the memory of the first.
-  test('walks through the service on a store in memory, without a second instance', {
+  // It once expected a second process to find a key in the memory of the first.
+  test('walks through the service on a store in memory without a second instance', {
     timeout,
   }, async () => {
     const address = 'sqlite::memory:';
     const { out, err, code, left } = await demo('memory', '--check', '--store', address);
-    expect(out).not.toContain('It stays in that database');
-    expect(out).toMatch(/\n12\. Two instances: left out, .+\nAll as expected\.\n$/);
+    expect(out).not.toContain('stays in that database');
+    expect(out).toMatch(/\n12\. Two instances: skipped, .+\nAll as expected\.\n$/);
     expect({ err, code, left }).toEqual({ err: '', code: 0, left: [] });
   });
 });

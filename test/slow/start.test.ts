@@ -191,7 +191,7 @@ describe.concurrent('a server', () => {
     }
     const whole = await startConsole('whole');
     expect(await whole.stop()).toBe(0);
-    expect(whole.out).toMatch(/Start afresh: rm -r \S+whole/);
+    expect(whole.out).toMatch(/Start over: rm -r \S+whole/);
   });
 });
 
@@ -226,8 +226,8 @@ describe.concurrent('a server behind the platform', () => {
     expect(ended.out).toMatch(usage);
   });
 
-  const taken = /^Port \d+ is taken\. Set PORT to another one, .+\n$/;
-  const none = /^PORT is a whole number from 0 to 65535; .+\n$/;
+  const taken = /^Port \d+ is in use\. Set PORT to another one, .+\n$/;
+  const none = /^PORT is not valid\. Set it to a number from 0 to 65535; .+\n$/;
 
   test.each([
     { what: 'a port that is taken', port: () => String(silent.port), args: [], words: taken },

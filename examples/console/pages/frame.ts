@@ -1,35 +1,37 @@
 /**
- * What all pages of the console have around them. Pages are HTML from data, without any decisions.
- * The template escapes whatever is put into it.
+ * The frame around all pages of the console, and the pieces that they share. Pages turn data into
+ * HTML and decide nothing. The template escapes every value.
  */
 import { html } from 'hono/html';
-import { BASE, CONFIGURATION, KEYS, SETTINGS, SIGN_OUT } from '../paths.ts';
+import { BASE, KEYS, SIGN_OUT } from '../paths.ts';
 import type { Member } from '../visit.ts';
 
 export type Html = ReturnType<typeof html>;
 
-/** A page on the way from the first one. */
+/** One level of the path at the top of a page. */
 export interface Step {
-  readonly path: string;
   readonly name: string;
+  /** Where the level leads; `null` if it has no page of its own. */
+  readonly path: string | null;
 }
 export type Trail = readonly Step[];
 
-export const TO_HOME: Trail = [{ path: BASE, name: 'Console' }];
-export const TO_SETTINGS: Trail = [...TO_HOME, { path: SETTINGS, name: 'Settings' }];
-export const TO_CONFIGURATION: Trail = [
-  ...TO_SETTINGS,
-  { path: CONFIGURATION, name: 'Configuration' },
+export const TO_HOME: Trail = [{ name: 'Console', path: BASE }];
+export const TO_KEYS: Trail = [
+  { name: 'Settings', path: null },
+  { name: 'Configuration', path: null },
+  { name: 'API Keys', path: KEYS },
 ];
-export const TO_KEYS: Trail = [...TO_CONFIGURATION, { path: KEYS, name: 'API Keys' }];
 
-const step = ({ path, name }: Step): Html => html`<li><a href="${path}">${name}</a></li>`;
+function step({ name, path }: Step): Html {
+  return html`<li>${path === null ? name : html`<a href="${path}">${name}</a>`}</li>`;
+}
 
 const account = ({ user }: Member): Html => html`<form method="post" action="${SIGN_OUT}">
       <span>${user.email}, ${user.role}</span> <button>Sign out</button>
     </form>`;
 
-/** A whole document. `member`: who is signed in, if anybody is. */
+/** Returns a whole document. `member` is the visitor; `null` before the sign-in. */
 export function page(title: string, member: Member | null, trail: Trail, content: Html): Html {
   return html`<!doctype html>
 <html lang="en">
@@ -43,7 +45,7 @@ export function page(title: string, member: Member | null, trail: Trail, content
   </head>
   <body>
     <header>
-      <nav aria-label="Where you are"><ol>${trail.map(step)}</ol></nav>
+      <nav aria-label="Breadcrumb"><ol>${trail.map(step)}</ol></nav>
       ${member && account(member)}
     </header>
     <main>${content}</main>
@@ -51,13 +53,19 @@ export function page(title: string, member: Member | null, trail: Trail, content
 </html>`;
 }
 
-/** What was wrong with a form; nothing if nothing was. */
+/** Returns the message about a mistake; nothing for `null`. */
 export function alert(message: string | null): Html | null {
   if (message === null) return null;
   return html`<p role="alert">${message}</p>`;
 }
 
-/** Options of a `select`, by value, with the words for each. */
+/** Returns the result of an action; nothing for `null`. */
+export function result(notice: string | null): Html | null {
+  if (notice === null) return null;
+  return html`<p role="status" class="notice">${notice}</p>`;
+}
+
+/** Returns the options of a `select`. `choices` has the label of each value. */
 export function options(choices: Readonly<Record<string, string>>, chosen: string): Html[] {
   return Object.entries(choices).map(([value, words]) => {
     const selected = value === chosen ? html` selected` : '';
@@ -65,7 +73,7 @@ export function options(choices: Readonly<Record<string, string>>, chosen: strin
   });
 }
 
-/** A time, to the minute; `none` are the words for a time that is not set. */
+/** Returns a time, to the minute; `none` if it is not set. */
 export function time(date: Date | null, none = ''): Html | string {
   if (date === null) return none;
   const iso = date.toISOString();
@@ -74,12 +82,19 @@ export function time(date: Date | null, none = ''): Html | string {
   return html`<time datetime="${iso}"><span>${day}</span> <small>${minute} UTC</small></time>`;
 }
 
-/** A cell of a table. It names its column, for narrow screens, on which each row is a list. */
+/** Returns a cell. It names its column, because narrow screens show each row as a list. */
 export function cell(column: string, content: Html | readonly Html[] | string): Html {
   return html`<td data-column="${column}">${content}</td>`;
 }
 
-/** Only words: for what could not be served. */
+export type NameOf = (entityUuid: string) => string | null;
+
+/** Returns the name of an organization, or its UUID if it has no name here. */
+export function organization(entityUuid: string, nameOf: NameOf): Html | string {
+  return nameOf(entityUuid) ?? html`<code>${entityUuid}</code>`;
+}
+
+/** Returns a page with a message, for requests that the console cannot serve. */
 export function messagePage(title: string, words: string, member: Member | null): Html {
   const trail = member === null ? TO_HOME : TO_KEYS;
   return page(title, member, trail, html`<h1>${title}</h1><p>${words}</p>`);

@@ -1,32 +1,31 @@
-/** What became of a key, in words. */
+/** The state of a key in words, and other pieces that describe a key. */
 import { html } from 'hono/html';
 import type { AddressedKey, DamagedKey, KeyInfo, KeyState } from 'keyscope';
 import type { Html } from './frame.ts';
-import { time } from './frame.ts';
 
-/** How soon a key ends to be pointed out. */
+/** The console points out keys that expire within this time. */
 const SOON_MS = 14 * 24 * 3_600_000;
 
-/** The states, in the order in which people look for them. */
+/** The names of the states. The search offers them in this order. */
 export const STATES: Readonly<Record<KeyState, string>> = {
   live: 'Active',
   suspended: 'Suspended',
   expired: 'Expired',
-  retired: 'Replaced',
+  retired: 'Rotated',
   revoked: 'Revoked',
   damaged: 'Damaged',
-  orphaned: 'Without its pepper',
-  unknown_format: 'Made by a later release',
+  orphaned: 'Pepper missing',
+  unknown_format: 'Written by a later release',
 };
 
-/** Whether nothing can be done with the key any more. */
+/** Checks whether the key has ended, so that there is nothing left to manage. */
 export function isOver({ state }: KeyInfo): boolean {
   return state === 'revoked' || state === 'retired' || state === 'expired';
 }
 
 type AnyKey = KeyInfo | AddressedKey | DamagedKey;
 
-/** The colour of a state's mark: the words say the same. */
+/** The colour of a state's mark. The words say the same. */
 type Tone = 'good' | 'wary' | 'bad' | 'over';
 
 const TONES: Readonly<Record<KeyState, Tone>> = {
@@ -46,26 +45,18 @@ const mark = (tone: Tone, words: string): Html => html`<span class="state ${tone
 export function stateOf(key: AnyKey, now: number): Html {
   const words = STATES[key.state];
   if (key.state !== 'live') return mark(TONES[key.state], words);
-  if ('retireAt' in key && key.retireAt !== null) return mark('wary', 'Replaced, in its overlap');
+  if ('retireAt' in key && key.retireAt !== null) return mark('wary', 'Rotated, still works');
   const endsAt = 'expiresAt' in key ? key.expiresAt : null;
   const endsSoon = endsAt !== null && endsAt.getTime() - now < SOON_MS;
   return endsSoon ? mark('wary', `${words}, expires soon`) : mark('good', words);
 }
 
-/** When the newest of suspension, retirement and revocation was made, by whom and why. */
-export function endingOf(key: KeyInfo): Html | null {
-  const { revokedAt, suspendedAt, endedBy, endReason } = key;
-  const at = revokedAt ?? suspendedAt;
-  if (at === null) return null;
-  return html`${time(at)}${endedBy && html`, by ${endedBy}`}${endReason && html`: ${endReason}`}`;
-}
-
-/** What people know a key by: its beginning and its end. */
+/** Returns the parts of a key that are not secret: its prefix and its last four characters. */
 export function handleOf({ prefix, hint }: KeyInfo | AddressedKey): Html {
   return html`<code>${prefix}_…${hint}</code>`;
 }
 
-/** A scope, which may break behind its colon and nowhere else. */
+/** Returns a scope, which may wrap only after its colon. */
 export function scopeName(scope: string): Html {
   const colon = scope.indexOf(':') + 1;
   return html`<code class="whole"><span>${scope.slice(0, colon)}</span><wbr><span>${scope.slice(

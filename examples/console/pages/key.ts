@@ -1,11 +1,11 @@
-/** The page of one key: what it is, what it may do, and how it is replaced or ended. */
+/** The page of one key: its facts, its history, its scopes, and the forms that manage it. */
 import { html } from 'hono/html';
 import type { Catalog, DamagedKey, KeyInfo } from 'keyscope';
-import { KEYS } from '../paths.ts';
 import type { Member } from '../visit.ts';
-import type { Html } from './frame.ts';
-import { cell, page, TO_KEYS, time } from './frame.ts';
-import { endingOf, handleOf, isOver, scopeName, stateOf } from './key-state.ts';
+import type { Html, NameOf } from './frame.ts';
+import { cell, organization, page, result, TO_KEYS, time } from './frame.ts';
+import { historyTable, type WithKin } from './key-history.ts';
+import { handleOf, isOver, STATES, scopeName, stateOf } from './key-state.ts';
 import { damagedForm, manageForm } from './manage-key.ts';
 
 interface Fact {
@@ -13,45 +13,42 @@ interface Fact {
   readonly value: Html | readonly Html[] | string | null;
 }
 
-function entitiesOf(key: KeyInfo): readonly Html[] {
+function organizationsOf({ key, nameOf }: KeyDetails): readonly Html[] {
   return key.accessibleEntities.map((entity) => {
-    const withdrew = key.withdrawn.includes(entity) ? html`(has withdrawn) ` : '';
-    return html`<code>${entity}</code> ${withdrew}`;
+    const withdrew = key.withdrawn.includes(entity) ? ' (withdrew access)' : '';
+    return html`<div>${organization(entity, nameOf)}${withdrew}</div>`;
   });
 }
 
-function predecessorOf({ rotatedFrom }: KeyInfo): Html | null {
-  if (rotatedFrom === null) return null;
-  return html`<a href="${KEYS}/${rotatedFrom}">its predecessor</a>`;
+/** When a rotated key stops working; `null` if it was not rotated, or if it has ended. */
+function endOfOverlap(key: KeyInfo): Html | string | null {
+  return key.retireAt !== null && !isOver(key) ? time(key.retireAt) : null;
 }
 
-/** Those without a value are left out. */
-function factsOf(key: KeyInfo, now: number): readonly Fact[] {
-  const { createdBy, retireAt } = key;
+/** The page leaves out facts that are `null`. */
+function factsOf(details: KeyDetails): readonly Fact[] {
+  const { key, now } = details;
   return [
     { name: 'Key', value: handleOf(key) },
     { name: 'Key id', value: html`<code>${key.keyId}</code>` },
     { name: 'State', value: stateOf(key, now) },
-    { name: 'Since', value: endingOf(key) },
-    { name: 'Organizations', value: entitiesOf(key) },
-    { name: 'Created', value: html`${time(key.createdAt)}${createdBy && html`, by ${createdBy}`}` },
+    { name: 'Stops working', value: endOfOverlap(key) },
+    { name: 'Organizations', value: organizationsOf(details) },
     { name: 'Expires', value: time(key.expiresAt, 'never') },
     { name: 'Last used', value: time(key.lastUsedAt, 'never') },
-    { name: 'Replaced', value: retireAt && html`ends ${time(retireAt)}` },
-    { name: 'Replaces', value: predecessorOf(key) },
-    { name: 'Justification', value: key.justification },
+    { name: 'Reason for reserved scopes', value: key.justification },
   ];
 }
 
 function whatItAllows(scope: string, catalog: Catalog): string {
   const isKnown = catalog.all.some((known) => known === scope);
-  if (!isKnown) return 'The platform has it no longer; it grants nothing.';
+  if (!isKnown) return 'Nothing: the platform no longer has this scope.';
   return catalog.describe(scope);
 }
 
 function scopeRow(scope: string, { key, unused, catalog }: KeyDetails): Html {
   const isUnused = unused.includes(scope);
-  const advice = isUnused ? html` <small>A new key could do without.</small>` : '';
+  const advice = isUnused ? html` <small>Not used for 90 days.</small>` : '';
   const lastUsed = time(key.scopesUsed[scope] ?? null, 'never');
   return html`<tr>
       <th scope="row">${scopeName(scope)}</th>
@@ -66,7 +63,7 @@ const SCOPE_HEAD = html`<tr>
 
 function scopeTable(details: KeyDetails): Html {
   const { key } = details;
-  if (key.scopes.length === 0) return html`<p>None: the key opens <code>/me</code> alone.</p>`;
+  if (key.scopes.length === 0) return html`<p>None. The key can only call <code>/me</code>.</p>`;
   const rows = key.scopes.map((scope) => scopeRow(scope, details));
   return html`<div class="wide" tabindex="0" role="region" aria-label="Scopes"><table>
           <thead>${SCOPE_HEAD}</thead>
@@ -74,41 +71,45 @@ function scopeTable(details: KeyDetails): Html {
         </table></div>`;
 }
 
-const TAMPERED = html`<p role="alert">Somebody has edited the record of this key: do not trust what
-        it says.</p>`;
+const TAMPERED = html`<p role="alert">Someone edited the record of this key in the database. Do not
+        trust what this page says about it.</p>`;
 
-export interface KeyDetails {
+export interface KeyDetails extends WithKin {
   readonly catalog: Catalog;
-  readonly key: KeyInfo;
   /** Scopes that the integration has not used for a long time. */
   readonly unused: readonly string[];
-  /** What allows the form to replace the key once. */
+  /** The token that lets the form rotate the key once. */
   readonly once: string;
-  /** Milliseconds since the epoch. */
-  readonly now: number;
+  /** The result of the action that led here; `null` if none did. */
+  readonly notice: string | null;
+  readonly nameOf: NameOf;
 }
 
 export function keyPage(member: Member, details: KeyDetails): Html {
-  const { key, unused, once, now } = details;
-  const facts = factsOf(key, now)
+  const { key, unused, once, notice } = details;
+  const facts = factsOf(details)
     .filter(({ value }) => value !== null)
     .map(({ name, value }) => html`<dt>${name}</dt><dd>${value}</dd>`);
   const canManage = member.authority !== null && !isOver(key);
   const content = html`<h1>${key.name}</h1>
+      ${result(notice)}
       ${key.tampered && TAMPERED}
       <dl>${facts}</dl>
       <h2>Scopes</h2>
       ${scopeTable(details)}
+      <h2>History</h2>
+      ${historyTable(details)}
       ${canManage && manageForm(key, unused, once)}`;
   return page(key.name, member, TO_KEYS, content);
 }
 
-/** Of a key whose record cannot be read: all that can be done is to end it. */
-export function damagedKeyPage(member: Member, key: DamagedKey): Html {
-  const canEnd = member.authority !== null && key.state === 'damaged';
+/** The page of a key whose record cannot be read. All that you can do with it is revoke it. */
+export function damagedKeyPage(member: Member, key: DamagedKey, notice: string | null): Html {
+  const canRevoke = member.authority !== null && key.state === 'damaged';
   const content = html`<h1>Unreadable key</h1>
-      <p>The record of <code>${key.keyId}</code> cannot be read: ${key.state}. It lets nobody
-        in.</p>
-      ${canEnd && damagedForm(key.keyId)}`;
+      ${result(notice)}
+      <p>The record of <code>${key.keyId}</code> cannot be read
+        (${STATES[key.state].toLowerCase()}). The key does not work.</p>
+      ${canRevoke && damagedForm(key.keyId)}`;
   return page('Unreadable key', member, TO_KEYS, content);
 }

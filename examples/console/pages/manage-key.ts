@@ -1,4 +1,4 @@
-/** The forms that replace, suspend and end a key. */
+/** The forms that rotate, suspend, resume and revoke a key. */
 import { html } from 'hono/html';
 import type { KeyInfo } from 'keyscope';
 import { KEYS } from '../paths.ts';
@@ -6,13 +6,21 @@ import type { Html } from './frame.ts';
 import { options } from './frame.ts';
 import { scopeName } from './key-state.ts';
 
-/** How long the old key lives on after a rotation, in hours. */
-export const OVERLAPS = {
-  0: 'Ends at once',
-  1: 'One hour',
-  24: 'One day',
-  168: 'One week',
-} as const;
+/** How long the old key keeps working after a rotation, by hours. */
+const OVERLAPS: Readonly<Record<string, string>> = {
+  0: 'Stops working at once',
+  1: 'Works for another hour',
+  24: 'Works for another day',
+  168: 'Works for another week',
+};
+
+/** The same, as the notice after a rotation says it. Other overlaps are not accepted. */
+export const ROTATED: ReadonlyMap<string, string> = new Map([
+  ['0', 'The old key no longer works.'],
+  ['1', 'The old key works for another hour.'],
+  ['24', 'The old key works for another day.'],
+  ['168', 'The old key works for another week.'],
+]);
 
 function scopeBox(scope: string, unused: readonly string[]): Html {
   const checked = unused.includes(scope) ? '' : html` checked`;
@@ -22,74 +30,80 @@ function scopeBox(scope: string, unused: readonly string[]): Html {
     </label>`;
 }
 
-/** Only where scopes are unused: the new key can do without them. */
+/** Only for a key with unused scopes: the new key can do without them. */
 function keptScopes({ scopes }: KeyInfo, unused: readonly string[]): Html | null {
   if (unused.length === 0) return null;
   return html`<fieldset>
-          <legend>Keep these scopes</legend>
-          <p>Those without a tick have not been used for 90 days.</p>
+          <legend>Scopes of the new key</legend>
+          <p>Scopes without a check mark have not been used for 90 days.</p>
           <input type="hidden" name="narrow" value="yes">
           ${scopes.map((scope) => scopeBox(scope, unused))}
         </fieldset>`;
 }
 
-function replaceForm(key: KeyInfo, unused: readonly string[], once: string): Html {
-  return html`<h2>Replace it</h2>
+function rotateForm(key: KeyInfo, unused: readonly string[], once: string): Html {
+  return html`<h2>Rotate key</h2>
+    <p>Rotating creates a new key, which you then use instead of this one.</p>
     <form method="post" action="${KEYS}/${key.keyId}" class="fields">
       <input type="hidden" name="once" value="${once}">
       ${keptScopes(key, unused)}
-      <label for="overlap">The old key, once it is replaced</label>
+      <label for="overlap">The old key</label>
       <select id="overlap" name="overlap">${options(OVERLAPS, '24')}</select>
-      <p class="actions"><button name="action" value="rotate">Replace by a new key</button></p>
+      <p class="actions"><button name="action" value="rotate">Rotate key</button></p>
     </form>`;
 }
 
 function reasonField(id: string): Html {
-  return html`<label for="${id}">Why (others will read it)</label>
+  return html`<label for="${id}">Reason (optional; others can read it)</label>
       <input id="${id}" name="reason" maxlength="200" autocomplete="off">`;
 }
 
-function suspendForm({ keyId, state }: KeyInfo): Html {
-  const isSuspended = state === 'suspended';
-  const words = isSuspended
-    ? html`<h2>Take it back into use</h2>`
-    : html`<h2>Suspend it</h2>
-    <p>Whatever uses the key is refused until somebody takes it back into use.</p>`;
-  const action = isSuspended ? 'resume' : 'suspend';
-  return html`${words}
+function suspendForm({ keyId }: KeyInfo): Html {
+  return html`<h2>Suspend key</h2>
+    <p>Requests with the key are refused until someone resumes it.</p>
     <form method="post" action="${KEYS}/${keyId}" class="fields">
-      ${!isSuspended && reasonField('why-suspend')}
-      <p><button name="action" value="${action}">${isSuspended ? 'Resume' : 'Suspend'}</button></p>
+      ${reasonField('suspend-reason')}
+      <p><button name="action" value="suspend">Suspend</button></p>
+    </form>`;
+}
+
+function resumeForm({ keyId }: KeyInfo): Html {
+  return html`<h2>Resume key</h2>
+    <form method="post" action="${KEYS}/${keyId}" class="fields">
+      <p><button name="action" value="resume">Resume</button></p>
     </form>`;
 }
 
 function revokeForm({ keyId, rotatedFrom, retireAt }: KeyInfo): Html {
   const hasKin = rotatedFrom !== null || retireAt !== null;
-  const all = html`<button name="action" value="revoke-lineage" class="grave">Revoke it, and all
-          that it was rotated from and to</button>`;
-  return html`<h2>End it</h2>
+  const related = html`<p>Related keys are those that this key was rotated from or to, and those
+          that were created on their authority.</p>`;
+  const all = html`<button name="action" value="revoke-lineage" class="grave">Revoke with all
+          related keys</button>`;
+  return html`<h2>Revoke key</h2>
     <form method="post" action="${KEYS}/${keyId}" class="fields">
       <details>
-        <summary>Revoke</summary>
-        <p>Whatever uses the key is refused from then on, and nothing brings it back.</p>
-        <div class="fields">${reasonField('why-revoke')}</div>
-        <p class="actions"><button name="action" value="revoke" class="grave">Revoke for
-          good</button> ${hasKin && all}</p>
+        <summary>Revoke…</summary>
+        <p>All requests with the key are refused. You cannot undo this.</p>
+        ${hasKin && related}
+        <div class="fields">${reasonField('revoke-reason')}</div>
+        <p class="actions"><button name="action" value="revoke" class="grave">Revoke</button>
+          ${hasKin && all}</p>
       </details>
     </form>`;
 }
 
 export function manageForm(key: KeyInfo, unused: readonly string[], once: string): Html {
-  const canBeReplaced = key.state === 'live' && key.retireAt === null;
-  const canBeSuspended = key.state === 'live' || key.state === 'suspended';
-  return html`${canBeReplaced && replaceForm(key, unused, once)}
-    ${canBeSuspended && suspendForm(key)}
+  const canBeRotated = key.state === 'live' && key.retireAt === null;
+  return html`${canBeRotated && rotateForm(key, unused, once)}
+    ${key.state === 'live' && suspendForm(key)}
+    ${key.state === 'suspended' && resumeForm(key)}
     ${revokeForm(key)}`;
 }
 
 export function damagedForm(keyId: string): Html {
   return html`<form method="post" action="${KEYS}/${keyId}" class="fields">
-      ${reasonField('why-revoke')}
-      <p><button name="action" value="revoke" class="grave">Revoke for good</button></p>
+      ${reasonField('revoke-reason')}
+      <p><button name="action" value="revoke" class="grave">Revoke</button></p>
     </form>`;
 }

@@ -7,15 +7,10 @@ import type { Html } from './frame.ts';
 import { alert, options, page, TO_KEYS } from './frame.ts';
 import { scopeName } from './key-state.ts';
 
-/** How long a new key may live, in days. */
-export const LIFETIMES = {
-  30: '30 days',
-  90: '90 days',
-  365: 'One year',
-  never: 'No end',
-} as const;
+/** The lifetimes that the form offers, in days. */
+export const LIFETIMES = { 30: '30 days', 90: '90 days', 365: '1 year', never: 'Never' } as const;
 
-/** What was entered in the form for a new key. */
+/** The fields of the form, as the visitor filled them in. */
 export interface NewKey {
   readonly name: string;
   readonly scopes: readonly string[];
@@ -27,28 +22,28 @@ export const NOTHING_ENTERED: NewKey = { name: '', scopes: [], lifetime: '90', j
 
 export interface NewKeyForm {
   readonly catalog: Catalog;
-  /** Scopes that the member may grant. */
+  /** The scopes that the member may grant. */
   readonly offered: readonly string[];
-  /** What allows this form to make one key. */
+  /** The token that lets this form create one key. */
   readonly once: string;
   readonly input: NewKey;
   readonly faults: Faults;
 }
 
-/** What was wrong with each field of the input, if it was sent before. */
+/** The mistake in each field, by the field's name. */
 export type Faults = Readonly<Record<string, string>>;
 
-/** Of the form, from top to bottom, by the names that keyscope has for them. */
+/** The fields from top to bottom, by the names that keyscope uses. */
 const FIELDS = ['name', 'scopes', 'justification', 'expiresAt'];
 
-/** The sentence at a field that was wrong. */
+/** Returns the message at a field; nothing if the field is right. */
 function faultAt(field: string, faults: Faults): Html | null {
   const fault = faults[field];
   if (fault === undefined) return null;
   return html`<small id="${field}-fault" class="fault">${fault}</small>`;
 }
 
-/** What a field that was wrong is marked with; the first one has the focus. */
+/** Returns the attributes that mark a wrong field. The first one gets the focus. */
 function marks(field: string, faults: Faults): Html | string {
   if (faults[field] === undefined) return '';
   const first = FIELDS.find((name) => faults[name] !== undefined);
@@ -59,7 +54,7 @@ function marks(field: string, faults: Faults): Html | string {
 function summary(faults: Faults): string | null {
   const count = Object.keys(faults).length;
   if (count === 0) return null;
-  return count === 1 ? 'One field needs another look.' : `${count} fields need another look.`;
+  return count === 1 ? 'Correct the marked field.' : `Correct the ${count} marked fields.`;
 }
 
 function scopeBox(scope: string, { catalog, input }: NewKeyForm, mark: Html | string): Html {
@@ -70,7 +65,7 @@ function scopeBox(scope: string, { catalog, input }: NewKeyForm, mark: Html | st
     </label>`;
 }
 
-/** A group of boxes, of which the first is marked if the scopes were wrong. */
+/** Returns a group of checkboxes. The first gets the mark. */
 function scopeBoxes(scopes: readonly string[], form: NewKeyForm, mark: Html | string): Html[] {
   return scopes.map((scope, index) => scopeBox(scope, form, index === 0 ? mark : ''));
 }
@@ -80,22 +75,22 @@ function plainScopes(form: NewKeyForm): Html {
   const plain = offered.filter((scope) => !catalog.isReserved(scope));
   return html`<fieldset>
           <legend>Scopes</legend>
-          <p>Grant only what the integration calls. They cannot be changed afterwards.</p>
+          <p>Select only the scopes that the integration needs. You cannot change them later.</p>
           ${faultAt('scopes', faults)}
           ${scopeBoxes(plain, form, marks('scopes', faults))}
         </fieldset>`;
 }
 
-/** Nothing for a member who may grant none of them. */
+/** Returns nothing for a member who may not grant any reserved scope. */
 function reservedScopes(form: NewKeyForm): Html | null {
   const { catalog, offered, input, faults } = form;
   const reserved = offered.filter((scope) => catalog.isReserved(scope));
   if (reserved.length === 0) return null;
   return html`<fieldset>
       <legend>Reserved scopes</legend>
-      <p>For the cases that need them.</p>
+      <p>Select these only if the integration needs them, and say why.</p>
       ${scopeBoxes(reserved, form, '')}
-      <label for="justification">Why they are needed</label>
+      <label for="justification">Reason for the reserved scopes</label>
       ${faultAt('justification', faults)}
       <textarea id="justification" name="justification" maxlength="500" rows="2"${marks(
         'justification',
@@ -109,7 +104,7 @@ function nameField({ input, faults }: NewKeyForm): Html {
   return html`<label for="name">Name</label>
         <input id="name" name="name" value="${input.name}" maxlength="100"
           autocomplete="off" required${mark}>
-        <small id="name-help">Where the key will be used.</small>
+        <small id="name-help">Say where the key will be used.</small>
         ${faultAt('name', faults)}`;
 }
 

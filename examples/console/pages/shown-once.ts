@@ -1,26 +1,32 @@
-/** The only page with a key. The script removes it when the page is left. */
+/** The only page that contains a key. The script removes it when the visitor leaves the page. */
 import { html } from 'hono/html';
-import type { IssuedKey } from 'keyscope';
 import { KEYS } from '../paths.ts';
-import type { Member } from '../visit.ts';
+import type { Member, NewlyIssued } from '../visit.ts';
 import type { Html } from './frame.ts';
-import { page, TO_KEYS } from './frame.ts';
+import { page, result, TO_KEYS } from './frame.ts';
 
-/** @param api Where the interface for programs is. */
-export function shownOncePage(member: Member, { key, info }: IssuedKey, api: string): Html {
+/** @param api The base URL of the interface for programs. */
+export function shownOncePage(
+  member: Member,
+  { issued: { key, info }, notice }: NewlyIssued,
+  api: string,
+): Html {
+  const copyNow = 'Copy the new key now; you will not see it again.';
   const content = html`<dialog open aria-labelledby="title">
-      <h1 id="title">Copy the key of ${info.name}</h1>
-      <p>It is not shown again: who loses it revokes it and makes another. It is a secret, for no
-        repository and no ticket. Later, you know it by its end, <code>${info.hint}</code>.</p>
+      <h1 id="title">${info.name}</h1>
+      ${result(`${notice} ${copyNow}`)}
       <p class="key">
         <input id="key" value="${key}" aria-label="API key" readonly
           autocomplete="off" spellcheck="false" size="${key.length}">
         <button type="button" class="button" data-copies="key">Copy</button>
         <span role="status"></span>
       </p>
-      <p>Send it with every request: <code>Authorization: Bearer &lt;API_KEY&gt;</code>.</p>
-      <p><code>GET ${api}/me</code> shows what it reaches.</p>
+      <p>The key is a secret: do not commit it to a repository or paste it into a support ticket.
+        If you lose it, revoke it and create a new one. The list shows its last four characters,
+        <code>${info.hint}</code>.</p>
+      <p>Send it with every request: <code>Authorization: Bearer &lt;API_KEY&gt;</code>.
+        To try it, call <code>GET ${api}/me</code>, which returns its scopes.</p>
       <p><a class="quiet button" href="${KEYS}">Done</a></p>
     </dialog>`;
-  return page('Copy the key', member, TO_KEYS, content);
+  return page('Copy your new key', member, TO_KEYS, content);
 }

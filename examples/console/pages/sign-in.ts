@@ -1,11 +1,11 @@
-/** The pages of the link that signs in. */
+/** The pages of the sign-in with a link. */
 import { html } from 'hono/html';
 import { SIGN_IN } from '../paths.ts';
 import type { Member } from '../visit.ts';
 import type { Html } from './frame.ts';
 import { alert, page, TO_HOME } from './frame.ts';
 
-/** What an unused link shows. Opening it does nothing: the button signs in. */
+/** Returns the page of an unused link. Opening it changes nothing; its button signs in. */
 export function signInPage(link: string, { user }: Member): Html {
   const content = html`<h1>Sign in</h1>
       <form method="post" action="${SIGN_IN}" class="fields">
@@ -16,11 +16,11 @@ export function signInPage(link: string, { user }: Member): Html {
   return page('Sign in', null, TO_HOME, content);
 }
 
-/** @param problem What is wrong with the link; `null` for a visitor who came without one. */
+/** @param problem The problem with the link; `null` for a visitor without a link. */
 export function noLinkPage(problem: string | null): Html {
   const content = html`<h1>Sign in</h1>
       ${alert(problem)}
       <p>Open the link that the demo printed when it started. It works once, within 15 minutes.</p>
-      <p>For a new link, stop the demo and start it again.</p>`;
+      <p>To get a new link, stop the demo and start it again.</p>`;
   return page('Sign in', null, TO_HOME, content);
 }

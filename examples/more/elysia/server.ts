@@ -3,11 +3,11 @@ import { keyring, policy } from '../keys.ts';
 import { createGuard } from './adapter.ts';
 
 const guard = createGuard({ keyring, policy, realm: 'acme' });
-// Not `query`, which holds one value of each parameter.
+// Not `query`, which has only one value of each parameter.
 const entity = ({ url }: Request) => new URL(url).searchParams.getAll('entity_uuid');
 
 export const app = new Elysia().get(
   '/threats',
   guard('listThreats', { entity })(({ entityUuid }) => ({ threats: [], entity: entityUuid })),
 );
-if (import.meta.main) app.listen(3000); // On Bun; on Node with `@elysiajs/node`.
+if (import.meta.main) app.listen(3000); // On Bun. On Node, add `@elysiajs/node`.

@@ -1,11 +1,11 @@
 /**
- * keyscope for handlers that take a fetch `Request`: Next, Bun, Deno, Workers. Copy this file and
- * adapt it. It decides nothing: `defineGuard` does.
+ * keyscope for handlers of a fetch `Request`: Next, Bun, Deno, Workers. Copy this file and adapt
+ * it. It decides nothing; `defineGuard` does.
  */
 import type { Admission, GuardOptions, GuardReaders } from 'keyscope';
 import { defineGuard } from 'keyscope';
 
-/** `rest` is whatever the runtime passes after the request. Handlers use no other entity. */
+/** `rest` is what the runtime passes after the request. Use no entity except `entityUuid`. */
 export type Handler<R extends Request, Rest extends readonly unknown[]> = (
   request: R,
   admission: Admission,
@@ -26,9 +26,9 @@ export function createGuard<Op extends string>(options: GuardOptions<Op>) {
           const { status, headers, body } = guard.answer(error);
           return new Response(request.method === 'HEAD' ? null : body, { status, headers });
         }
-        const answer = await handler(request, admission, ...rest); // What it throws is no denial.
+        const answer = await handler(request, admission, ...rest); // Its errors are not denials.
         if (answer.headers.has('Cache-Control')) return answer;
-        const response = new Response(answer.body, answer); // Its own headers may be read-only.
+        const response = new Response(answer.body, answer); // Its headers may be read-only.
         response.headers.set('Cache-Control', 'no-store');
         return response;
       }, guard.mark);

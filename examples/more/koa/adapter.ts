@@ -1,24 +1,24 @@
-/** keyscope for Koa 3. Copy this file and adapt it. It decides nothing: `defineGuard` does. */
+/** keyscope for Koa 3. Copy this file and adapt it. It decides nothing; `defineGuard` does. */
 
 import type { Admission, GuardOptions, GuardReaders } from 'keyscope';
 import { defineGuard } from 'keyscope';
 import type { Context, Middleware } from 'koa';
 
 /**
- * `new Router<Guarded>()`: `principal`, and `entityUuid`, which was checked: handlers use no other.
- * Set by the guard; on a route without one both are undefined, whatever the types say.
+ * `new Router<Guarded>()`. Use no entity other than `entityUuid`, which is checked. On a route
+ * without a guard, both fields are undefined, whatever the types say.
  */
 export type Guarded = Admission;
 
-/** `router.get('/threats', guard('listThreats'), handler)`: on routes, never on a path prefix. */
+/** Use it on routes, not on a prefix: `router.get('/threats', guard('listThreats'), handler)`. */
 export function createGuard<Op extends string>(options: GuardOptions<Op>) {
   const define = defineGuard(options);
   return (operation: Op, readers?: GuardReaders<Context>) => {
     const guard = define(operation, readers);
-    /** False if the request was answered. */
+    /** Returns false if it answered the request. */
     const isAdmitted = async (ctx: Context): Promise<boolean> => {
       try {
-        // Not `ctx.headers`, which hides a second Authorization line.
+        // Pass `ctx.req`, because `ctx.headers` hides a second Authorization line.
         Object.assign(ctx.state, await guard.admit(ctx, ctx.req));
         return true;
       } catch (error) {
@@ -30,7 +30,7 @@ export function createGuard<Op extends string>(options: GuardOptions<Op>) {
       }
     };
     const middleware: Middleware<Guarded> = async (ctx, next) => {
-      ctx.set('Cache-Control', 'no-store'); // Unless the handler sets another.
+      ctx.set('Cache-Control', 'no-store'); // A handler may set another value.
       try {
         if (await isAdmitted(ctx)) await next();
       } catch (error) {
@@ -41,7 +41,7 @@ export function createGuard<Op extends string>(options: GuardOptions<Op>) {
   };
 }
 
-/** Of an answer to an error, Koa keeps the headers of the error alone. */
+/** In its answer to an error, Koa keeps only the headers of the error. */
 function notStored(error: unknown): unknown {
   if (!(error instanceof Error) || !Object.isExtensible(error)) return error;
   const { headers } = error as { headers?: object };

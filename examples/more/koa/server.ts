@@ -5,7 +5,7 @@ import type { Guarded } from './adapter.ts';
 import { createGuard } from './adapter.ts';
 
 const guard = createGuard({ keyring, policy, realm: 'acme' });
-// Not `ctx.query`, which ends at 1,000 parameters.
+// Not `ctx.query`, which stops at 1,000 parameters.
 const entity = (ctx: Koa.Context) => new URLSearchParams(ctx.querystring).getAll('entity_uuid');
 
 const router = new Router<Guarded>();

@@ -7,7 +7,7 @@ import type { Guarded } from './adapter.ts';
 import { createGuard } from './adapter.ts';
 
 const guard = createGuard({ keyring, policy, realm: 'acme' });
-// Not Express' own query, which ends at 1,000 parameters.
+// Not Express' own query, which stops at 1,000 parameters.
 const entity = ({ url = '' }: IncomingMessage) =>
   new URLSearchParams(url.match(/\?(.*)/)?.[1]).getAll('entity_uuid');
 

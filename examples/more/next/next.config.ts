@@ -1,6 +1,6 @@
 import type { NextConfig } from 'next';
 
-// By itself Next gives each route a copy of its own.
+// Without this, Next gives each route its own copy of keyscope.
 const config: NextConfig = { serverExternalPackages: ['keyscope'] };
 
 export default config;

@@ -1,16 +1,16 @@
 /**
- * A service behind the gate: accepts the platform's tokens, and needs only the address of its
- * public keys. It does not notice that a key was revoked; a token lives for at most 15 minutes. If
- * that is too long and the key store can be reached, pass a keyring made with the verifier as
- * `tokens`: it looks the key up on each use.
+ * A resource server: it accepts the platform's tokens, and needs only the URL of the public keys.
+ * It does not notice that a key was revoked, and a token lives for up to 15 minutes. If that is too
+ * long and you can reach the key store, pass a keyring with the verifier as `tokens`. The keyring
+ * looks up the key on each use.
  *
  *   const jwks = new URL(`${issuer}/.well-known/jwks.json`);
  *   const tokens = createTokens({ issuer, audience, jwks });
- *   createServer(tokens, 'reports').listen(8080); // without any database
- *   createServer(createKeyring({ …, store, tokens }), 'reports').listen(8080); // revocation on use
+ *   createServer(tokens, 'reports').listen(8080); // without a database
+ *   createServer(createKeyring({ …, store, tokens }), 'reports').listen(8080); // checks revocation
  *
- * `npx node examples/more/resource-server/server.ts` starts it behind a platform started with `npm
- * run demo`.
+ * Start the platform with `npm run demo`, and then this server with
+ * `npx node examples/more/resource-server/server.ts`.
  */
 import type { Server } from 'node:http';
 import { parseArgs } from 'node:util';
@@ -28,19 +28,19 @@ import { policy } from '../../platform/service/policy.ts';
 import type { Report } from '../../platform/service/problem.ts';
 import { reportError } from '../../platform/service/problem.ts';
 
-/** What identifies the caller: a keyring, or just a verifier. */
+/** Authenticates the caller: a keyring, or only a verifier. */
 interface Door {
   authenticate(request: Request): Promise<Principal>;
 }
 
-/** A verifier of the platform's tokens. */
+/** Makes a verifier for the platform's tokens. */
 export function createTokens(
   options: Omit<TokenVerifierOptions, 'algorithms' | 'catalog'>,
 ): JwtVerifier {
   return createTokenVerifier({ ...options, algorithms: ['ES256'], catalog });
 }
 
-/** Headers are read as a keyring reads them; only tokens are accepted. */
+/** Reads headers like a keyring, and accepts only tokens. */
 function doorOf(tokens: JwtVerifier): Door {
   return {
     async authenticate({ headers }) {
@@ -84,18 +84,18 @@ export function createServer(
 
 const HELP = `Usage: npx node examples/more/resource-server/server.ts [--help]
 
-Takes the tokens of a platform that is running: start that with npm run demo. The environment
-variables PORT (8788) and PLATFORM_URL (http://127.0.0.1:8787), what the platform calls itself, are
-read.`;
+Accepts the tokens of a running platform, which you start with npm run demo. The environment
+variables PORT (default: 8788) and PLATFORM_URL (default: http://127.0.0.1:8787), the public URL of
+the platform, are optional.`;
 
-/** How to exchange a key for a token there, and what the token opens here. */
+/** Explains how to get a token from the platform, and how to use it here. */
 function instructions(platform: string, url: string): string {
   const grants = 'urn:ietf:params:oauth:grant-type';
   const types = 'urn:ietf:params:oauth:token-type';
   return `The resource server is up at ${url}
 
-It takes tokens of ${platform} that are for its REST interface, of which it serves
-a part. Exchange the key that the platform showed, which is the variable KEY here:
+It accepts tokens of ${platform} for the REST interface, and serves a part of that
+interface. Set KEY to the key that the platform printed, and exchange it for a token:
 
   TOKEN=$(curl -s ${platform}/v1/token \\
     -d grant_type=${grants}:token-exchange \\
@@ -106,18 +106,18 @@ a part. Exchange the key that the platform showed, which is the variable KEY her
 Try:
 
   curl -i -H "Authorization: Bearer $TOKEN" ${url}/me
-      200: what the token says, for no database is asked
+      200: the content of the token, without a database
 
   curl -i -H "Authorization: Bearer $TOKEN" ${url}/reports/executive
-      200: a report; 403 where the key has no reports:read
+      200: a report, or 403 if the key lacks reports:read
 
   curl -i -H "Authorization: Bearer $KEY" ${url}/me
-      401: keys are for the platform alone
+      401: this server accepts tokens, not keys
 
 Stop: Ctrl-C`;
 }
 
-/** Whether there is anything to start: not if the command line asks for help, or is wrong. */
+/** Returns false, so that nothing starts, for `--help` and for wrong arguments. */
 function readCommandLine(): boolean {
   try {
     const { help } = parseArgs({ options: { help: { type: 'boolean' } } }).values;
@@ -133,8 +133,7 @@ function readCommandLine(): boolean {
 async function start(): Promise<void> {
   const { PLATFORM_URL } = process.env;
   const issuer = PLATFORM_URL || 'http://127.0.0.1:8787';
-  // The platform makes tokens only for its own doors. This is a part of one of them, served
-  // separately.
+  // The platform makes tokens only for its own interfaces. This server is a part of REST.
   const audience = audiences(issuer).rest;
   const jwks = new URL(`${issuer}/.well-known/jwks.json`);
   const server = createServer(createTokens({ issuer, audience, jwks }), REALM);

@@ -4,13 +4,13 @@ import { parseArgs } from 'node:util';
 import { ADDRESSES } from './open-store.ts';
 
 const ENVIRONMENT =
-  'The environment variables PORT (8787) and PUBLIC_URL, how clients reach the service, ' +
-  'are read as well; so are the secrets KEYSCOPE_PEPPER and KEYSCOPE_SIGNING_KEY: ' +
-  'see examples/platform/README.md.';
+  'The environment variables PORT (default: 8787) and PUBLIC_URL, the origin at which clients ' +
+  'reach the service, are optional. So are the secrets KEYSCOPE_PEPPER and ' +
+  'KEYSCOPE_SIGNING_KEY: see examples/platform/README.md.';
 
 const HELP = `
-  --store <address>         keep the keys there: ${ADDRESSES}
-  --help                    print this
+  --store <address>         keep the keys in this store: ${ADDRESSES}
+  --help                    print this help
 
 ${ENVIRONMENT}`;
 
@@ -21,17 +21,17 @@ const COMMON = {
 
 export interface Arguments {
   readonly store?: string;
-  /** The demo's own. */
+  /** Only the demo has this and the next one. */
   readonly check?: boolean;
   readonly instance?: string;
 }
 
 /**
- * Reads the command line. If it asks for help, or has unknown arguments, prints the usage and
- * returns `null`: nothing is to be started. It does not repeat what was written, because an address
- * may contain a password.
+ * Reads the command line. For `--help` and for unknown arguments it prints the usage and returns
+ * `null`; then start nothing. It does not repeat the arguments, because an address may contain a
+ * password.
  *
- * @param own Flags accepted in addition to those that all have.
+ * @param own The flags of this program, in addition to the common ones.
  */
 export function readArguments(
   usage: string,

@@ -1,13 +1,13 @@
-/** Reads a body from Node's own request, if no framework does. */
+/** Reads a body from Node's request, where no framework does. */
 import type { IncomingMessage } from 'node:http';
 import { BODY_LIMIT, refused } from '../service/problem.ts';
 
-/** Rejects with 413 as soon as more is sent than is allowed, whether or not that ever ends. */
+/** Reads a body. Rejects with 413 as soon as it is too long, without waiting for its end. */
 export async function readBody(req: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
   try {
-    // Not destroyed if this stops early: the answer uses the same connection.
+    // Stopping early must not destroy the request, whose connection carries the answer.
     const pieces: AsyncIterable<Buffer> = req.iterator({ destroyOnReturn: false });
     for await (const chunk of pieces) {
       length += chunk.length;
@@ -15,7 +15,7 @@ export async function readBody(req: IncomingMessage): Promise<Buffer> {
       chunks.push(chunk);
     }
   } catch {
-    // The client has gone: not an error of the service, and nobody waits for an answer.
+    // The client has gone. That is not an error of the service, and nobody gets the answer.
     throw refused(400);
   }
   if (length > BODY_LIMIT) throw refused(413);

@@ -1,6 +1,6 @@
 /**
- * Assembles the platform, on one SQLite file unless told otherwise: for the demo and for single
- * servers.
+ * Assembles the platform for the demo and for single servers. By default it keeps everything in one
+ * SQLite file.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,13 +23,18 @@ import { audiences, openTokens } from './tokens.ts';
 import type { Whereabouts } from './whereabouts.ts';
 
 export const PREFIX = 'lure';
-/** The organization that the demo's keys belong to, and one that they cannot address. */
+/** The organization that owns the demo's keys, and one that these keys cannot address. */
 export const ENTITY = '11111111-1111-4111-8111-111111111111';
 export const OTHER_ENTITY = '22222222-2222-4222-8222-222222222222';
+/** The names of the demo's organizations. */
+export const ORGANIZATIONS: ReadonlyMap<string, string> = new Map([
+  [ENTITY, 'Acme'],
+  [OTHER_ENTITY, 'Globex'],
+]);
 
 export interface Platform extends Whereabouts {
   readonly keyring: Keyring<typeof catalog>;
-  /** For MCP. */
+  /** The keyring for MCP. */
   readonly mcpKeyring: Keyring<typeof catalog>;
   readonly tokens: Tokens;
   readonly publicUrl: string;
@@ -37,7 +42,7 @@ export interface Platform extends Whereabouts {
   readonly readiness: Readiness;
   /** Milliseconds since the epoch, for the whole platform. */
   readonly now: () => number;
-  /** Writes what is still in memory and closes the file. */
+  /** Writes the usage that is still in memory, and closes the stores. */
   close(): Promise<void>;
 }
 
@@ -45,30 +50,30 @@ export interface PlatformOptions {
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
   /**
-   * Where the keys are, as accepted by `openStore`. Default: the folder's SQLite file, with the
-   * service's rows.
+   * The address of the key store, in a form that `openStore` accepts. Default: the folder's SQLite
+   * file, which also has the service's rows.
    */
   readonly store?: string | undefined;
-  /** How clients reach the service. Default: `http://127.0.0.1:8787`. */
+  /** The origin at which clients reach the service. Default: `http://127.0.0.1:8787`. */
   readonly publicUrl?: string;
 }
 
 /**
- * How long a key that another process revoked may still work here, unless a channel tells of it
- * sooner.
+ * A key that another process revoked may still work here for this long, unless the channel reports
+ * it sooner.
  */
 export const MAX_STALENESS_MS = 5_000;
 
 const MOST_CACHED = 10_000;
 
-/** For databases that tell nobody. */
+/** For databases without notifications. */
 const POLLING = { intervalMs: 500, skewMs: 1_000 };
 
 interface OpenedKeys extends Pick<OpenedStore, 'store' | 'close'> {
   readonly channelState: () => ChannelState;
 }
 
-/** A server's look-ups are cached, so that most requests need no database. */
+/** Opens the key store. Look-ups on a server are cached, so most requests need no database. */
 async function openKeys(address: string): Promise<OpenedKeys> {
   const { store, invalidation, close } = await openStore(address);
   if (address.startsWith('sqlite:')) return { store, close, channelState: () => 'none' };
@@ -93,7 +98,7 @@ interface Service extends Pick<Platform, 'domain'> {
   close(): void;
 }
 
-/** The service's own rows, with some for each of the demo's organizations. */
+/** Opens the service's own rows, and gives each of the demo's organizations some. */
 function openService(file: string, now: () => number): Service {
   const rows = new DatabaseSync(file, { timeout: 5_000 });
   const domain = createDomain(rows, { now });
@@ -101,7 +106,7 @@ function openService(file: string, now: () => number): Service {
   return { domain, close: () => rows.close() };
 }
 
-/** As SQLite is told to keep a database in memory: by the name, or by a URI's parameter. */
+/** SQLite keeps a database in memory with this name or this parameter of a URI. */
 const IN_MEMORY = /:memory:|[?&]mode=memory(?:&|$)/;
 
 function placeOf(store: string | undefined): Whereabouts['keys'] {
@@ -119,7 +124,7 @@ export async function openPlatform(
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const { peppers, source: pepper } = await readPeppers(folder);
   const tokens = await openTokens(folder, publicUrl, now);
-  // Two handles on one file: the keys' writes are never part of the service's transactions.
+  // A second handle on the file, so that the service's transactions never include key writes.
   const opened = await openKeys(address);
   try {
     const keyringFor = (audience: string): Keyring<typeof catalog> =>
@@ -132,7 +137,7 @@ export async function openPlatform(
         tokens: tokens.verifiers[audience],
         onError: reportError,
       });
-    // One store with two doors: a token made for one does not open the other. Keys open both.
+    // Two keyrings on one store: a token for one does not open the other. Keys open both.
     const { rest, mcp } = audiences(publicUrl);
     const keyring = keyringFor(rest);
     const mcpKeyring = keyringFor(mcp);

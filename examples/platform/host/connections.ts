@@ -2,14 +2,14 @@
 import { Socket } from 'node:net';
 import { explain } from '../service/problem.ts';
 
-/** At most this many connections in a pool. */
+/** The maximum number of connections in a pool. */
 export const MOST_CONNECTIONS = 10;
-/** How long to wait for a server to accept a connection, and to close it. */
+/** The time that a server has to accept a connection, and to close it. */
 export const PATIENCE_MS = 2_000;
 
 /**
- * Without this, a server that accepts connections but never answers would be waited for forever:
- * `sever` ends the wait.
+ * Waits for a server, and calls `sever` if it does not answer in time. Without that, the wait for a
+ * server that accepts connections and never answers would not end.
  *
  * @returns Whether the server answered.
  */
@@ -34,14 +34,11 @@ export async function waitPatiently(
 
 export interface OpenSockets {
   make(): Socket;
-  /** Ends all that are open. */
+  /** Destroys all open sockets. */
   sever(): void;
 }
 
-/**
- * Sockets that can be severed: a driver may end but leave one open, waiting for the server's last
- * word.
- */
+/** Makes sockets that can be severed. A driver may leave one open, waiting for the server. */
 export function openSockets(): OpenSockets {
   const open = new Set<Socket>();
   return {
@@ -57,15 +54,14 @@ export function openSockets(): OpenSockets {
 }
 
 /**
- * A lost idle connection tells nobody who is waiting; unhandled, its error ends the process. The
- * next request is answered by another connection, or with 503. Drivers keep passwords out of these
- * messages.
+ * Logs the loss of an idle connection. Without a handler, its error would end the process. The next
+ * request uses another connection, or gets 503. Drivers keep passwords out of these messages.
  */
 export function reportLost(error: Error): void {
   console.error(`The key store lost a connection: ${error.message}`);
 }
 
-/** Until the channel works again, a key that another process revoked stays cached for its time. */
+/** Logs an error of the channel. Until it works again, revoked keys stay cached for their time. */
 export function reportChannel(error: unknown): void {
   console.error(`The key store's channel: ${explain(error)}`);
 }

@@ -1,8 +1,9 @@
 /**
- * `npm run demo` starts the reference service and stays up; `npm run demo -- --check` walks through
- * console, HTTP and MCP, on its own port and folder, and exits non-zero on the first surprise.
+ * `npm run demo` starts the reference service. `npm run demo -- --check` walks through console,
+ * HTTP and MCP on its own port and in its own folder, and exits with 1 if an answer is not as
+ * expected.
  * `--store <address>` keeps the keys in another database (`postgres://…`, `mysql://…`,
- * `redis://…`), where a second instance joins the walk, unless it is in memory.
+ * `redis://…`). Unless that is in memory, a second instance joins the walk.
  */
 import { runDemo } from '../../console/server.ts';
 import { explain } from '../service/problem.ts';
@@ -11,10 +12,10 @@ import { runInstance } from './walk/instances.ts';
 import { check } from './walk/walk.ts';
 
 const USAGE = `npm run demo -- [--check] [--store <address>]
-  --check                   walk through the service and exit, with 1 on the first surprise`;
+  --check                   test the service and exit, with 1 if an answer is not as expected`;
 
 try {
-  // `--instance` is for the walk, which starts one.
+  // The walk itself starts the second instance with `--instance`.
   const args = readArguments(USAGE, { check: { type: 'boolean' }, instance: { type: 'string' } });
   if (args?.instance !== undefined) await runInstance(args.instance, args.store ?? '');
   else if (args?.check) await check(args.store);

@@ -1,6 +1,6 @@
 /**
- * What the three servers share at the HTTP edge, so that a request gets the same answer whichever
- * framework serves it. The frameworks route, guard and read the body; this reads the rest.
+ * The HTTP edge that the three servers share, so that a request gets the same answer from each
+ * framework. The frameworks route, guard and read the body; this file does the rest.
  */
 import type { Keyring, Principal } from 'keyscope';
 import type { catalog } from '../service/catalog.ts';
@@ -13,23 +13,21 @@ import { routes } from '../service/routes.ts';
 import type { Readiness } from './readiness.ts';
 import type { Tokens } from './tokens.ts';
 
-/** What a server is made of. */
+/** The parts of a server. */
 export interface Service {
   readonly keyring: Keyring<typeof catalog>;
   readonly domain: Domain;
-  /** How clients reach the service, as in `https://api.example.com`. */
+  /** The origin at which clients reach the service, such as `https://api.example.com`. */
   readonly publicUrl?: string;
-  /**
-   * Accepts tokens made for MCP, whereas `keyring` accepts those made for REST. Default: `keyring`.
-   */
+  /** Accepts tokens for MCP, where `keyring` accepts tokens for REST. Default: `keyring`. */
   readonly mcpKeyring?: Keyring<typeof catalog>;
-  /** Makes tokens, if the service does. */
+  /** Makes tokens; absent if the service does not make any. */
   readonly tokens?: Tokens;
-  /** Answers `/readyz`, if the service does. */
+  /** Answers `/readyz`; absent if the service does not. */
   readonly readiness?: Readiness;
   /**
-   * Told of every error that is not the client's, including outages of the key store. Default: the
-   * console.
+   * Gets each error that is not the client's fault, including outages of the key store. Default:
+   * `console.error`.
    */
   readonly report?: Report;
 }
@@ -39,13 +37,13 @@ const ENTITY = 'entity_uuid';
 
 // ── Requests ────────────────────────────────────────────────────────────────────────────────────
 
-/** Reads the query of a URL or path, without relying on any framework's own parsing. */
+/** Reads the query of a URL or path in the same way for all frameworks. */
 function parametersOf(url: string): URLSearchParams {
   const start = url.indexOf('?');
   return new URLSearchParams(start === -1 ? '' : url.slice(start + 1));
 }
 
-/** Every value of `entity_uuid`: none means the key's own, and the core refuses more than one. */
+/** Returns all values of `entity_uuid`. Without one, the guard uses the key's own entity. */
 export function entityOf(url: string): readonly string[] {
   return parametersOf(url).getAll(ENTITY);
 }
@@ -65,7 +63,7 @@ export interface Admitted {
   readonly params: { readonly id?: string | string[] };
   readonly url: string;
   readonly header: (name: string) => string | null | undefined;
-  /** What was read of the body; no body counts as empty. */
+  /** The body as bytes. No body counts as empty. */
   readonly body?: unknown;
 }
 
@@ -76,7 +74,7 @@ function bytesOf(body: unknown): Uint8Array | ArrayBuffer {
   return new Uint8Array();
 }
 
-/** `undefined` for an empty body, which needs no type. */
+/** Returns `undefined` for an empty body, which needs no type. */
 function readBody({ header, body }: Admitted): unknown {
   const type = header('content-type') ?? null;
   const isJson = type === null || JSON_TYPE.test(type);
@@ -88,7 +86,7 @@ function readBody({ header, body }: Admitted): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
   } catch {
-    throw new Refusal(400, 'body: this is no JSON text in UTF-8');
+    throw new Refusal(400, 'body: this is not JSON in UTF-8');
   }
 }
 
@@ -105,7 +103,7 @@ function handle(route: Route, domain: Domain, request: Admitted): Answer {
   return { status, headers, body: JSON.stringify(answered) };
 }
 
-/** Serves one route to an admitted request. Rejects with errors that are not the client's fault. */
+/** Answers an admitted request. Rejects with errors that are not the client's fault. */
 export async function answer(
   route: Route,
   { domain }: Service,
@@ -128,9 +126,9 @@ const PATHS = routes.map(({ method, path }) => ({
 }));
 
 /**
- * A request that no route accepted: 404, or for a known path 405, or 204 to OPTIONS, both with
- * `Allow`. None of these needs a credential: they reveal what the documentation says, and nothing
- * about what exists.
+ * Answers a request without a route: 404 for an unknown path, and for a known one 405, or 204 to
+ * OPTIONS, both with `Allow`. These need no credential, because they reveal only what the
+ * documentation says.
  */
 export function unrouted(method: string, url: string): Answer {
   const path = url.replace(/\?.*$/, '');
@@ -143,7 +141,7 @@ export function unrouted(method: string, url: string): Answer {
   return unserved(method, allow);
 }
 
-/** The answer to a method that a path does not take, and to OPTIONS. */
+/** Answers OPTIONS, and a method that the path does not have. */
 export function unserved(method: string, allow: string): Answer {
   if (method !== 'OPTIONS')
     return problem(405, 'This path does not take this method.', { Allow: allow });

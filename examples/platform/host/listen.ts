@@ -1,4 +1,4 @@
-/** How the example servers open and close a port, and what they tell whoever started them. */
+/** Opens and closes the port of the example servers, and explains why one cannot start. */
 import type { Server } from 'node:http';
 import type { AddressInfo, Server as NetServer } from 'node:net';
 import { createServer } from 'node:net';
@@ -6,7 +6,7 @@ import { explain } from '../service/problem.ts';
 import { endResponses } from './open-responses.ts';
 
 /**
- * Listens only on this machine. Rejects if the port is taken.
+ * Listens on this machine only. Rejects if the port is in use.
  *
  * @param at A port, or the server that holds one: see {@link holdPort}.
  * @returns The base URL.
@@ -25,20 +25,20 @@ export interface HeldPort {
   readonly origin: string;
 }
 
-/** Reserves a free port for a server that is yet to be made, with its own address. */
+/** Reserves a free port for a server that does not exist yet and needs to know its address. */
 export async function holdPort(): Promise<HeldPort> {
   const holder = createServer();
   const url = await listen(holder, 0);
   return { holder, origin: new URL(url).origin };
 }
 
-/** How long requests in flight may take to finish once the server is to stop. */
+/** When the server stops, requests in flight have this long to finish. */
 const GRACE_MS = 5_000;
 
 /**
- * Accepts no more connections, ends streams, and lets requests in flight finish, for a while; each
- * connection ends with its answer. By itself, Node would wait forever: once a server is closing, it
- * no longer times out a client that has connected and says nothing, or half of a request.
+ * Accepts no more connections, ends streams, and gives requests in flight some time to finish. Each
+ * connection ends with its answer. Node alone would wait forever: it does not time out a silent
+ * client or half a request on a server that is closing.
  */
 export function stop(server: Server, graceMs: number = GRACE_MS): Promise<void> {
   return new Promise((resolve) => {
@@ -53,7 +53,7 @@ export function stop(server: Server, graceMs: number = GRACE_MS): Promise<void> 
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
-/** Runs it at the first signal. The second ends the process at once, as any does by itself. */
+/** Calls `run` at the first signal. The second one ends the process at once. */
 export function atFirstSignal(run: () => Promise<void>): void {
   const begin = (): void => {
     for (const signal of SIGNALS) process.removeListener(signal, begin);
@@ -62,18 +62,18 @@ export function atFirstSignal(run: () => Promise<void>): void {
   for (const signal of SIGNALS) process.once(signal, begin);
 }
 
-/** The port that the environment names. @throws RangeError if it names none. */
+/** Returns the port from the environment. @throws RangeError if it is not a port. */
 export function readPort(standard: number): number {
   const { PORT } = process.env;
   const port = Number(PORT || standard);
   if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
-  throw new RangeError('PORT is a whole number from 0 to 65535; 0 is any that is free');
+  throw new RangeError('PORT is not valid. Set it to a number from 0 to 65535; 0 is any free port');
 }
 
-/** Says in a sentence why a server could not start. */
+/** Returns a sentence that says why a server could not start. */
 export function whyNot(error: unknown): string {
   const isObject = typeof error === 'object' && error !== null;
   if (!isObject || !('code' in error) || !('port' in error)) return explain(error);
   if (error.code !== 'EADDRINUSE') return explain(error);
-  return `Port ${error.port} is taken. Set PORT to another one, or to 0 for any that is free`;
+  return `Port ${error.port} is in use. Set PORT to another one, or to 0 for any free port`;
 }

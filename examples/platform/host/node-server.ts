@@ -1,6 +1,6 @@
 /**
- * The Node server in front of a framework's listener: it answers what frameworks read differently,
- * and what is served beside the routes.
+ * The Node server in front of a framework's listener. It refuses requests that frameworks read
+ * differently, and serves the endpoints that are not routes of the framework.
  */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
@@ -14,19 +14,19 @@ import { followResponses } from './open-responses.ts';
 
 export function send(res: ServerResponse, { status, headers, body }: Answer): void {
   res.statusCode = status;
-  // Not with writeHead: after it, Node no longer computes the length.
+  // Not `writeHead`, after which Node no longer computes the length.
   res.setHeaders(new Headers(headers));
   if (status === 413) hangUp(res, body);
   else res.end(body);
 }
 
-/** For how long, and how much, is read at most of what was refused for its length. */
+/** After a body was refused for its length, at most this much of it is read, for this long. */
 const LINGER_MS = 500;
 const LINGER_BYTES = 16 * BODY_LIMIT;
 
 /**
- * Answers a client that may never stop sending, and closes. What it sends is discarded for a moment
- * more, because closing a connection with unread bytes can lose the answer (RFC 9112 §9.6).
+ * Answers a client that may never stop sending, and closes the connection. Before that, it reads
+ * and discards for a moment, because closing with unread bytes can lose the answer (RFC 9112 §9.6).
  */
 function hangUp(res: ServerResponse, body: string): void {
   res.setHeader('Connection', 'close');
@@ -42,41 +42,38 @@ function hangUp(res: ServerResponse, body: string): void {
   res.req.on('data', (chunk: Buffer) => {
     read += chunk.length;
     if (read > LINGER_BYTES) end();
-    // Once more, in case a previous reader stopped: a web stream pauses it at each piece.
+    // An earlier reader may have paused it: a web stream does so after each chunk.
     else res.req.resume();
   });
   res.req.resume();
 }
 
-// Routers differ over percent-encoding, dot segments, empty segments and trailing slashes. They
-// agree on this.
+// Routers disagree on percent-encoding, dot segments, empty segments and trailing slashes. They
+// agree on these targets.
 const TARGET = /^(?:\/\.well-known)?(?:\/[0-9A-Za-z_-]{1,64})+(?:\.json)?(?:\?[!-"$-~]*)?$/;
 const HOST = /^(?:[0-9A-Za-z._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$/;
 
-/** Frameworks differ over a missing or invalid host: `999.1.1.1` has the letters of one. */
+/** Frameworks disagree on a missing or invalid host, such as `999.1.1.1`. */
 function isHost(host: string): boolean {
   return HOST.test(host) && URL.canParse(`http://${host}`);
 }
 
-/** The refusal of a request that frameworks would read differently; `null` for all others. */
+/** Refuses a request that frameworks would read differently; returns `null` for all others. */
 function refusalOf({ url = '', headers, headersDistinct }: IncomingMessage): Answer | null {
   if (!TARGET.test(url)) return problem(404, 'There is nothing at this path.');
-  // Nor do they agree on repeated lines.
+  // They also disagree on repeated lines.
   const types = headersDistinct['content-type'] ?? [];
   if (types.length > 1 || !isHost(headers.host ?? '')) return refused(400).answer;
   return null;
 }
 
-/** What Node's parser calls its errors. Any other is 400. */
+/** The status for errors of Node's parser, by code. All others get 400. */
 const PARSER_STATUSES: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
   ERR_HTTP_REQUEST_TIMEOUT: 408,
 };
 
-/**
- * What Node's parser refuses never becomes a request: the answer has to be written to the socket
- * itself.
- */
+/** Answers what Node's parser refuses. It never becomes a request, so this writes to the socket. */
 function answerUnparsed({ code = '' }: Error & { code?: string }, socket: Duplex): void {
   if (code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -95,9 +92,9 @@ function answerUnparsed({ code = '' }: Error & { code?: string }, socket: Duplex
 }
 
 /**
- * A Node server in front of a framework's listener, which never sees requests that frameworks read
- * differently, or those for what is served beside the routes. This takes nothing away from the
- * guards: they are on the routes, whatever path led there.
+ * Makes the Node server in front of a framework's listener. The listener never gets requests that
+ * frameworks read differently, nor requests for the open endpoints. The guards do not depend on
+ * this: they are on the routes, whatever path leads there.
  */
 export function createNodeServer(listener: RequestListener, service?: Service): Server {
   const endpoints = service && createOpenEndpoints(service, REALM);

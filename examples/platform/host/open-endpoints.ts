@@ -1,6 +1,6 @@
 /**
- * What is served beside the guarded routes, whichever framework serves those, and open to anyone:
- * tokens, their public keys, the document of the interface, and whether the service is ready.
+ * The endpoints without a guard, the same for all frameworks: the exchange of a key for a token,
+ * the public keys of tokens, the OpenAPI document, and the readiness of the service.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Answer } from '../service/problem.ts';
@@ -24,7 +24,7 @@ const ALLOWED: Readonly<Record<Endpoint['method'], readonly string[]>> = {
   POST: ['OPTIONS', 'POST'],
 };
 
-/** The same for everybody, made once. */
+/** Returns an endpoint with a fixed answer. */
 function documentAt(body: unknown): Endpoint {
   const document = {
     status: 200,

@@ -1,11 +1,11 @@
-/** The responses of a server that are not finished, and how they end when it is to stop. */
+/** Keeps track of unfinished responses, and ends them when the server stops. */
 import type { Server, ServerResponse } from 'node:http';
 
 const RESPONSES = new WeakMap<Server, Set<ServerResponse>>();
 
 /**
- * Follows the responses of a server. To be called before it has any other listener for requests.
- * Once it is closed, each connection ends with the response that it has: Node itself closes only
+ * Follows the responses of a server. Call it before you add any other listener for requests. After
+ * the server was closed, each connection ends with its present response. Node alone closes only
  * those that are idle at that moment.
  */
 export function followResponses(server: Server): void {
@@ -13,7 +13,7 @@ export function followResponses(server: Server): void {
   RESPONSES.set(server, responses);
   server.on('request', (_req, res: ServerResponse) => {
     responses.add(res);
-    // On a connection from before.
+    // A new request on an old connection.
     if (!server.listening) res.setHeader('Connection', 'close');
     res.once('close', () => {
       responses.delete(res);
@@ -23,15 +23,15 @@ export function followResponses(server: Server): void {
 }
 
 /**
- * A stream that was asked for by itself: it has no end, whereas the answer to a POST has one. Told
- * by the request, because a response does not show the headers that `writeHead` was given.
+ * Checks whether a response is a stream without an end, which only a GET can open. It looks at the
+ * request, because a response does not show the headers that `writeHead` got.
  */
 function isStanding({ req }: ServerResponse): boolean {
   const { accept = '' } = req.headers;
   return req.method === 'GET' && accept.includes('text/event-stream');
 }
 
-/** Ends the streams, and tells those who wait for an answer that the connection ends with it. */
+/** Ends the streams, and tells other clients that their connection ends with the answer. */
 export function endResponses(server: Server): void {
   for (const res of RESPONSES.get(server) ?? []) {
     if (!res.headersSent) res.setHeader('Connection', 'close');

@@ -1,6 +1,6 @@
 /**
- * Opens the store at an address. Only here does the platform know database drivers; each is loaded
- * only for its own addresses, so a service installs just the one that it uses.
+ * Opens the store at an address. This is the only file that knows database drivers. It loads each
+ * only for its own addresses, so you install just the driver that you use.
  */
 import type { KeyStore } from 'keyscope';
 import type { Invalidation } from 'keyscope/cache';
@@ -15,24 +15,21 @@ import {
 export interface OpenedStore {
   readonly store: KeyStore;
   /**
-   * For `cacheStore`: tells other processes that a key has ended. Absent if the database has no
-   * such channel.
+   * For `cacheStore`: notifies other processes when a key ends. Absent if the database has no such
+   * channel.
    */
   readonly invalidation?: Invalidation;
-  /**
-   * Ends the connections, including those to a server that no longer answers. Flush the keyring
-   * first.
-   */
+  /** Closes the connections, even if the server no longer answers. Flush the keyring first. */
   close(): Promise<void>;
 }
 
 async function openSqlite(url: string): Promise<OpenedStore> {
   const path = url.slice('sqlite:'.length);
-  // SQLite would put the file into the file system's root, and with no path at all keep the keys
-  // until it is closed.
+  // SQLite would put the file into the root of the file system. Without a path, it would lose the
+  // keys at the end.
   if (path === '' || path.startsWith('//')) {
     const examples = 'sqlite:keys.db or sqlite:/srv/keys.db';
-    throw new TypeError(`openStore: write the path right behind the colon, as in ${examples}`);
+    throw new TypeError(`openStore: write the path right after the colon, as in ${examples}`);
   }
   const { DatabaseSync } = await import('node:sqlite');
   const { sqliteStore } = await import('keyscope/stores/sqlite');
@@ -51,8 +48,7 @@ async function openPostgres(url: string): Promise<OpenedStore> {
   };
   const pool = new pg.Pool({ ...config, max: MOST_CONNECTIONS });
   pool.on('error', reportLost);
-  // Listening takes a separate connection, and another one if that is lost: an outage sees many
-  // come and go.
+  // Listening needs its own connection, and another one if that is lost, so an outage creates many.
   const listeners = new Set<InstanceType<typeof pg.Client>>();
   const listen = () => {
     const client = new pg.Client({ ...config, keepAlive: true });
@@ -65,8 +61,8 @@ async function openPostgres(url: string): Promise<OpenedStore> {
     async close() {
       const ends = [pool.end()];
       for (const client of listeners) {
-        // A listening connection keeps no process alive; while its end is awaited, it has to. The
-        // types lack `ref`.
+        // A listening connection does not keep the process alive, but it has to until it has
+        // ended. The types lack `ref`.
         const { ref } = client as { readonly ref?: () => void };
         ref?.call(client);
         ends.push(client.end());
@@ -93,23 +89,22 @@ async function openMysql(url: string): Promise<OpenedStore> {
   return {
     store: mysqlStore(pool),
     async close() {
-      // It waits for the server only if an answer is pending, and rejects if a connection was never
-      // made.
+      // Waits for the server only if an answer is pending. Rejects if it never had a connection.
       await waitPatiently(pool.end(), sockets.sever).catch(() => {});
       sockets.sever();
     },
   };
 }
 
-/** `?prefix=` is what every Redis key of the store begins with; default `keyscope:`. */
+/** Every Redis key of the store begins with `?prefix=`. Default: `keyscope:`. */
 async function openRedis(url: string): Promise<OpenedStore> {
   const { createClient } = await import('redis');
   const { redisInvalidation, redisStore } = await import('keyscope/stores/redis');
   const address = new URL(url);
   const prefix = address.searchParams.get('prefix') ?? 'keyscope:';
   address.search = '';
-  // While the server is away, requests are refused at once: a queued command would be carried out
-  // after the answer.
+  // Without the server, requests fail at once. Redis would carry out a queued command after the
+  // answer.
   const publisher = createClient({ url: address.href, disableOfflineQueue: true });
   publisher.on('error', reportLost);
   const subscriber = publisher.duplicate();
@@ -142,23 +137,23 @@ const OPENERS: ReadonlyMap<string, Open> = new Map([
   ['rediss', openRedis],
 ]);
 
-/** What `openStore` accepts, for usage and errors. */
+/** The addresses that `openStore` accepts, for the usage and for errors. */
 export const ADDRESSES =
   'sqlite:<path>, postgres://…, postgresql://…, mysql://…, mariadb://…, redis://… or rediss://…';
 
-/** Empty for an address without one. */
+/** Returns the scheme of an address; empty if it has none. */
 const schemeOf = (url: string): string => /^([a-z]+):/.exec(url)?.[1] ?? '';
 
 /**
- * Opens the store at `sqlite:<path>`, `postgres://…`, `mysql://…` or `redis://…`, or as their own
- * tools write it: `postgresql://…`, `mariadb://…`, and `rediss://…` for Redis over TLS. The SQL
- * stores create their tables on first use, Redis its version.
+ * Opens the store at `sqlite:<path>`, `postgres://…`, `mysql://…` or `redis://…`. It also accepts
+ * `postgresql://…`, `mariadb://…`, and `rediss://…` for Redis over TLS. On first use, the SQL
+ * stores create their tables, and the Redis store writes its version.
  *
- * Not checked: that the server is there. The first operation says so, with a `StoreError`; Redis is
- * waited for, at most two seconds.
+ * Not checked: whether the server answers. If not, the first operation fails with a `StoreError`.
+ * For Redis, this function waits at most two seconds and rejects.
  *
- * @throws TypeError on any other scheme, and on `sqlite://`. It names only the scheme: the rest may
- *   contain a password.
+ * @throws TypeError on any other scheme, and on `sqlite://`. The message has only the scheme,
+ *   because the rest may contain a password.
  * @example
  * const { store, close } = await openStore(process.env.KEYSCOPE_STORE ?? 'sqlite:keys.db');
  */

@@ -1,7 +1,7 @@
 /**
- * The interface as an OpenAPI 3.1 document, built from what the servers run on: the route table,
- * the policy, and the schemas of requests and answers. Only what those do not say is written here:
- * how the service itself refuses. How its guards do is keyscope's.
+ * The interface as an OpenAPI 3.1 document. It comes from the same route table, policy and schemas
+ * that the servers use. This file adds only the service's own refusals; keyscope adds those of the
+ * guards.
  */
 import { STATUS_CODES } from 'node:http';
 import { secureDocument } from 'keyscope/openapi';
@@ -30,17 +30,17 @@ const ANSWERS: Readonly<Record<string, z.ZodType>> = {
 const NAMES = new Map(Object.entries(ANSWERS).map(([name, schema]) => [schema, name]));
 const uri = (name: string): string => `#/components/schemas/${name}`;
 
-/** OpenAPI 3.1 accepts JSON Schema 2020-12 as it is; the document sets dialect and base URI. */
+/** OpenAPI 3.1 accepts JSON Schema 2020-12; dialect and base URI belong to the document. */
 function embedded({ $schema: _dialect, $id: _uri, ...schema }: Json): Json {
   return schema;
 }
 
-/** What is sent, as it is before parsing. */
+/** Returns the schema of a request, before parsing. */
 function sent(schema: z.ZodType): Json {
   return embedded(z.toJSONSchema(schema, { io: 'input' }));
 }
 
-/** What is answered, each schema once and by name. */
+/** Returns the schemas of all answers by name. */
 function answered(): Json {
   const registry = z.registry<{ id: string }>();
   for (const [schema, id] of NAMES) registry.add(schema, { id });
@@ -54,12 +54,12 @@ function content(schema: Json, type = 'application/json'): Json {
   return { content: { [type]: { schema } } };
 }
 
-/** An answer with one of the schemas above. */
+/** Returns a response that refers to one of the schemas above. */
 function answer(description: string | undefined, schema: z.ZodType | null): Json {
   if (schema === null) return { description };
   const name = NAMES.get(schema);
   if (name === undefined)
-    throw new TypeError('an answer without a name: add its schema to the shapes');
+    throw new TypeError('an answer has no name: add its schema to the shapes');
   const type = schema === shapes.Problem ? 'application/problem+json' : 'application/json';
   return { description, ...content({ $ref: uri(name) }, type) };
 }
@@ -69,7 +69,7 @@ function answer(description: string | undefined, schema: z.ZodType | null): Json
 interface Refused {
   readonly status: number;
   readonly description: string;
-  /** Which routes refuse this way. */
+  /** Selects the routes that refuse in this way. */
   readonly by: (route: Route) => boolean;
 }
 
@@ -103,7 +103,7 @@ const RESPONSES: Json = Object.fromEntries(
   ]),
 );
 
-/** References to the refusals that apply, by status. */
+/** Returns references to the refusals that apply, by status. */
 function refusals(applies: (name: string, refused: Refused) => boolean): Json {
   const references: Record<string, Json> = {};
   for (const [name, refused] of Object.entries(REFUSALS)) {
@@ -143,9 +143,7 @@ function operationOf(route: Route): Json {
   };
 }
 
-/**
- * Beside the routes, where tokens are made, for anyone: the credential is in the request's body.
- */
+/** The exchange, which has no guard: the credential is in the request's body. */
 const EXCHANGE: Readonly<Record<string, Json>> = {
   '/v1/token': {
     post: {
@@ -177,7 +175,7 @@ const EXCHANGE: Readonly<Record<string, Json>> = {
   },
 };
 
-/** Beside the routes, for anyone. */
+/** The other endpoints without a guard. */
 const OPEN: Readonly<Record<string, Json>> = {
   '/.well-known/oauth-protected-resource/mcp': {
     get: {
@@ -192,7 +190,7 @@ const OPEN: Readonly<Record<string, Json>> = {
   },
 };
 
-/** The routes by path, and by method. */
+/** Returns the routes by path and by method. */
 function routePaths(): Readonly<Record<string, Json>> {
   const paths: Record<string, Json> = {};
   for (const route of routes) {
@@ -203,11 +201,11 @@ function routePaths(): Readonly<Record<string, Json>> {
 }
 
 export interface OpenApiOptions {
-  /** Whether the server makes tokens. Default: yes. */
+  /** Whether the server makes tokens. Default: `true`. */
   readonly tokens?: boolean;
 }
 
-/** The document. `server`: the origin that clients use, from configuration. */
+/** Returns the document. `server` is the configured origin that clients use. */
 export function openApi(server: string, { tokens = true }: OpenApiOptions = {}): Json {
   const document = {
     openapi: '3.1.0',

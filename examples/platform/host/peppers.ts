@@ -1,4 +1,4 @@
-/** The pepper of the platform's keys: a secret kept beside the database, not in it. */
+/** The pepper of the platform's keys, a secret that is not in the database. */
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,15 +8,15 @@ import { shownPath } from './whereabouts.ts';
 
 export interface FoundPeppers {
   readonly peppers: readonly Pepper[];
-  /** Where they came from, in words. */
+  /** Their source, in words. */
   readonly source: string;
 }
 
 const generate = (): string => randomBytes(32).toString('base64url');
 
 /**
- * From the environment, as in production; or, so that newcomers need no setup, from a file made on
- * the first run. With both, keys made under either keep working.
+ * Reads the pepper from the environment, as in production. Otherwise it reads a file, which the
+ * first run creates so that the demo needs no setup. With both, keys made under either one work.
  */
 export async function readPeppers(folder: string): Promise<FoundPeppers> {
   const file = join(folder, 'pepper');
@@ -31,6 +31,6 @@ export async function readPeppers(folder: string): Promise<FoundPeppers> {
   const fromFile = { id: 'file', secret: await readSecret(file, generate) };
   return {
     peppers: [fromEnvironment, fromFile],
-    source: `${source}, and ${shownPath(file)} for keys that it made`,
+    source: `${source}, and ${shownPath(file)} for keys made under it`,
   };
 }

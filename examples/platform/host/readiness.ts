@@ -1,13 +1,13 @@
-/** Whether the service is to be sent requests, for whatever is in front of it. */
+/** Tells a load balancer or an orchestrator whether the service is ready for requests. */
 import { generateKey, isAccessError } from 'keyscope';
 import type { ChannelState } from 'keyscope/cache';
 import type { Answer, Report } from '../service/problem.ts';
 
 export interface ReadinessOptions {
-  /** Asks the key store. */
+  /** Looks up a key in the store. */
   readonly verify: (key: string) => Promise<unknown>;
   readonly prefix: string;
-  /** How the channel stands that tells of keys which other instances end. */
+  /** The state of the channel that reports keys which other instances end. */
   readonly channelState: () => ChannelState;
   readonly report: Report;
   /** Milliseconds. */
@@ -15,26 +15,26 @@ export interface ReadinessOptions {
 }
 
 export interface Readiness {
-  /** 200 if it is ready, and 503 if it is not; the body says why, and how the channel stands. */
+  /** 200 if the service is ready, 503 if not. The body has the reason and the channel's state. */
   answer(): Promise<Answer>;
 }
 
-/** The store is asked at most this often, however often others ask. */
+/** The answer of the store is reused for this long. */
 const MEMORY_MS = 1_000;
 
 type Status = 'ready' | 'starting' | 'store away';
 
 /**
- * An instance that has not subscribed yet is not ready: it would hear of no key that another one
- * ends. One whose channel breaks later stays ready. Within the cache's own bound it notices those
- * keys without a channel, whereas all instances that lose theirs at once would leave nobody to
- * answer.
+ * An instance that has not subscribed yet is not ready, because it would not learn which keys other
+ * instances end. An instance whose channel breaks later stays ready. It still notices those keys
+ * within the bound of its cache. If all instances lost their channel at once and became unready,
+ * none would answer.
  */
 export function createReadiness(options: ReadinessOptions): Readiness {
   const { verify, prefix, channelState, report, now } = options;
   let asked: { readonly at: number; readonly isUp: Promise<boolean> } | undefined;
 
-  /** A key that nobody has, so that no cache answers. */
+  /** Looks up a random key, which is in no cache. */
   async function ask(): Promise<boolean> {
     try {
       await verify(generateKey({ prefix }));

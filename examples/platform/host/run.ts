@@ -1,4 +1,4 @@
-/** Starts a server of the platform, says what there is to try, and stays up. */
+/** Starts a server of the platform, prints what you can try, and runs until a signal stops it. */
 import type { Server } from 'node:http';
 import type { Server as NetServer } from 'node:net';
 import { join } from 'node:path';
@@ -11,20 +11,20 @@ import { atFirstSignal, holdPort, listen, readPort, stop, whyNot } from './liste
 import { shownPath, whereabouts } from './whereabouts.ts';
 
 type CreateServer = (platform: Platform) => Server | Promise<Server>;
-/** What else there is to try besides REST. */
+/** Returns what else you can try, in addition to REST. */
 type TryAlso = (origin: string) => string;
 
-/** Where the demo's files are, unless told otherwise. */
+/** The default folder for the demo's files. */
 const FOLDER = join(import.meta.dirname, '../../../.demo');
 
-/** What is to be closed, the last opened first. */
+/** Functions that close what was opened. They run in reverse order. */
 type Opened = (() => unknown)[];
 
-/** Longer than all that is waited for takes: requests, usage, and connections to the store. */
+/** More time than requests, usage and connections to the store need to finish. */
 const LAST_RESORT_MS = 20_000;
 
 async function shutDown(opened: Opened): Promise<void> {
-  // Whatever hangs, it is not for ever. Keeps no process alive that is done.
+  // Ends a process that hangs. The timer itself does not keep the process alive.
   setTimeout(() => process.exit(1), LAST_RESORT_MS).unref();
   try {
     for (const close of opened.splice(0).reverse()) await close();
@@ -40,7 +40,7 @@ interface Address {
   readonly origin: string;
 }
 
-/** The service's own address names the port, so a free one is found before the service is made. */
+/** Finds a free port first, because the service has to know its own address. */
 async function findAddress(opened: Opened): Promise<Address> {
   const port = readPort(8787);
   if (port !== 0) return { at: port, origin: `http://127.0.0.1:${port}` };
@@ -65,17 +65,17 @@ async function start(
   const url = await listen(server, at);
   const key = await firstKey(platform, url, folder);
   const also = tryAlso(origin);
-  // Before it says that it is up: whoever waits for that may end it at once.
+  // Before it prints that it is up: a program that waits for that may stop it at once.
   atFirstSignal(() => shutDown(opened));
   const words = `${key}\n${also}\n${whereabouts(platform, folder)}`;
   console.log(`The deception platform is up at ${url}\n\n${words}`);
 }
 
 /**
- * Starts a server and stays up, until a signal ends it.
+ * Starts a server, and runs until a signal stops it.
  *
- * @param tryAlso What else there is to try besides REST.
- * @param folder Where its files are.
+ * @param tryAlso Returns what else you can try, in addition to REST.
+ * @param folder The folder for its files.
  */
 export async function run(
   createServer: CreateServer,

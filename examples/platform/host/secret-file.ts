@@ -1,10 +1,10 @@
-/** Secrets that newcomers need not set up: made on the first run, and kept beside the database. */
+/** Secrets that need no setup: the first run creates them in files next to the database. */
 import { randomUUID } from 'node:crypto';
 import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 
 /**
- * The content of the file, which is made if it is missing. Processes that start at once all get the
- * same: the file is there in full or not at all, and later ones use what they find.
+ * Returns the content of the file, and creates the file if it is missing. Processes that start at
+ * the same time all get the same secret: the file appears complete, and the first one wins.
  */
 export async function readSecret(
   file: string,

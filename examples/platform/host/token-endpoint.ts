@@ -1,7 +1,7 @@
 /**
- * `POST /v1/token`: exchanges a key for a short-lived token, in the manner of RFC 8693. Parameters
- * and errors are those of its §§2.1 and 2.2; a key counts as an access token. `entity_uuid`, which
- * may be repeated, narrows the entities.
+ * `POST /v1/token` exchanges a key for a short-lived token as in RFC 8693, with the parameters and
+ * errors of §§2.1 and 2.2. A key counts as an access token. `entity_uuid` narrows the entities, and
+ * may be repeated.
  */
 import type { Keyring, Principal } from 'keyscope';
 import { definePolicy, isAccessError, isStoreError, type StoreError, toResponse } from 'keyscope';
@@ -17,7 +17,7 @@ type Issuer = Pick<TokenIssuer, 'exchange'>;
 
 export interface TokenService {
   readonly keyring: Pick<Keyring, 'admit' | 'authenticate'>;
-  /** By audience, which is what `resource` and `audience` may name. The first is the default. */
+  /** By audience, the value of `resource` or `audience`. The first one is the default. */
   readonly issuers: Readonly<Record<string, Issuer>>;
   readonly realm: string;
   /** Called before a request is answered with 503. */
@@ -36,7 +36,7 @@ function answer(status: number, body: TokenAnswer | TokenError): Answer {
   return { status, headers, body: JSON.stringify(body) };
 }
 
-/** `error_description` accepts printable ASCII without quotes and backslashes. */
+/** `error_description` may have only printable ASCII without quotes and backslashes. */
 function refusal(error: TokenError['error'], description: string): Answer {
   return answer(400, { error, error_description: description.replace(/[^ !#-[\]-~]/g, "'") });
 }
@@ -50,17 +50,19 @@ const ACTOR = ['actor_token', 'actor_token_type'];
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Without a value, these would ask for all that the key has: the opposite of what was meant. */
+/** An empty value of these would request everything that the key has instead of less. */
 const NARROWING = ['scope', 'entity_uuid'];
 
-/** The parameters; others without a value count as omitted (RFC 6749 §3.2). */
+/** Reads the parameters. An empty one counts as omitted (RFC 6749 §3.2), except for the above. */
 function readFields(type: string | null | undefined, body: string): Fields {
   if (!FORM.test(type ?? ''))
     throw malformed('Send the parameters as application/x-www-form-urlencoded.');
   const fields = new Map<string, string | string[]>();
   for (const [name, value] of new URLSearchParams(body)) {
     if (value === '' && NARROWING.includes(name)) {
-      throw malformed('scope and entity_uuid need a value; leave them out for all of the key.');
+      throw malformed(
+        'scope and entity_uuid need a value. Leave them out to get all that the key has.',
+      );
     }
     if (value === '') continue;
     const before = fields.get(name);
@@ -71,7 +73,7 @@ function readFields(type: string | null | undefined, body: string): Fields {
   return Object.fromEntries(fields);
 }
 
-/** What is wrong with the first parameter that is. */
+/** Returns the refusal for the first wrong parameter. */
 function refusalOf(fields: Fields, { issues }: z.ZodError): Answer {
   const issue = issues[0];
   const isUnsupported = issue?.path[0] === 'grant_type' && Object.hasOwn(fields, 'grant_type');
@@ -79,10 +81,7 @@ function refusalOf(fields: Fields, { issues }: z.ZodError): Answer {
   return refusal(code, issue?.message ?? '');
 }
 
-/**
- * The issuer for the service that was named; only one may be named, and only one that tokens are
- * made for.
- */
+/** Returns the issuer for the requested service. A request may name only one known service. */
 function requireIssuer({ issuers }: TokenService, request: TokenRequest): Issuer {
   const { resource = [], audience = [] } = request;
   const named = [...new Set([...resource, ...audience])];
@@ -90,16 +89,16 @@ function requireIssuer({ issuers }: TokenService, request: TokenRequest): Issuer
   const isKnown = named.length <= 1 && Object.hasOwn(issuers, target);
   const issuer = isKnown ? issuers[target] : undefined;
   if (issuer !== undefined) return issuer;
-  throw new ExchangeError('invalid_target', 'No tokens are made for this service.');
+  throw new ExchangeError('invalid_target', 'This server does not make tokens for that service.');
 }
 
 // ── The exchange ────────────────────────────────────────────────────────────────────────────────
 
-/** Any key may be exchanged; admitted like any operation, so that events and usage cover it. */
+/** Needs no scope. The guard admits the exchange, so that events and usage include it. */
 const policy = definePolicy(catalog, { exchangeToken: [] });
 
 const MALFORMED =
-  'A parameter is malformed, or the subject_token was made by an exchange; send the key.';
+  'A parameter is malformed, or subject_token is a token from an exchange. Send the key.';
 
 async function issueToken(
   issuer: Issuer,
@@ -110,7 +109,7 @@ async function issueToken(
   try {
     return await issuer.exchange(principal, { scopes, accessibleEntities: request.entity_uuid });
   } catch (error) {
-    // The issuer's own words, unless a parameter is malformed: then they quote what was sent.
+    // For a malformed parameter, the issuer's message would quote the input.
     if (isExchangeError(error) && error.code === 'invalid_request') throw malformed(MALFORMED);
     throw error;
   }
@@ -119,7 +118,7 @@ async function issueToken(
 async function exchange(service: TokenService, request: TokenRequest): Promise<Answer> {
   const issuer = requireIssuer(service, request);
   const { keyring } = service;
-  // Not from a cache: the token outlives the request.
+  // Not from the cache, because the token outlives the request.
   const authenticate = () =>
     keyring.authenticate(`Bearer ${request.subject_token}`, { fresh: true });
   const { principal } = await keyring.admit(authenticate, { policy, operation: 'exchangeToken' });
@@ -144,7 +143,7 @@ export async function answerToken(
     const read = tokenRequest.safeParse(fields);
     if (!read.success) return refusalOf(fields, read.error);
     if (ACTOR.some((name) => Object.hasOwn(fields, name)))
-      throw malformed('Nobody acts for another here.');
+      throw malformed('actor_token is not supported.');
     return await exchange(service, read.data);
   } catch (error) {
     if (isExchangeError(error)) return refusal(error.code, error.message);

@@ -1,4 +1,4 @@
-/** What is sent to the token endpoint, and what it answers. */
+/** The requests and answers of the token endpoint. */
 import { z } from 'zod';
 
 const GRANT = 'urn:ietf:params:oauth:grant-type:token-exchange';
@@ -9,8 +9,8 @@ const TOKEN_TYPES = [ACCESS_TOKEN, `${TOKEN_TYPE}:jwt`] as const;
 const SUBJECT = `Send the key as subject_token, and ${ACCESS_TOKEN} as subject_token_type.`;
 
 const RESOURCE =
-  'Which door the token is to open: the URL of this service with /v1, or with /mcp. ' +
-  'Left out, it is /v1.';
+  'The interface that accepts the token: the URL of this service with /v1 or /mcp. ' +
+  'Default: /v1.';
 
 /** RFC 8693 §2.1. Other parameters are ignored (RFC 6749 §3.2). */
 export const tokenRequest = z.object({
@@ -18,16 +18,16 @@ export const tokenRequest = z.object({
   subject_token: z.string(SUBJECT).describe('The key.'),
   subject_token_type: z.literal(ACCESS_TOKEN, SUBJECT),
   requested_token_type: z
-    .enum(TOKEN_TYPES, 'requested_token_type: access tokens alone are made here.')
+    .enum(TOKEN_TYPES, 'requested_token_type: only access tokens are available.')
     .optional(),
   scope: z
     .string()
     .optional()
-    .describe("Scopes with a space between them, of the key's. Left out, it is all of them."),
+    .describe("Some of the key's scopes, with a space between them. Default: all of them."),
   entity_uuid: z
     .array(z.string().meta({ format: 'uuid' }))
     .optional()
-    .describe("Entities, of the key's; its own is always among them. Left out, it is all of them."),
+    .describe("Some of the key's entities, always with its own. Default: all of them."),
   resource: z.array(z.string()).optional().describe(RESOURCE),
   audience: z.array(z.string()).optional().describe("The same as 'resource'."),
 });
@@ -44,7 +44,7 @@ export const tokenAnswer = z.object({
   token_type: z.literal('Bearer'),
   expires_in: z.int().positive().describe('Seconds.'),
   // RFC 6749 §3.3 has no empty scope.
-  scope: z.string().optional().describe('Left out where the token has none.'),
+  scope: z.string().optional().describe('Absent if the token does not have any scope.'),
 });
 
 export type TokenAnswer = z.output<typeof tokenAnswer>;

@@ -1,6 +1,6 @@
 /**
- * Short-lived tokens for the platform's keys: one signing key, and a separate audience for each
- * door, so that a token made for one does not open another.
+ * Short-lived tokens for the platform's keys. All have the same signing key, but REST and MCP have
+ * separate audiences, so that a token for one does not open the other.
  */
 import { join } from 'node:path';
 import type { JSONWebKeySet, JWK } from 'jose';
@@ -14,7 +14,7 @@ import { readSecret } from './secret-file.ts';
 
 const ALG = 'ES256';
 
-/** What is published (RFC 7517 §5): the public parts, and which tokens they are for. */
+/** The published key set (RFC 7517 §5). */
 export const keySet = z.object({
   keys: z.array(
     z.object({
@@ -41,10 +41,7 @@ export interface Audiences {
   readonly mcp: string;
 }
 
-/**
- * Where each door is, as tokens name it (`aud`); all that clients and servers are told here is
- * configuration.
- */
+/** Returns the audiences of the tokens (`aud`). They come from configuration only. */
 export function audiences(publicUrl: string): Audiences {
   return { rest: `${publicUrl}/v1`, mcp: `${publicUrl}/mcp` };
 }
@@ -55,8 +52,8 @@ async function generate(): Promise<string> {
 }
 
 /**
- * A private JWK from the environment, as in production; or, so that newcomers need no setup, from a
- * file made on the first run.
+ * Reads a private JWK from the environment, as in production. Otherwise it reads a file, which the
+ * first run creates so that the demo needs no setup.
  */
 async function readSigningKey(folder: string): Promise<JWK> {
   const { KEYSCOPE_SIGNING_KEY: given } = process.env;
@@ -64,8 +61,8 @@ async function readSigningKey(folder: string): Promise<JWK> {
   try {
     return JSON.parse(text) as JWK;
   } catch {
-    // The parser's own error quotes the secret.
-    throw new TypeError('KEYSCOPE_SIGNING_KEY: pass a private JWK for ES256');
+    // The parser's error would quote the secret.
+    throw new TypeError('KEYSCOPE_SIGNING_KEY is not JSON. Set it to a private JWK for ES256');
   }
 }
 
@@ -76,7 +73,7 @@ export async function openTokens(
 ): Promise<Tokens> {
   const issuer = publicUrl;
   const privateKey = await readSigningKey(folder);
-  // An id derived from the key: another key has another.
+  // The id is derived from the key, so another key has another id.
   const kid = await calculateJwkThumbprint(privateKey);
   const issuerFor = (audience: string): TokenIssuer =>
     createTokenIssuer({ issuer, audience, privateKey, alg: ALG, kid, now });

@@ -1,7 +1,4 @@
-/**
- * The scopes of the security-deception platform. `users:*` and `*:delete` are for the cases that
- * need them.
- */
+/** The scopes of the security-deception platform. `users:*` and `*:delete` are reserved. */
 import { defineScopes } from 'keyscope';
 
 export const catalog = defineScopes(

@@ -1,6 +1,6 @@
 /**
- * What the platform does: the operations on threats, interactions, decoys, canaries, reports and
- * users, each within one entity. It knows nothing of keys: the guard has decided before.
+ * The operations of the platform on threats, interactions, decoys, canaries, reports and users,
+ * each within one entity. They know nothing about keys: the guard has decided before.
  */
 import { randomUUID } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
@@ -31,7 +31,7 @@ import {
 } from './rows.ts';
 import { seedRows } from './seed.ts';
 
-/** The state of a row does not allow the request; the message is for the caller. */
+/** Thrown if the state of a row does not allow the request. The caller gets the message. */
 export class Conflict extends Error {}
 
 export interface Threats {
@@ -52,9 +52,9 @@ export interface Interactions {
 export interface Decoys {
   listDecoys(entityUuid: string, input: PageInput): Page<Decoy>;
   readDecoy(entityUuid: string, id: string): DecoyWithBreadcrumbs | null;
-  /** Asks for a software update; the decoy reports its new version once it has it. */
+  /** Requests a software update. The decoy reports its new version afterwards. */
   updateDecoy(entityUuid: string, id: string): Decoy | null;
-  /** Idempotent; the row stays, because interactions name it. False if there is none. */
+  /** Idempotent. The row stays, because interactions refer to it. False without such a row. */
   decommissionDecoy(entityUuid: string, id: string): boolean;
 }
 
@@ -67,7 +67,7 @@ export interface Canaries {
     id: string,
     change: Change<Pick<Canary, 'name' | 'notes'>>,
   ): Canary | null;
-  /** Idempotent; the row stays. False if there is none. */
+  /** Idempotent. The row stays. False without such a row. */
   decommissionCanary(entityUuid: string, id: string): boolean;
 }
 
@@ -76,13 +76,13 @@ export interface Users {
   readUser(entityUuid: string, id: string): User | null;
   /** Throws {@link Conflict} if the entity has a user with this email. */
   createUser(entityUuid: string, input: Pick<User, 'email' | 'name' | 'role'>): User;
-  /** False if there is none. */
+  /** False without such a user. */
   deleteUser(entityUuid: string, id: string): boolean;
 }
 
 export interface Domain extends Threats, Interactions, Decoys, Canaries, Users {
   exportReport(entityUuid: string): Report;
-  /** Gives an entity some data, the same on each machine; does nothing if it has decoys. */
+  /** Gives an entity sample data, the same on each machine. Does nothing if it has decoys. */
   seed(entityUuid: string): void;
 }
 
@@ -94,7 +94,7 @@ export interface DomainOptions {
 
 interface Context {
   readonly db: DatabaseSync;
-  /** The time as rows have it. */
+  /** The present time in the format of the rows. */
   readonly time: () => string;
   readonly newId: () => string;
 }
@@ -182,7 +182,7 @@ function exportReport({ db, time }: Context, entityUuid: string): Report {
 }
 
 function seed({ db }: Context, entityUuid: string): void {
-  // The check is part of the transaction: of processes that start at once, only one finds nothing.
+  // The check is part of the transaction, so that only one of several starting processes seeds.
   inTransaction(db, () => {
     const { items } = listRows(db, 'decoys', entityUuid, { limit: 1, after: null });
     if (items.length > 0) return;
@@ -192,7 +192,7 @@ function seed({ db }: Context, entityUuid: string): void {
   });
 }
 
-/** Opens the domain on a database and creates missing tables. Synchronous, as node:sqlite is. */
+/** Opens the domain on a database, and creates missing tables. Synchronous, like node:sqlite. */
 export function createDomain(db: DatabaseSync, options: DomainOptions = {}): Domain {
   const { now = Date.now, newId = randomUUID } = options;
   createTables(db);

@@ -1,22 +1,19 @@
-/** What may be sent to the operations: texts, pages, and the entity to act on. */
+/** The inputs of the operations: texts, pages, and the entity to act on. */
 import { z } from 'zod';
 import type { Position } from './rows.ts';
 
-/**
- * `entity_uuid`, which every operation accepts and the guard reads: here it is described, not
- * checked.
- */
+/** `entity_uuid`, which every operation accepts. This only describes it; the guard checks it. */
 export const entity = z
   .string()
   .regex(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
-  .meta({ format: 'uuid', description: "The entity to act on. Left out, it is the key's own." });
+  .meta({ format: 'uuid', description: "The entity to act on. Default: the key's own." });
 
 /** `:id` of a path. */
-export const id = z.string('a text').describe('Of what it is done to.');
+export const id = z.string('a text').describe('The id of the object.');
 
 // ── Texts ───────────────────────────────────────────────────────────────────────────────────────
 
-/** Half a surrogate pair and NUL are valid text in JSON but not in SQLite. */
+/** Checks for half surrogate pairs and NUL, which JSON allows and SQLite does not. */
 function isStorable(value: string): boolean {
   return value.isWellFormed() && !value.includes('\0');
 }
@@ -29,7 +26,7 @@ export const line = textOf(100).regex(/^\P{Cc}+$/u, '1 to 100 characters, no con
 
 export const notes = textOf(2000);
 
-/** A body with some of these fields, and at least one. */
+/** Returns the schema of a body with at least one of these fields. */
 export function someOf<Shape extends z.ZodRawShape>(shape: Shape) {
   return z
     .strictObject(shape)
@@ -40,19 +37,19 @@ export function someOf<Shape extends z.ZodRawShape>(shape: Shape) {
 
 // ── Pages ───────────────────────────────────────────────────────────────────────────────────────
 
-/** A position as clients have it, who are to send it back as it is. */
+/** Encodes a position for clients, who send it back unchanged. */
 export function encodeCursor({ created_at, id }: Position): string {
   return Buffer.from(`${created_at} ${id}`).toString('base64url');
 }
 
-/** `null` for a text that is no cursor. */
+/** Returns `null` for a text that is not a cursor. */
 function decodeCursor(text: string): Position | null {
   const parts = Buffer.from(text, 'base64url').toString().split(' ');
   const created_at = parts[0];
   const id = parts[1];
   if (parts.length !== 2 || created_at === undefined || id === undefined) return null;
   const position = { created_at, id };
-  // Encoding it again refuses every text that Buffer reads leniently.
+  // Encoding it again catches every text that Buffer reads leniently.
   if (encodeCursor(position) !== text) return null;
   return position;
 }
@@ -64,7 +61,7 @@ const cursor = z.string().transform((text, context): Position => {
   return z.NEVER;
 });
 
-/** In a query it is text; a tool's argument keeps its type. */
+/** Reads a number, which is text in a query and a number in a tool's argument. */
 function readNumber(sent: unknown): unknown {
   if (typeof sent === 'string' && /^[1-9][0-9]{0,2}$/.test(sent)) return Number(sent);
   return sent;
@@ -74,12 +71,12 @@ const WHOLE = 'a whole number from 1 to 100';
 const limit = z
   .preprocess(readNumber, z.int(WHOLE).min(1, WHOLE).max(100, WHOLE))
   .default(20)
-  .describe('How many at the most. Left out, it is 20.');
+  .describe('The maximum number of items. Default: 20.');
 
 export const paging = z.strictObject({
   limit,
   after: cursor
     .optional()
     .transform((position) => position ?? null)
-    .describe('"next" of the page before.'),
+    .describe('"next" of the previous page.'),
 });

@@ -1,6 +1,4 @@
-/**
- * Operation → the scopes it needs: one table for REST routes, and for all other interfaces to come.
- */
+/** The scopes that each operation needs: one table for REST, MCP and any further interface. */
 import { definePolicy } from 'keyscope';
 import { catalog } from './catalog.ts';
 

@@ -1,4 +1,4 @@
-/** Answers as data, including problem documents (RFC 9457): any framework can send them. */
+/** Answers as data, including problem documents (RFC 9457), which any framework can send. */
 import { STATUS_CODES } from 'node:http';
 import { causeOf, isStoreError } from 'keyscope';
 
@@ -9,7 +9,8 @@ export interface Answer {
 }
 
 /**
- * Never stored: it may answer a request that carried a credential, even on a path without a guard.
+ * Makes a problem document. Caches must not store it, because the request may have carried a
+ * credential, even on a path without a guard.
  */
 export function problem(
   status: number,
@@ -32,7 +33,7 @@ export function problem(
   };
 }
 
-/** Thrown when a request cannot be served as it is; `answer` is what the client gets. */
+/** Thrown when a request cannot be served. The client gets `answer`. */
 export class Refusal extends Error {
   readonly answer: Answer;
 
@@ -42,10 +43,10 @@ export class Refusal extends Error {
   }
 }
 
-/** In bytes. No operation accepts more, nor does the exchange of a key. */
+/** The maximum length of a body in bytes, for all operations and the exchange of a key. */
 export const BODY_LIMIT = 65_536;
 
-/** What frameworks refuse themselves, and how it is said here. */
+/** The messages for what frameworks refuse, by status. */
 const UNREADABLE = {
   400: 'The request could not be read.',
   413: `The body is too large: at most ${BODY_LIMIT / 1024} KiB.`,
@@ -61,9 +62,9 @@ function isUnreadable(status: unknown): status is Unreadable {
 export type Report = (error: unknown) => void;
 
 /**
- * What went wrong, for a log or a terminal. For a broken store it is the driver's message, which
- * says what to fix; other fields of its error may quote rows. It is one line: if a driver quotes
- * what a client sent, a line break in that would begin an entry of the client's own making.
+ * Describes an error in one line, for a log or a terminal. For a broken store it adds the driver's
+ * message, which says what to fix; other fields of the driver's error may quote rows. Line breaks
+ * are escaped, so that input which a driver quotes cannot forge a log entry.
  */
 export function explain(error: unknown): string {
   const message = reasonOf(error);
@@ -72,13 +73,13 @@ export function explain(error: unknown): string {
   return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, escaped);
 }
 
-/** A message, or the code of an error of a driver that gives no more. */
+/** Returns the message; for some drivers' errors, which have none, the code. */
 function reasonOf(error: unknown): string {
   const reason = fieldOf(error, 'message') || fieldOf(error, 'code');
   return reason ? String(reason) : '';
 }
 
-/** A field of what may be anything at all: errors of drivers need not be errors. */
+/** Reads a field of any value, because drivers may throw values that are not errors. */
 function fieldOf(value: unknown, name: string): unknown {
   if (typeof value !== 'object' || value === null) return undefined;
   return (value as Readonly<Record<string, unknown>>)[name];
@@ -88,17 +89,14 @@ function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/**
- * Where the service's own errors go, unless it says otherwise. A `StoreError` by itself does not
- * show its cause.
- */
+/** Logs an error of the service. A `StoreError` does not show its cause, so this adds it. */
 export const reportError: Report = (error) => {
   console.error(isStoreError(error) ? explain(error) : error);
 };
 
 /**
- * The answer to an error that came out of a framework: those with one of the statuses above are the
- * client's, all others the service's own. `report` sees the latter, and the client nothing of them.
+ * Answers an error from a framework. Errors with one of the statuses above are the client's fault.
+ * All others go to `report`, and the client learns nothing about them.
  */
 export function failure(error: unknown, report: Report = reportError): Answer {
   if (error instanceof Refusal) return error.answer;
@@ -108,7 +106,7 @@ export function failure(error: unknown, report: Report = reportError): Answer {
   return problem(500, 'Something went wrong.');
 }
 
-/** These read alike, whoever noticed. */
+/** Makes one of the refusals above, with the same words for all frameworks. */
 export function refused(status: Unreadable): Refusal {
   return new Refusal(status, UNREADABLE[status]);
 }

@@ -1,14 +1,11 @@
-/**
- * What the platform keeps: the fields of each kind of row. They are examples: just enough for every
- * operation to have something to do.
- */
+/** The fields of each kind of row: just enough to give every operation something to do. */
 export const THREAT_STATUSES = ['open', 'investigating', 'resolved', 'dismissed'] as const;
 export const CANARY_KINDS = ['document', 'credential', 'link', 'dns'] as const;
 export const USER_ROLES = ['viewer', 'analyst', 'admin'] as const;
 
 export interface Row {
   readonly id: string;
-  /** ISO 8601 in UTC, as all times here, so that their text sorts as they do. */
+  /** ISO 8601 in UTC, like all times here, so that they sort as text. */
   readonly created_at: string;
 }
 
@@ -34,7 +31,7 @@ export interface Decoy extends Row {
   readonly status: 'active' | 'decommissioned';
 }
 
-/** What leads an intruder to a decoy. */
+/** A trace that leads an intruder to a decoy. */
 export interface Breadcrumb extends Row {
   readonly decoy_id: string;
   readonly kind: string;
@@ -70,10 +67,7 @@ export interface Tables {
 
 export type Table = keyof Tables;
 
-/**
- * The columns besides `entity_uuid`, `id` and `created_at`: the whole schema, and what each
- * projection shows.
- */
+/** The columns of each table, without `entity_uuid`, `id` and `created_at`. */
 export const COLUMNS: Readonly<Record<Table, readonly string[]>> = {
   threats: ['title', 'severity', 'status', 'notes'],
   interactions: ['decoy_id', 'threat_id', 'source_ip', 'summary'],

@@ -1,4 +1,4 @@
-/** What a route is, and how one is declared: see `routes.ts` for all of them. */
+/** The type of a route, and the function that declares one. All routes are in `routes.ts`. */
 import type { Principal } from 'keyscope';
 import { z } from 'zod';
 import type { Domain } from './domain.ts';
@@ -9,7 +9,7 @@ import { Refusal } from './problem.ts';
 interface Call<Query, Body, Id = string> {
   readonly domain: Domain;
   readonly principal: Principal;
-  /** The entity that the guard checked: the only one that a handler may use. */
+  /** The entity that the guard checked. A handler must not use any other. */
   readonly entityUuid: string;
   /** `:id` of the path; empty if the path has none. */
   readonly id: Id;
@@ -21,30 +21,30 @@ export interface Route {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly path: string;
   readonly operation: Operation;
-  /** For whoever chooses among the operations, a person or a model. */
+  /** For people and models who choose an operation. */
   readonly summary: string;
   /** `:id` of the path; `null` if the path has none. */
   readonly id: z.ZodString | null;
-  /** Query parameters besides `entity_uuid`, which the guard reads. */
+  /** The query parameters, without `entity_uuid`, which the guard reads. */
   readonly query: z.ZodObject;
-  /** `null`: the route accepts no body. */
+  /** `null` if the route does not accept a body. */
   readonly body: z.ZodObject | null;
   /** The status of success. */
   readonly status: number;
-  /** What is answered, as JSON; `null` if nothing is. */
+  /** The schema of the JSON answer; `null` if the answer has no body. */
   readonly answer: z.ZodType | null;
-  /** Validates, then does it. Throws `Refusal`, or the domain's `Conflict`. */
+  /** Validates the input and runs the operation. Throws `Refusal`, or the domain's `Conflict`. */
   readonly handle: (call: Call<unknown, unknown, unknown>) => unknown;
 }
 
-/** What fits a shape, including readonly lists such as the domain's. */
+/** A value that fits a shape. Its lists may be readonly, like the domain's. */
 type Shown<T> = T extends readonly (infer E)[]
   ? readonly Shown<E>[]
   : T extends object
     ? { readonly [Field in keyof T]: Shown<T[Field]> }
     : T;
 
-/** What a row of the table says of its route. */
+/** A row of the route table, without method, path and operation. */
 interface Declaration<
   Answer extends z.ZodType | null,
   Query extends z.ZodObject,
@@ -53,7 +53,7 @@ interface Declaration<
   readonly summary: string;
   readonly query?: Query;
   readonly body?: Body;
-  /** Default: 200, or 204 if nothing is answered. */
+  /** Default: 200, or 204 without an answer. */
   readonly status?: number;
   readonly answer: Answer;
   readonly handle: (
@@ -64,8 +64,8 @@ interface Declaration<
 const NOTHING = z.strictObject({});
 
 /**
- * Declares a route. What its handler gets has been checked, and what it returns is held to the
- * shape of the answer: what does not fit does not compile.
+ * Declares a route. Its handler gets checked input. A handler whose result does not fit the shape
+ * of the answer does not compile.
  */
 export function route<
   Answer extends z.ZodType | null,
@@ -95,13 +95,13 @@ export function route<
         ...call,
         id: id === null ? '' : readAs(id, call.id, 'id'),
         query: readAs(query, call.query, 'query'),
-        // For a route without a body the type is `never`: no handler can ask for it.
+        // Without a body the type is `never`, so no handler can use it.
         body: body === undefined ? (undefined as never) : readAs(body, call.body, 'body'),
       }),
   };
 }
 
-/** Reports the first problem, and where it is; what was sent is not repeated. */
+/** Reads a value. The error has the first problem and its place, and does not repeat the input. */
 function readAs<S extends z.ZodType>(schema: S, value: unknown, where: string): z.output<S> {
   const { success, data, error } = schema.safeParse(value);
   if (success) return data;

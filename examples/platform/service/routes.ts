@@ -1,8 +1,7 @@
 /**
- * The interface as one table: method, path, operation, what it does in a sentence, what may be
- * sent, what is answered, and what is done. The REST servers, the MCP tools and the OpenAPI
- * document are made from it, and decide nothing themselves. A route's operation is its name in the
- * policy.
+ * The interface as one table: method, path, operation, summary, input, answer and handler of each
+ * route. The REST servers, the MCP tools and the OpenAPI document all come from this table. The
+ * policy says which scopes an operation needs.
  */
 import { toMe } from 'keyscope';
 import { z } from 'zod';
@@ -23,7 +22,7 @@ function listed<Item>({ items, next }: Page<Item>): Listed<Item> {
   return { items, next: next && encodeCursor(next) };
 }
 
-/** The same for an id that never existed, one that is gone, and one of another entity. */
+/** The same answer for an unknown id, a deleted one, and one of another entity. */
 function notFound(): Refusal {
   return new Refusal(404, 'There is nothing with this id.');
 }

@@ -1,7 +1,7 @@
 /**
- * The platform's rows in SQLite. Every table is keyed by entity, and every statement below filters
- * by it: another entity's row looks as absent as one that never existed. The names of tables and
- * columns come from `records.ts`; every value is a parameter.
+ * The platform's rows in SQLite. Every statement filters by entity, so the rows of other entities
+ * are as invisible as rows that do not exist. The names of tables and columns come from
+ * `records.ts`; every value is a parameter.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import type { Breadcrumb, SourceCount, Table, Tables } from './records.ts';
@@ -15,13 +15,13 @@ export interface Position {
 
 export interface PageInput {
   readonly limit: number;
-  /** `null`: from the newest row on. */
+  /** `null` for the first page, which begins with the newest row. */
   readonly after: Position | null;
 }
 
 export interface Page<Item> {
   readonly items: readonly Item[];
-  /** `null`: this is the last page. */
+  /** `null` on the last page. */
   readonly next: Position | null;
 }
 
@@ -35,7 +35,7 @@ function selectFrom(table: Table): string {
   return `SELECT id, created_at, ${COLUMNS[table].join(', ')} FROM ${table}`;
 }
 
-/** A page of an entity's rows, newest first. */
+/** Returns a page of an entity's rows, newest first. */
 export function listRows<T extends Table>(
   db: DatabaseSync,
   table: T,
@@ -46,7 +46,7 @@ export function listRows<T extends Table>(
   const query = db.prepare(`${selectFrom(table)}
     WHERE entity_uuid = ? AND (created_at, id) < (?, ?)
     ORDER BY created_at DESC, id DESC LIMIT ?`);
-  // One row more than asked for shows whether there is a next page.
+  // One more row than requested shows whether there is a next page.
   const rows = query.all(entityUuid, created_at, id, limit + 1) as unknown as Tables[T][];
   const items = rows.slice(0, limit);
   const last = items.at(-1);
@@ -79,7 +79,7 @@ export function insertRow<T extends Table>(
   return row;
 }
 
-/** @returns The row as it is now; `null` if there is none. */
+/** @returns The updated row; `null` if it does not exist. */
 export function updateRow<T extends Table>(
   db: DatabaseSync,
   table: T,
@@ -97,7 +97,7 @@ export function updateRow<T extends Table>(
   return findRow(db, table, entityUuid, id);
 }
 
-/** @returns Whether there was such a row. */
+/** @returns Whether the row existed. */
 export function deleteRow(db: DatabaseSync, table: Table, entityUuid: string, id: string): boolean {
   const statement = db.prepare(`DELETE FROM ${table} WHERE entity_uuid = ? AND id = ?`);
   return statement.run(entityUuid, id).changes === 1;
@@ -124,7 +124,7 @@ export function countRows(db: DatabaseSync, table: Table, entityUuid: string): n
   return total;
 }
 
-/** How many rows have each value of a column. */
+/** Counts the rows for each value of a column. */
 export function countBy(
   db: DatabaseSync,
   table: Table,
@@ -143,7 +143,7 @@ export function topSources(db: DatabaseSync, entityUuid: string): readonly Sourc
   return query.all(entityUuid) as unknown as SourceCount[];
 }
 
-/** Does all of it, and no other process anything in between. */
+/** Runs `work` in a transaction that no other process can interrupt. */
 export function inTransaction(db: DatabaseSync, work: () => void): void {
   db.exec('BEGIN IMMEDIATE');
   work();

@@ -1,4 +1,4 @@
-/** Some data for an entity to begin with: the same on each machine. */
+/** Sample data for a new entity, the same on each machine. */
 import { createHash } from 'node:crypto';
 import type {
   Breadcrumb,
@@ -23,12 +23,12 @@ const BREADCRUMBS = 6;
 const CANARIES = 3;
 const USERS = 3;
 
-/** The element at an index, from the first again after the last. */
+/** Returns the element at an index, and starts again after the last one. */
 function cycle<T>(list: readonly [T, ...T[]], index: number): T {
   return list[index % list.length] ?? list[0];
 }
 
-/** A UUID (version 8, RFC 9562 §5.8) that depends only on the entity, the kind and the index. */
+/** Returns a UUID (version 8, RFC 9562 §5.8) derived from the entity, the table and the index. */
 function seedId(entityUuid: string, kind: Table, index: number): string {
   const hex = createHash('sha256').update(`${entityUuid}/${kind}/${index}`).digest('hex');
   const groups = [
@@ -51,7 +51,7 @@ const threat = (index: number): Omit<Threat, keyof Row> => ({
 const interaction = (entityUuid: string, index: number): Omit<Interaction, keyof Row> => ({
   decoy_id: seedId(entityUuid, 'decoys', index % DECOYS),
   threat_id: seedId(entityUuid, 'threats', index % THREATS),
-  // Addresses and names are those that are reserved for documentation (RFC 5737, RFC 2606).
+  // Addresses and names reserved for documentation (RFC 5737, RFC 2606).
   source_ip: cycle(['192.0.2.17', '198.51.100.4', '203.0.113.99'], index),
   summary: cycle(['Login attempt as root', 'Directory listing', 'Port scan', 'File read'], index),
 });
@@ -83,7 +83,7 @@ const user = (index: number): Omit<User, keyof Row> => ({
   role: cycle(['admin', 'analyst', 'viewer'], index),
 });
 
-/** What an entity begins with, by table. */
+/** Returns the rows of a new entity, by table. */
 export function seedRows(entityUuid: string): { readonly [T in Table]: readonly Tables[T][] } {
   function rows<Fields>(kind: Table, count: number, make: (index: number) => Fields) {
     return Array.from({ length: count }, (_, index): Row & Fields => ({

@@ -1,6 +1,6 @@
 /**
- * The shapes of the answers, by their names in the OpenAPI document. The route table holds its
- * handlers to them: what does not fit does not compile.
+ * The shapes of the answers, by their names in the OpenAPI document. In the route table, a handler
+ * whose result does not fit its shape does not compile.
  */
 import { meSchema } from 'keyscope/schemas';
 import { z } from 'zod';
@@ -67,7 +67,7 @@ export const shapes = {
     decoys_by_status: counts,
     canaries_by_status: counts,
   }),
-  /** RFC 9457; `error` and `scope` are those of the challenge (RFC 6750 §3), if there is one. */
+  /** RFC 9457. `error` and `scope` come from the challenge (RFC 6750 §3), if there is one. */
   Problem: z.object({
     type: z.string(),
     title: z.string(),

@@ -1,8 +1,8 @@
-/** What a browser sends to the console, from signing in to the page that shows the key once. */
+/** The requests of a browser, from the sign-in to the page that shows the key once. */
 import { KEYS, SIGN_IN } from '../../../console/paths.ts';
 import { Surprise, say } from './surprise.ts';
 
-/** A browser that came by the service's own name, and keeps its cookie. */
+/** A browser that uses the public URL of the service, and keeps its cookie. */
 class Visitor {
   readonly #origin: string;
   readonly #publicUrl: string;
@@ -13,7 +13,7 @@ class Visitor {
     this.#publicUrl = publicUrl;
   }
 
-  /** @returns The page's text. `form`: what is sent with a POST. */
+  /** @param form The fields of a POST. @returns The text of the page. */
   async visit(path: string, form?: URLSearchParams): Promise<string> {
     const method = form === undefined ? 'GET' : 'POST';
     const response = await fetch(`${this.#origin}${path}`, {
@@ -24,25 +24,25 @@ class Visitor {
     });
     const cookie = response.headers.getSetCookie()[0]?.split(';')[0];
     if (cookie !== undefined) this.#cookie = cookie;
-    // A key's id differs from run to run; a link is nobody else's.
+    // Key ids differ from run to run, and the link is a secret.
     const shown = path.replace(/[0-9a-f-]{36}/, ':id').replace(/\?.*/, '');
     say(`   ${method} ${shown} → ${response.status}`);
     const next = response.headers.get('Location');
-    // To a new key, not into the console.
+    // Follow the redirect to a new key only.
     if (next?.endsWith('/new')) return this.visit(next);
     return response.text();
   }
 }
 
-/** The value of a field on a page; empty if there is none. */
+/** Returns the value of a field on a page; empty if the page does not have it. */
 function fieldOf(page: string, attribute: string): string {
   return new RegExp(`${attribute} value="([^"]+)"`).exec(page)?.[1] ?? '';
 }
 
 /**
- * Obtains a key in the six steps of the interface.
+ * Creates a key in the console, step by step like a person.
  *
- * @param link Signs in.
+ * @param link The link that signs in.
  */
 export async function obtainKey(
   origin: string,

@@ -12,12 +12,12 @@ import { listen, stop } from '../listen.ts';
 import { statusOf } from './rest.ts';
 import { assertSame, Surprise, say } from './surprise.ts';
 
-/** Not where the server listens: its own name is configuration. */
+/** The configured public URL, which is not the address that the server listens on. */
 export const PUBLIC_URL = 'https://deception.example';
 
 const DEMO = fileURLToPath(new URL('../demo.ts', import.meta.url));
 
-/** What `--instance` runs: the same service once more. Runs until its input ends. */
+/** Runs a second instance of the service, for `--instance`, until its input ends. */
 export async function runInstance(folder: string, store: string): Promise<void> {
   const platform = await openPlatform(folder, { store, publicUrl: PUBLIC_URL });
   const server = createServer(platform);
@@ -35,34 +35,34 @@ function startInstance(folder: string, store: string): Child {
   return spawn(process.execPath, argv, { stdio: ['pipe', 'pipe', 'inherit'] });
 }
 
-/** The address that an instance says it is at, or a surprise where it ends before. */
+/** Returns the address that an instance prints. @throws Surprise if it ends without one. */
 async function addressOf(child: Child, closed: Promise<unknown>): Promise<string> {
   const said = once(createInterface({ input: child.stdout }), 'line');
   const first = await Promise.race([said, closed.then(() => [])]);
   const url: unknown = first[0];
-  if (typeof url !== 'string') throw new Surprise('the other instance did not start');
+  if (typeof url !== 'string') throw new Surprise('the second instance did not start');
   return url;
 }
 
-/** Waits until an instance refuses a key. @returns How long that took, in milliseconds. */
+/** Waits until an instance refuses a key. @returns The time it took, in milliseconds. */
 async function untilRefused(url: string, key: string): Promise<number> {
   const revoked = performance.now();
   while ((await statusOf(url, key)) === 200) {
     if (performance.now() - revoked > 2 * MAX_STALENESS_MS)
-      throw new Surprise('the other instance still lets it in');
+      throw new Surprise('the second instance still accepts the key');
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
   return performance.now() - revoked;
 }
 
-/** A key that one instance revokes ends in the other. `base`: where the first one is. */
+/** Checks that a key revoked in one instance ends in the other. `base` is the first one's URL. */
 export async function walkTwoInstances(
   base: string,
   { keyring }: Platform,
   folder: string,
   store: string,
 ): Promise<void> {
-  say('12. Two instances on one database: a key that one of them revokes ends in the other');
+  say('12. Two instances on one database: revoke a key in one, and the other refuses it');
   const child = startInstance(folder, store);
   const closed = once(child, 'close');
   try {
@@ -74,7 +74,7 @@ export async function walkTwoInstances(
     await keyring.revoke(info.keyId, authority);
     assertSame(await statusOf(base, key), 401);
     const ms = Math.ceil(await untilRefused(other, key));
-    say(`   refused by the other instance ${ms} ms after revoke answered`);
+    say(`   the second instance refused it ${ms} ms after revoke returned`);
   } finally {
     child.stdin.end();
     await closed;

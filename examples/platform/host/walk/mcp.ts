@@ -1,4 +1,4 @@
-/** What an MCP client sees that knows the endpoint and the key. */
+/** An MCP client that has the endpoint and a key. */
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { assertSame, say } from './surprise.ts';
 
@@ -9,7 +9,7 @@ async function connect(url: string, key: string): Promise<Client> {
   return client;
 }
 
-/** Lists the tools and calls one, by a client of the SDK. `me`: what whoami is to answer. */
+/** Lists the tools and calls one, with the SDK's client. `me` is the expected answer of whoami. */
 export async function useTools(url: string, key: string, me: unknown): Promise<void> {
   const client = await connect(url, key);
   const { tools } = await client.listTools();
@@ -26,11 +26,11 @@ export interface RefusedCall {
   readonly tool: string;
   readonly key: string | null;
   readonly status: number;
-  /** What the challenge says between realm and metadata. */
+  /** The part of the challenge between realm and metadata. */
   readonly challenge: string;
 }
 
-/** A call that is refused before it reaches a tool: status and challenge say why. */
+/** Makes a call that is refused before it reaches a tool. Status and challenge say why. */
 export async function callRefused(
   url: string,
   publicUrl: string,

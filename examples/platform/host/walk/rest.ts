@@ -1,11 +1,11 @@
-/** Calls of the REST interface, and what they are expected to answer. */
+/** Calls of the REST interface, compared with the expected answers. */
 import { assertSame, say } from './surprise.ts';
 
 export interface Expected {
   readonly status: number;
-  /** `WWW-Authenticate`; `none` if there is to be none. Left out, it is not looked at. */
+  /** `WWW-Authenticate`; `none` if it must be absent. Without this field, it is not checked. */
   readonly challenge?: string;
-  /** Fields of the body and their expected values. */
+  /** The expected values of some fields of the body. */
   readonly body: Readonly<Record<string, unknown>>;
 }
 
@@ -21,12 +21,12 @@ function shorten(text: string): string {
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** The fields that are looked at. */
+/** Picks the fields to compare. */
 function pick(body: Body, fields: readonly string[]): Body {
   return Object.fromEntries(fields.map((field) => [field, body[field]]));
 }
 
-/** Sends a request with a key, and shows both request and answer. `whose`: which key it is. */
+/** Sends a request with a key, and prints request and answer. `whose` says which key it is. */
 export async function ask(
   url: string,
   key: string,
@@ -46,7 +46,7 @@ export async function ask(
   assertSame(response.headers.get('Cache-Control'), 'no-store');
 }
 
-/** The status that a key gets from an instance. */
+/** Returns the status with which an instance answers a key. */
 export async function statusOf(url: string, key: string): Promise<number> {
   const response = await fetch(`${url}/me`, { headers: { Authorization: `Bearer ${key}` } });
   return response.status;

@@ -1,19 +1,19 @@
-/** What the walk says, and how it notices that something is not as it should be. */
+/** The output of the walk, and its assertions. */
 import { redactKeys } from 'keyscope';
 import { PREFIX } from '../boot.ts';
 
-/** Something is not as expected; the message says what. */
+/** Thrown when an answer is not as expected. */
 export class Surprise extends Error {}
 
 /**
- * Everything that the walk prints goes through here: no key reaches a terminal's scroll-back or a
- * CI log.
+ * Prints a line with all keys redacted. The walk prints everything with it, so that no key ends up
+ * in a terminal's scroll-back or a CI log.
  */
 export function say(text: string): void {
   console.log(redactKeys(text, { prefix: PREFIX }));
 }
 
-/** Throws a {@link Surprise} unless both are the same as JSON. */
+/** Throws a {@link Surprise} unless both values are equal as JSON. */
 export function assertSame(got: unknown, expected: unknown): void {
   const actual = JSON.stringify(got);
   const wanted = JSON.stringify(expected);

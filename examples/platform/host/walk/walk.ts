@@ -1,4 +1,4 @@
-/** `--check`: a walk through console, HTTP and MCP, and what happens to a key in its life. */
+/** `--check`: walks through console, HTTP and MCP, and through the whole life of a key. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import type { Server } from 'node:http';
@@ -20,60 +20,60 @@ const SCOPES = ['threats:read', 'decoys:read'];
 const AUTHORITY = { entityUuid: ENTITY, scopes: 'all', actor: 'walk' } as const;
 
 interface Clock {
-  /** How far it is set forward, in milliseconds. */
+  /** Added to the present time, in milliseconds. */
   ahead: number;
 }
 
-/** Where the service is on the walk, and what it keeps the keys in. */
+/** The service during the walk. */
 interface Walk {
   readonly platform: Platform;
   readonly link: Link;
   readonly clock: Clock;
   readonly folder: string;
   readonly store: string | undefined;
-  /** The REST interface. */
+  /** The base URL of the REST interface. */
   readonly base: string;
   readonly mcp: string;
 }
 
-/** The key that the walk is about. */
+/** The key that the walk creates and uses. */
 interface WalkedKey {
   readonly key: string;
   readonly keyId: string;
-  /** What `/me` answers it. */
+  /** The answer of `/me` to it. */
   readonly me: Readonly<Record<string, unknown>>;
 }
 
 async function makeKey({ platform, link, base, store }: Walk): Promise<WalkedKey> {
-  say('1. The console: sign in, and create a key with threats:read and decoys:read');
+  say('1. Console: sign in and create a key with threats:read and decoys:read');
   const key = await obtainKey(new URL(base).origin, link.open(), SCOPES);
   const { keyId } = await platform.keyring.verify(key);
   say(`   ${key}, key id ${keyId}`);
   const stays = Boolean(store) && platform.keys !== 'memory';
   if (stays) {
-    const others = 'as do its tables and the other keys made here';
-    say(`   It stays in that database, ${others}, of entity ${ENTITY}`);
+    const others = 'and so do the tables and the other keys that this walk creates';
+    say(`   The key stays in that database, ${others} (entity ${ENTITY})`);
   }
   const me = { entity_uuid: ENTITY, key_id: keyId, scopes: SCOPES, accessible_entities: [ENTITY] };
   return { key, keyId, me };
 }
 
 async function walkRest({ platform, base }: Walk, { key, me }: WalkedKey): Promise<void> {
-  say('2. /me shows what the key is');
+  say('2. /me returns the id, entities and scopes of the key');
   await ask(`${base}/me`, key, { status: 200, body: me });
 
-  say('3. Allowed: it has threats:read');
+  say('3. Allowed: the key has threats:read');
   const threats = platform.domain.listThreats(ENTITY, { limit: 1, after: null }).items;
   await ask(`${base}/threats?limit=1`, key, { status: 200, body: { items: threats } });
 
-  say('4. Under-scoped: it lacks users:read');
+  say('4. Missing scope: the key lacks users:read');
   await ask(`${base}/users`, key, {
     status: 403,
     challenge: 'Bearer realm="deception platform", error="insufficient_scope", scope="users:read"',
     body: { error: 'insufficient_scope', scope: 'users:read' },
   });
 
-  say("5. Wrong entity: it cannot address another organization's threats");
+  say("5. Wrong entity: the key cannot address another organization's threats");
   await ask(`${base}/threats?entity_uuid=${OTHER_ENTITY}`, key, {
     status: 403,
     challenge: 'none',
@@ -82,13 +82,13 @@ async function walkRest({ platform, base }: Walk, { key, me }: WalkedKey): Promi
 }
 
 async function walkMcp({ mcp }: Walk, { key, me }: WalkedKey): Promise<void> {
-  say('6. MCP with the same key: the tools that it may use, and whoami answers what /me answers');
+  say('6. MCP with the same key: list its tools; whoami returns the same as /me');
   await useTools(mcp, key, me);
 
   say('7. MCP without a key');
   await callRefused(mcp, PUBLIC_URL, { tool: 'whoami', key: null, status: 401, challenge: '' });
 
-  say('8. MCP, under-scoped: it lacks users:read');
+  say('8. MCP with a missing scope: the key lacks users:read');
   await callRefused(mcp, PUBLIC_URL, {
     tool: 'listUsers',
     key,
@@ -106,14 +106,12 @@ async function walkLife(walk: Walk, { key, keyId, me }: WalkedKey): Promise<void
   await ask(`${base}/me`, key, { status: 200, body: me }, 'old');
   await ask(`${base}/me`, next, { status: 200, body: nextMe }, 'new');
 
-  say(
-    '10. One minute later (the clock is set forward): the old key has ended, the new one has not',
-  );
+  say('10. One minute later (the clock is moved forward): only the new key works');
   clock.ahead = 60_001;
   await ask(`${base}/me`, key, REFUSED, 'old');
   await ask(`${base}/me`, next, { status: 200, body: nextMe }, 'new');
 
-  say('11. Revoke: the new key has ended too');
+  say('11. Revoke: the new key no longer works');
   await keyring.revoke(info.keyId, AUTHORITY);
   await ask(`${base}/me`, next, REFUSED, 'new');
   const challenge = 'error="invalid_token"';
@@ -122,7 +120,7 @@ async function walkLife(walk: Walk, { key, keyId, me }: WalkedKey): Promise<void
 
 async function walkInstances({ platform, base, folder, store }: Walk): Promise<void> {
   if (platform.keys === 'memory')
-    say('12. Two instances: left out, for no other process shares this memory');
+    say('12. Two instances: skipped, because no other process can read a store in memory');
   else if (store !== undefined) await walkTwoInstances(base, platform, folder, store);
 }
 
@@ -138,12 +136,12 @@ async function walkAll(server: Server, walk: Omit<Walk, 'base' | 'mcp'>): Promis
 }
 
 function sayFailure(error: unknown): void {
-  if (error instanceof Surprise) say(`   Surprise: ${error.message}`);
-  else say(`   Failed. ${explain(error)}\n${(error as Error).stack}`);
+  if (error instanceof Surprise) say(`   Unexpected: ${error.message}`);
+  else say(`   Failed: ${explain(error)}\n${(error as Error).stack}`);
   process.exitCode = 1;
 }
 
-/** Walks through a service of its own, in a folder that it removes again. */
+/** Starts a service in a temporary folder, walks through it, and removes the folder. */
 export async function check(store: string | undefined): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'keyscope-demo-'));
   const clock: Clock = { ahead: 0 };
