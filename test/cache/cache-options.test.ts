@@ -48,7 +48,7 @@ describe('options', () => {
 
   it('rejects anything that is not a cache, channel, clock or store, and unknown options', () => {
     for (const cache of [undefined, null, {}, { get() {}, set() {} }, 5, []]) {
-      expect(complaintOf({ ...GOOD, cache })).toMatch(/^cache: pass something bounded/);
+      expect(complaintOf({ ...GOOD, cache })).toMatch(/^cache: pass a bounded cache/);
     }
     for (const invalidation of [null, {}, { publish() {} }, { subscribe() {} }, () => {}]) {
       expect(complaintOf({ ...GOOD, invalidation })).toMatch(

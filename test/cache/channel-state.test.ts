@@ -17,7 +17,7 @@ import { stoppedClock, wrap } from '../support/keyring.ts';
 
 const BEAT_MS = 5_000;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-const SILENT = 'cacheStore: the invalidation channel is silent: nothing heard for 5000 ms';
+const SILENT = 'cacheStore: the invalidation channel is silent: received nothing for 5000 ms';
 
 /** A cache over a channel that can be cut, and what it was told. */
 function cut(inner: KeyStore = memoryStore()) {
