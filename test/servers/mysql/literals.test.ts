@@ -111,12 +111,12 @@ describeMysql('a value that is no text', () => {
     const odd: readonly unknown[] = [0.5, Number.NaN, 2 ** 53, true, 5n, {}, ['x'], new Date(5)];
     for (const value of odd) {
       const write = () => withLiterals('(?)', [value as string]);
-      expect(write).toThrow('neither text, nor an integer, nor null');
+      expect(write).toThrow('a value must be text, an integer or null');
     }
   });
 
   test('is none too many and none too few', () => {
-    expect(() => withLiterals('(?)', [])).toThrow('not a value for each place');
-    expect(() => withLiterals('(?)', [1, 2])).toThrow('not a value for each place');
+    expect(() => withLiterals('(?)', [])).toThrow('1 places and 0 values');
+    expect(() => withLiterals('(?)', [1, 2])).toThrow('1 places and 2 values');
   });
 });

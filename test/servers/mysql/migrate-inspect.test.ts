@@ -30,7 +30,7 @@ function trimmed(field: Field, next: () => unknown): unknown {
 }
 
 const CHARSET = "charset 'utf8mb4'";
-const AS_IT_IS = 'rows as objects, text as strings and integers as such';
+const AS_IT_IS = 'rows as objects, texts as strings, and integers unchanged';
 
 const REFUSALS: readonly Refusal[] = [
   { driver: 'mysql2', options: { charset: 'latin1' }, why: CHARSET },

@@ -150,8 +150,8 @@ describeMysql('migrate', SLOW, () => {
       await migrate(client);
       await console.rows('UPDATE keyscope_schema SET version = 2, min_reader = 2');
       const why =
-        'keyscope: the database has schema 2, for releases that know 2 or later; ' +
-        'this one knows 1: upgrade it';
+        'keyscope: the database has schema version 2, which needs a release that knows ' +
+        'version 2 or later; this release knows 1. Upgrade keyscope';
       await expect(migrate(client)).rejects.toThrow(why);
       const store = mysqlStore(client);
       const uses = [

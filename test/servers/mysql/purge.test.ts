@@ -170,7 +170,7 @@ describeMysql('purgeEnded', SLOW, () => {
       const options = { endedBefore: ENDED_BEFORE };
       expect(await purgeEnded(client, options)).toEqual([]);
       await console.rows('UPDATE keyscope_schema SET version = 2, min_reader = 2');
-      await expect(async () => purgeEnded(client, options)).rejects.toThrow('upgrade it');
+      await expect(async () => purgeEnded(client, options)).rejects.toThrow('Upgrade keyscope');
     });
   });
 

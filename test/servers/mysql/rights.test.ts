@@ -89,7 +89,7 @@ describeMysql('the rights of a user', SLOW, () => {
       });
       const schema = await schemaOf(database);
       const revoke = async () => store.mark(RECORD.keyId, revokeAt(5));
-      const advice = 'DELETE FROM keyscope_schema, and migrate as one that stays';
+      const advice = 'DELETE FROM keyscope_schema, then migrate as a user that you keep';
       await expect(revoke).rejects.toThrow(advice);
       await database.console.rows('DELETE FROM keyscope_schema');
       await migrate(client);
@@ -109,7 +109,7 @@ describeMysql('the rights of a user', SLOW, () => {
           return Promise.reject(Object.assign(new Error('x'), { errno: 1419, sqlMessage }));
         },
       };
-      const why = `keyscope: ${sqlMessage}; migrate as a user with SUPER, or set log_bin`;
+      const why = `keyscope: ${sqlMessage}. Migrate as a user with SUPER, or set log_bin`;
       await expect(migrate(refusing)).rejects.toThrow(why);
       await migrate(client);
     });

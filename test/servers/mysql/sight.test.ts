@@ -33,13 +33,13 @@ describeMysql('a connection', () => {
     await other.drop();
   });
 
-  test('is refused where a view is in the place of a table', async () => {
+  test('is refused where a view has the name of one of the tables', async () => {
     await withClient('mysql2 pool', {}, async ({ client }, { console }) => {
       await mysqlStore(client).insert(RECORD);
       await console.rows('RENAME TABLE keyscope_keys TO kept');
       await console.rows('CREATE VIEW keyscope_keys AS SELECT * FROM kept WHERE false');
       const find = async () => mysqlStore(client).findById(RECORD.keyId);
-      await expect(find).rejects.toThrow('a view is in the place of a table');
+      await expect(find).rejects.toThrow('a view has the name of one of the tables');
     });
   });
 });

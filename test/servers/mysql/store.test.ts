@@ -39,9 +39,9 @@ describeMysql('the store', () => {
       expect(withOption({ batches: true })).toThrow(TypeError);
       expect(withOption({ batches: true })).toThrow('batches');
       expect(withOption({ batch: 1 })).toThrow(TypeError);
-      expect(withOption({ batch: 1 })).toThrow('batch is true or false');
+      expect(withOption({ batch: 1 })).toThrow('batch: pass true or false');
       expect(withOption({ prepare: 'no' })).toThrow(TypeError);
-      expect(withOption({ prepare: 'no' })).toThrow('prepare is true or false');
+      expect(withOption({ prepare: 'no' })).toThrow('prepare: pass true or false');
     });
   });
 

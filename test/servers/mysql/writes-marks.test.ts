@@ -45,7 +45,7 @@ describeMysql('a mark', SLOW, () => {
     await store.insert(record);
     for (const kind of ['delete', 'constructor', '', undefined]) {
       const mark = async () => store.mark(record.keyId, untyped({ kind, at: 5 }));
-      await expect(mark, String(kind)).rejects.toThrow('kind is revoke, suspend');
+      await expect(mark, String(kind)).rejects.toThrow('kind: pass revoke, suspend');
     }
     expect(await store.findById(record.keyId)).toEqual(record);
   });

@@ -53,7 +53,7 @@ describe('a client', () => {
     const pool = new pg.Pool();
     expect(complaint(() => postgresStore(pool, { batches: true } as object))).toContain('batches');
     for (const odd of [{ batch: 1 }, { prepare: null }]) {
-      const said = `postgresStore: ${Object.keys(odd).join()} is true or false`;
+      const said = `postgresStore: ${Object.keys(odd).join()}: pass true or false`;
       expect(complaint(() => postgresStore(pool, odd as object))).toBe(said);
     }
   });

@@ -31,8 +31,8 @@ const ALL = { prefix: 'acme', after: null, limit: 9 } as const;
 
 /** Said of schema 3, whose releases alone can work with it. */
 const NEWER =
-  'keyscope: the database has schema 3, for releases that know 2 or later; this one knows 1: ' +
-  'upgrade it';
+  'keyscope: the database has schema version 3, which needs a release that knows version 2 ' +
+  'or later; this release knows 1. Upgrade keyscope';
 
 /** Checks that every method of a store does what it promises, with a key of its own. */
 async function expectUse(store: Required<KeyStore>, number: number): Promise<void> {

@@ -70,8 +70,8 @@ describe('migrate', () => {
     const { db } = stocked();
     db.exec('UPDATE keyscope_schema SET version = 3, min_reader = 2');
     const why =
-      'keyscope: the file has schema 3, for releases that know 2 or later; ' +
-      'this one knows 1: upgrade it';
+      'keyscope: the file has schema version 3, which needs a release that knows ' +
+      'version 2 or later; this release knows 1. Upgrade keyscope';
     const purge = (handle: typeof db) => purgeEnded(handle, { endedBefore: new Date(6) });
     for (const act of [migrate, sqliteStore]) expect(() => act(db)).toThrow(why);
     await expect(purge(db)).rejects.toThrow(why);

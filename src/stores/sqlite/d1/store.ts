@@ -53,7 +53,7 @@ export interface D1StoreOptions {
 export function d1Store(db: D1Client, options: D1StoreOptions = {}): Required<KeyStore> {
   assertClient(db);
   const { batch = false } = readFields(options, ['batch'], 'd1Store');
-  assert(typeof batch === 'boolean', 'd1Store: batch is true or false');
+  assert(typeof batch === 'boolean', 'd1Store: batch: pass true or false');
   let isMigrated = false;
   // Until one migration has finished, each request runs its own: a promise shared with another
   // request would never settle if that request is cancelled.

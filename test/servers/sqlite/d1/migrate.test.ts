@@ -81,8 +81,8 @@ describeWithWorkerd('migrate', SLOW, () => {
       async () => purgeEnded(db, { endedBefore: new Date(6) }),
     ];
     const why =
-      'keyscope: the database has schema 3, for releases that know 2 or later; ' +
-      'this one knows 1: upgrade it';
+      'keyscope: the database has schema version 3, which needs a release that knows ' +
+      'version 2 or later; this release knows 1. Upgrade keyscope';
     for (const act of acts) await expect(act).rejects.toThrow(why);
     expect(await sqlOf(db)('SELECT version FROM keyscope_schema')).toEqual([{ version: 3 }]);
   });

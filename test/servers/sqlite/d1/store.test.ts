@@ -25,7 +25,7 @@ describeWithWorkerd('the store', SLOW, () => {
     const db = await fresh();
     const complaintAbout = (options: object) => complaint(() => d1Store(db, options));
     expect(complaintAbout({ batches: true })).toContain('batches');
-    expect(complaintAbout({ batch: 1 })).toBe('d1Store: batch is true or false');
+    expect(complaintAbout({ batch: 1 })).toBe('d1Store: batch: pass true or false');
   });
 
   test('asks nothing before it is used', async () => {
