@@ -149,7 +149,7 @@ const REQUIREMENTS: readonly Requirement[] = [
   },
   {
     isMet: ({ echo, wide }) => echo === PROBE_TEXT && isTrue(wide),
- 
+
     instead:
       'texts would be damaged. ' +
       "Connect with charset 'utf8mb4' and no typeCast that changes texts",

@@ -9,7 +9,7 @@ import { emptySchema, postgresJs, sharedPglite, url } from '../../support/postgr
 import { alone, another, describePostgres, RECORD, value } from '../../support/postgres-place.ts';
 
 const NO_CLIENT =
-  'postgresStore: pass a Pool or Client of pg, what postgres() returned, or a PGlite; ' +
+  'postgresStore: pass a Pool or Client of pg, the result of postgres(), or a PGlite; ' +
   'not a transaction';
 
 const REVOKE = { kind: 'revoke', at: 5, by: null, reason: null, seal: null } as const;
@@ -44,7 +44,7 @@ describe('a client', () => {
   test('of an older pg has to be a Pool', () => {
     for (const own of [{ processID: null }, { native: {} }]) {
       const client = { connect() {}, query() {}, ...own } as unknown as PostgresClient;
-      const told = 'postgresStore: a Client needs pg 8.21 or newer; pass a Pool';
+      const told = 'postgresStore: a Client needs pg 8.21 or newer. Pass a Pool instead';
       expect(complaint(() => postgresStore(client))).toBe(told);
     }
   });
@@ -72,7 +72,7 @@ describe('a client', () => {
       const client = new pg.Client(url);
       const store = postgresStore(client);
       const told =
-        'keyscope: PostgreSQL: the Client is not connected; await client.connect() first';
+        'keyscope: PostgreSQL: the Client is not connected. Await client.connect() first';
       await expect(async () => store.findById(OWN)).rejects.toThrow(told);
       await expect(migrate(client)).rejects.toThrow(told);
       const schema = await emptySchema();

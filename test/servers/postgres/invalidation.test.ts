@@ -255,7 +255,7 @@ const STALENESS_MS = 300_000;
 
 describe('postgresInvalidation', () => {
   const NO_CHANNEL =
-    'postgresInvalidation: pass () => new pg.Client(…), what postgres() returned, or a PGlite; ' +
+    'postgresInvalidation: pass () => new pg.Client(…), the result of postgres(), or a PGlite; ' +
     'not a Pool';
 
   test('takes no Pool, no Client, and no function that makes anything else', async () => {

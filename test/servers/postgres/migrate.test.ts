@@ -255,7 +255,7 @@ describePostgres('migrate', () => {
       "CREATE FUNCTION pg_is_in_recovery() RETURNS boolean LANGUAGE sql AS 'SELECT true'",
     );
     const pool = pgPool({ search_path: `${schema.name},pg_catalog` });
-    const refused = 'keyscope: this is a replica, which lags behind; pass a client of the primary';
+    const refused = 'keyscope: this is a replica, which lags behind. Pass a client of the primary';
     await expect(migrate(pool)).rejects.toThrow(refused);
     await expect(async () => postgresStore(pool).findById(OWN)).rejects.toThrow(refused);
     await pool.end();

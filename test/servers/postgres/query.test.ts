@@ -57,7 +57,7 @@ test('a statement that is rolled back is sent again with pauses, for five second
 
 // pg-promise and TypeORM's QueryRunner have both methods: "Cannot read properties of undefined".
 test('a client that answers without rows is refused', async () => {
-  const told = 'keyscope: PostgreSQL: the client must return rows as objects, and text as it is';
+  const told = 'keyscope: PostgreSQL: the client must return rows as objects, and texts unchanged';
   for (const answer of [{}, { rows: 'x' }, [], null, undefined]) {
     const client = { connect() {}, query: async () => answer } as unknown as PostgresClient;
     await expect(migrate(client)).rejects.toThrow(told);
@@ -105,8 +105,8 @@ describePostgres('a client that changes text', () => {
       await alone('pg Pool of 10', async ({ client, schema }) => {
         await postgresStore(client).insert(RECORD);
         const told =
-          'keyscope: PostgreSQL: the client must return rows as objects, and text as it is; ' +
-          'pass one whose types and transforms leave text alone';
+          'keyscope: PostgreSQL: the client must return rows as objects, and texts unchanged. ' +
+          'Pass one without types or transforms that change texts';
         const { client: changed, end } = opener(schema.settings);
         await expect(async () => postgresStore(changed).findById(RECORD.keyId)).rejects.toThrow(
           new Error(told),

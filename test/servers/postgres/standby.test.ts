@@ -10,7 +10,7 @@ import { openTcpProxy } from '../../support/tcp-proxy.ts';
 
 const LIMIT = { timeout: 120_000 };
 
-const REPLICA = 'keyscope: this is a replica, which lags behind; pass a client of the primary';
+const REPLICA = 'keyscope: this is a replica, which lags behind. Pass a client of the primary';
 
 describeOwnPostgres('a primary and its standby', () => {
   test('change places: who stays is refused, who follows misses nothing', LIMIT, async () => {

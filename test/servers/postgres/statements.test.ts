@@ -262,8 +262,8 @@ describePostgres('the server', () => {
       const { keyring } = setUp({ store: postgresStore(readOnly) });
       expect((await keyring.verify(key)).entityUuid).toBe(OWN);
       const told =
-        'PostgreSQL: cannot execute SELECT in a read-only transaction; ' +
-        'pass a client of the primary';
+        'PostgreSQL: cannot execute SELECT in a read-only transaction. ' +
+        'Pass a client of the primary';
       const error = await storeError(() => keyring.revoke(info.keyId, AUTHORITY));
       expect(String(causeOf(error))).toContain(told);
       await readOnly.end();

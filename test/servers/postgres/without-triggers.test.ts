@@ -201,7 +201,7 @@ describeOwnPostgres('a server that has no triggers', () => {
           WHEN TAG IN ('CREATE TRIGGER', 'CREATE FUNCTION') EXECUTE FUNCTION refuse()`);
       const pool = new pg.Pool({ connectionString: server.url }).on('error', () => {});
       const advice =
-        'if the server has no triggers, run migrate(client, { triggers: false }) first';
+        'If the server has no triggers, run migrate(client, { triggers: false }) first';
       await expect(async () => postgresStore(pool).findById(OWN)).rejects.toThrow(advice);
       await migrate(pool, WITHOUT);
       await postgresStore(pool).insert(RECORD);

@@ -150,7 +150,7 @@ describePostgres('a transaction that somebody left open on a pooled connection',
       expect(await store.mark(RECORD.keyId, revoke)).toBe(true);
       expect(await value(sql, 'SELECT revoked_at::int FROM keyscope_keys')).toBe(5);
       expect(await store.findById(RECORD.keyId)).toMatchObject({ revokedAt: 5 });
-      const left = /^keyscope: PostgreSQL: a connection was given back .* and is ended/;
+      const left = /^keyscope: PostgreSQL: a connection was given back .* so keyscope ends it/;
       expect(told).toHaveLength(3);
       for (const message of told) expect(message).toMatch(left);
       await pool.end();
