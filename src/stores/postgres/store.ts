@@ -48,8 +48,8 @@
  *   row is unknown. Let the role own the tables (without FORCE) or have BYPASSRLS, or disable
  *   row-level security and take away the rights of other roles. Not noticed: rows that a logical
  *   replication has not copied yet. Its subscriber is not a primary; never pass one.
- * - **Triggers** protect what was written and cannot be undone. `migrate(client, { triggers: false
- *   })` leaves them out, for servers that have none. Anyone who can write to the tables can then
+ * - **Triggers** protect what was written and cannot be undone.
+ *   `migrate(client, { triggers: false })` leaves them out, for servers that have none. Anyone who can write to the tables can then
  *   rewrite whatever no pepper seals, undo marks, and delete keys before their time. Migrations are
  *   plain statements, and work without advisory locks if the server refuses them. CockroachDB and
  *   YugabyteDB were not tested: this follows the limitations in their manuals.

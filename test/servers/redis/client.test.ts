@@ -70,7 +70,7 @@ describe('the client', () => {
   // node-redis says that it is closed, and not what to do.
   test('of node-redis that nobody has connected is to be connected first', async () => {
     for (const client of [createClient(), createClientPool()]) {
-      const told = 'redis: The client is closed; await client.connect() first';
+      const told = 'redis: The client is closed. Await client.connect() first';
       await expect(async () => redisStore(client).findById(OWN)).rejects.toThrow(told);
     }
   });
@@ -78,7 +78,7 @@ describe('the client', () => {
   test('of one server of a cluster is to be one of the cluster', async () => {
     const moved = 'MOVED 13111 10.0.0.1:6379';
     const client = { call: () => Promise.reject(new Error(moved)) };
-    const told = `redis: ${moved}; this server is one of a cluster: pass a client of the cluster`;
+    const told = `redis: ${moved}. This server belongs to a cluster: pass a client of the cluster`;
     await expect(async () => redisStore(client).findById(OWN)).rejects.toThrow(told);
   });
 
@@ -86,7 +86,7 @@ describe('the client', () => {
   test('of a cluster is not to pipeline by itself before ioredis 5.11', async () => {
     const refused = 'All keys in the pipeline should belong to the same slots allocation group';
     const client = { call: () => Promise.reject(new Error(refused)) };
-    const told = `redis: ${refused}; leave enableAutoPipelining off, or use ioredis 5.11 or newer`;
+    const told = `redis: ${refused}. Leave enableAutoPipelining off, or use ioredis 5.11 or newer`;
     await expect(async () => redisStore(client).findById(OWN)).rejects.toThrow(told);
   });
 
@@ -105,9 +105,9 @@ describe('the client', () => {
   });
 });
 
-// They answer nothing at once, or with themselves, and it was said that Redis 7 or newer is needed.
+// They answer nothing at once, or with themselves, and the error said that Redis 7 or newer is needed.
 onRedis('a client that only gathers commands, or answers callbacks,', () => {
-  const told = 'keyscope: the client does not answer; pass the client itself';
+  const told = 'keyscope: the client does not answer. Pass the client itself';
 
   async function expectRefused(gathering: unknown): Promise<void> {
     const store = redisStore(gathering as RedisClient);

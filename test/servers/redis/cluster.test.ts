@@ -130,7 +130,7 @@ describeWithRedis('a cluster of three, and a replica', () => {
     });
 
     test('asks every primary: one that may evict is enough to refuse', async () => {
-      const message = 'set maxmemory-policy to noeviction';
+      const message = 'Set maxmemory-policy to noeviction';
       for (const node of cluster.masters) {
         await setPolicy(node, 'allkeys-lru');
         await expect(migrate(opened.client, { prefix })).rejects.toThrow(message);

@@ -73,7 +73,7 @@ describe('redisInvalidation, used wrongly,', () => {
     redisInvalidation(clients as { publisher: Redis; subscriber: Redis }, options as object);
 
   test('refuses one connection for both, and a pool to subscribe', () => {
-    const shared = 'subscriber: pass a connection of its own, a duplicate()';
+    const shared = 'subscriber: pass another connection: client.duplicate()';
     expect(using({ publisher, subscriber: publisher })).toThrow(shared);
     const pool = 'subscriber: pass a client or cluster';
     expect(using({ publisher, subscriber: createClientPool() })).toThrow(pool);

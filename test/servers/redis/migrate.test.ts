@@ -24,7 +24,7 @@ describeWithRedis('the start of a store', () => {
         const client = suite.client(kind);
         await own.ask('CONFIG', 'SET', 'maxmemory-policy', policy);
         const { keyring } = setUp({ store: redisStore(client) });
-        const instead = 'set maxmemory-policy to noeviction';
+        const instead = 'Set maxmemory-policy to noeviction';
         const message = `keyscope: a Redis server cannot hold keys: ${instead}`;
         expect(await causeOf(() => issue(keyring))).toContain(message);
         await expect(migrate(client)).rejects.toThrow(message);
@@ -51,10 +51,10 @@ describeWithRedis('the start of a store', () => {
     const tooNew = 'the layout under keyscope: has schema version 2, which needs a release that knows version 2';
     test.each([
       [['version', '2', 'min_reader', '2'], tooNew],
-      [['version', 'x', 'min_reader', '1'], 'have a schema that is not a version'],
-      [['version', '2', 'min_reader', ''], 'have a schema that is not a version'],
-      [['version', '2'], 'have a schema that is not a version'],
-      [['min_reader', '1'], 'have a schema that is not a version'],
+      [['version', 'x', 'min_reader', '1'], 'keyscope:schema does not contain a version'],
+      [['version', '2', 'min_reader', ''], 'keyscope:schema does not contain a version'],
+      [['version', '2'], 'keyscope:schema does not contain a version'],
+      [['min_reader', '1'], 'keyscope:schema does not contain a version'],
     ])('refuses keys of schema %j, and leaves them', async (fields, problem) => {
       const { own } = suite;
       const client = suite.client(kind);
@@ -100,7 +100,7 @@ describeWithRedis('the start of a store', () => {
     onTestFinished(replica.remove);
     for (const kind of KINDS) {
       const { client, close } = await connectTo(kind, replica.url);
-      const message = 'this is a replica; connect to the primary';
+      const message = 'this is a replica. Connect to the primary';
       await expect(migrate(client)).rejects.toThrow(message);
       const { keyring } = setUp({ store: redisStore(client) });
       const verify = () => keyring.verify(generateKey({ prefix: 'acme' }));
@@ -114,9 +114,9 @@ describe('the start of a store over a client that answers', () => {
   const old = 'redis_version:6.2.14\r\nrole:master\r\nmaxmemory_policy:noeviction';
 
   test.each([
-    ['older than Redis 7', old, 'Redis 7 or newer is needed'],
-    ['silent about its policy', 'redis_version:7.0.0\r\nrole:master', 'set maxmemory-policy'],
-    ['of another make', 'no lines', 'Redis 7 or newer is needed'],
+    ['older than Redis 7', old, 'it must be Redis 7 or newer'],
+    ['silent about its policy', 'redis_version:7.0.0\r\nrole:master', 'Set maxmemory-policy'],
+    ['of another make', 'no lines', 'it must be Redis 7 or newer'],
   ])('refuses a server that is %s', async (_name, info, problem) => {
     const client = { call: async (command: string) => (command === 'info' ? info : null) };
     await expect(migrate(client)).rejects.toThrow(problem);
@@ -128,7 +128,7 @@ describe('the start of a store over a client that answers', () => {
       nodeClient: () => ({ sendCommand: async () => null }),
       sendCommand: async () => null,
     };
-    const message = 'the client knows no primary; connect it';
+    const message = 'the client does not know any primary. Connect it';
     await expect(migrate(silent)).rejects.toThrow(message);
   });
 });

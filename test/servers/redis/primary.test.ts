@@ -57,7 +57,7 @@ function writesOf(store: Required<KeyStore>, { info }: IssuedKey): Methods {
 }
 
 async function expectRefused(methods: Methods): Promise<void> {
-  const told = 'this server is a replica: connect to the primary';
+  const told = 'This server is a replica: connect to the primary';
   for (const [name, method] of Object.entries(methods)) {
     await expect(async () => method(), name).rejects.toThrow(told);
   }

@@ -136,7 +136,7 @@ describe('a cursor', () => {
     const odd = ['', 'x', '0', time, `${time}:`, `${time}:a:b`, `never:`, `x${time}:a`, 5, {}, []];
     for (const after of odd) {
       const query = { after: untyped<string>(after), limit: 5 };
-      const told = 'after: pass what the previous part had as next';
+      const told = 'after: pass `next` of the previous part, or null';
       await expect(async () => store.listAll(query)).rejects.toThrow(told);
       await expect(async () => store.listExpiring({ ...query, before: 5 })).rejects.toThrow(told);
     }

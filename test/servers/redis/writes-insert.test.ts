@@ -142,7 +142,7 @@ describeWithRedis('an insert', () => {
     const known = await keysOf(suite.own, '*');
     for (const field of ['keyId', 'entityUuid', 'prefix']) {
       const { record } = unsealed({ [field]: 'a:b' });
-      await expect(store.insert(record)).rejects.toThrow('has no colon');
+      await expect(store.insert(record)).rejects.toThrow('contains a colon');
     }
     expect(await keysOf(suite.own, '*')).toEqual(known);
   });
