@@ -1,7 +1,7 @@
 /** Limits how many look-up queries are in flight, so that other queries find a connection. */
 import { readInteger } from '../core/input.js';
 
-/** Measured: more queries are no faster, and take more of the service's connections. */
+/** Measured: more queries are not faster, and take more of the service's connections. */
 const DEFAULT_QUERIES = 4;
 
 /**

@@ -41,7 +41,7 @@ const A_VIEW =
   'keyscope: a view has the name of one of the tables, and may hide keys. ' +
   'Let the user that keyscope connects as use the tables themselves';
 
-/** Returns the version to migrate from; 0 if there is no schema or a migration was interrupted. */
+/** Returns the version to migrate from; 0 if the schema is missing or incomplete. */
 async function readVersion(session: Session): Promise<number> {
   let row: Row = {};
   try {

@@ -149,7 +149,7 @@ function createReports(readers: Readers): Reports {
   };
 }
 
-/** An id that somebody has edited can be shorter than a UUID. */
+/** An id edited by hand can be shorter than a UUID. */
 function isKeyId(keyId: string): boolean {
   return keyId.length <= 36;
 }

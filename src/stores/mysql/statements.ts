@@ -105,7 +105,7 @@ export const LIST: string = `${SELECT_OWN} ${newestFirst('k')}`;
 export const LIST_AFTER: string = `${SELECT_OWN} AND ${isAfter('k')} ${newestFirst('k')}`;
 
 /**
- * If somebody has edited a key or its pair, the row shows the pair's position, where the next part
+ * If a key or its pair was edited by hand, the row shows the pair's position, where the next part
  * begins. It has no seal, so that it counts as damaged.
  */
 const FILED: Readonly<Record<string, string>> = {

@@ -9,14 +9,15 @@
  * Guarantees and requirements:
  * - **A dedicated handle.** Give keyscope its own connection, or a pool that nobody else takes
  *   connections from. Look-ups run outside any transaction, so they see every acknowledged write,
- *   even at REPEATABLE READ. In a transaction that somebody left open, they would see an old state.
- *   MariaDB can report that: a look-up closes such a connection of a pool and uses another, and
- *   throws on a single connection. MySQL cannot, so it goes unnoticed. With autocommit off,
- *   look-ups throw on both.
+ *   even at REPEATABLE READ. In a transaction left open they would see an old state. MariaDB can
+ *   report that: a look-up closes such a connection of a pool and uses another, and throws on a
+ *   single connection. MySQL cannot, so it goes unnoticed. With autocommit off, look-ups throw on
+ *   both.
  * - **Database.** At the start, the store finds its tables in the connection's default database,
- *   and accepts no view in their place. Later statements name that database, even after somebody
- *   has sent `USE` on a connection; usage fails there. Not noticed: a temporary table with the same
- *   name, which hides even a table that is named with its database. Share the handle with nobody.
+ *   and accepts no view in their place. Later statements name that database, even after another
+ *   user has sent `USE` on a connection; usage fails there. Not noticed: a temporary table with the
+ *   same name, which hides even a table that is named with its database. Share the handle with
+ *   nobody.
  * - **Writes** are one transaction each, committed before they are acknowledged. They throw if the
  *   connection is in the middle of a transaction. A pool replaces a lost connection. A single
  *   connection stays lost, and serves one request at a time.
@@ -37,8 +38,8 @@
  *   values in hexadecimal digits; so are look-ups with `prepare: false`.
  * - **Locks.** Usage does not wait long. If another transaction holds the row of a key for half a
  *   second (one second on MySQL), the usage of all other keys is written, and this key's is
- *   rejected. Other writes wait for 10 s, or for as long as the server's
- *   `innodb_lock_wait_timeout` says.
+ *   rejected. Other writes wait for 10 s, or for as long as the server's `innodb_lock_wait_timeout`
+ *   says.
  * - **Durability** is up to the server: with `innodb_flush_log_at_trx_commit` or `sync_binlog`
  *   other than 1, a crash undoes what was acknowledged in the last second, including revocations.
  * - **Session.** It needs utf8mb4 and autocommit; otherwise the first use fails. The SQL mode does
@@ -55,9 +56,9 @@
  *   for servers that have none. Anyone who can write to the tables can then rewrite whatever no
  *   pepper seals, undo marks, and delete keys before their time.
  *
- * With a pepper, a row that somebody edited by hand does not authenticate, and no listing fails
- * because of it. Lists and times are selected as text: drivers that parse JSON themselves end the
- * process if a row has invalid JSON.
+ * With a pepper, a row edited by hand does not authenticate, and no listing fails because of it.
+ * Lists and times are selected as text: drivers that parse JSON themselves end the process if a row
+ * has invalid JSON.
  */
 import type { KeyStore } from '../../core/store.js';
 import { readLookUpOptions } from '../look-ups.js';

@@ -7,8 +7,8 @@ export const TRANSACTION_MARK: string = 'keyscope in a transaction';
 
 /** The error that look-ups and writes then throw. */
 export const IN_TRANSACTION: string =
-  'keyscope: PostgreSQL: the connection is in the middle of a transaction that somebody left ' +
-  'open: look-ups may miss revocations, and a rollback would undo writes. ' +
+  'keyscope: PostgreSQL: the connection is in the middle of a transaction that was left open: ' +
+  'look-ups may miss revocations, and a rollback would undo writes. ' +
   'End each transaction before you return its connection, or give keyscope its own pool';
 
 /** Part of the message of a write that may not have seen the row of its key. */

@@ -57,7 +57,7 @@ export type PostgresChannel = PostgresJsChannel | PgliteChannel | (() => PgListe
  *   `postgres()`; or a `PGlite`. The function is called at once, and again for each further
  *   connection.
  * @returns A channel for `cacheStore`.
- * @throws TypeError if `client` is none of these, or the function makes anything else.
+ * @throws TypeError if `client` is not one of these, or the function makes anything else.
  * @example
  * const settings = { connectionString, keepAlive: true, connectionTimeoutMillis: 5_000 };
  * const invalidation = postgresInvalidation(() => new pg.Client(settings));

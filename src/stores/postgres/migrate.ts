@@ -60,7 +60,7 @@ function scriptFrom(found: number, versions: Versions, isLocked: boolean): strin
   return statements.join(';\n');
 }
 
-/** Returns the schema with the tables, quoted for SQL, or null if there are no tables. */
+/** Returns the schema with the tables, quoted for SQL, or null if the tables are missing. */
 async function findSchema(run: RunStatement): Promise<string | null> {
   const answers = (await run('start')) as readonly (readonly unknown[])[];
   const [schema, isReplica, mayHide] = answers[0] ?? [];
@@ -70,7 +70,7 @@ async function findSchema(run: RunStatement): Promise<string | null> {
 }
 
 /**
- * Reads the schema's version, 0 if there is none. Throws on a replica, if rows may be hidden, and
+ * Reads the schema's version, 0 without a schema. Throws on a replica, if rows may be hidden, and
  * if a newer release has migrated the database to a schema that this one cannot work with.
  */
 async function readVersion(run: RunStatement): Promise<number> {

@@ -2,8 +2,8 @@
  * Parts of statements that check whether they see all current rows of the tables. A store that may
  * see fewer rows must not report that a key does not exist.
  *
- * Not noticed: rows that somebody has moved elsewhere or not copied yet, for example on a
- * subscriber whose logical replication has only begun.
+ * Not noticed: rows that were moved elsewhere or not copied yet, for example on a subscriber whose
+ * logical replication has only begun.
  */
 import { HIDDEN_MARK } from './errors.js';
 
@@ -82,7 +82,7 @@ export const FAILING: string = `CASE
 
 /**
  * Follows a write to existing rows. Adds no row, or fails. A condition in the write itself would
- * not be evaluated where there is no policy, because then every row is hidden.
+ * not be evaluated without a policy, because then every row is hidden.
  */
 export const OR_FAILURE: string = `
     UNION ALL SELECT NULL::text WHERE ${FAILING}`;

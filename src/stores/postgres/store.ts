@@ -27,8 +27,8 @@
  *   `Pool` of pg 8.21 with an open transaction, keyscope ends it, which the pool reports with
  *   `error`, and uses another. Other clients cannot tell. There, writes, look-ups and listings
  *   throw once the transaction has been open for a second; a write before that is rolled back with
- *   it. At an isolation level stricter than READ COMMITTED, the server rolls back all but one of
- *   several concurrent writes to a key; keyscope retries them.
+ *   it. At an isolation level stricter than READ COMMITTED, the server lets only one of several
+ *   concurrent writes to a key through; keyscope retries the others.
  * - **Connections.** Look-ups take at most `maxLookUpQueries` connections at once. A query that
  *   takes longer than a second no longer counts, so a connection that hangs does not block the
  *   others. Make the pool somewhat larger, for everything else.
@@ -49,14 +49,15 @@
  *   row-level security and take away the rights of other roles. Not noticed: rows that a logical
  *   replication has not copied yet. Its subscriber is not a primary; never pass one.
  * - **Triggers** protect what was written and cannot be undone.
- *   `migrate(client, { triggers: false })` leaves them out, for servers that have none. Anyone who can write to the tables can then
- *   rewrite whatever no pepper seals, undo marks, and delete keys before their time. Migrations are
- *   plain statements, and work without advisory locks if the server refuses them. CockroachDB and
- *   YugabyteDB were not tested: this follows the limitations in their manuals.
- * - **Rights.** Once migrated: `USAGE` on that schema, `SELECT` on `keyscope_schema`, `SELECT,
- *   INSERT` on `keyscope_addressing`, and `SELECT, INSERT, UPDATE (seal, revoked_at, suspended_at,
- *   retire_at, withdrawn, ended_by, end_reason, changed_at, last_used_at, scopes_used)` on
- *   `keyscope_keys`.
+ *   `migrate(client, { triggers: false })` leaves them out, for servers that have none. Anyone who
+ *   can write to the tables can then rewrite whatever no pepper seals, undo marks, and delete keys
+ *   before their time. Migrations are plain statements, and work without advisory locks if the
+ *   server refuses them. CockroachDB and YugabyteDB were not tested: this follows the limitations
+ *   in their manuals.
+ * - **Rights.** Once migrated: `USAGE` on that schema, `SELECT` on `keyscope_schema`,
+ *   `SELECT, INSERT` on `keyscope_addressing`, and
+ *   `SELECT, INSERT, UPDATE (seal, revoked_at, suspended_at, retire_at, withdrawn, ended_by,
+ *   end_reason, changed_at, last_used_at, scopes_used)` on `keyscope_keys`.
  * - **Lost connections.** A `Pool` and postgres.js reconnect, postgres.js after up to 20 s unless
  *   its `backoff` says otherwise; a `Client` does not. Both `pg` classes emit `error` when a
  *   connection is lost, which ends a process without a listener. The keyring waits for an answer
@@ -72,8 +73,8 @@
  *   restarts. Pass `fetch_types: false`, too: nobody awaits the driver's own query on each new
  *   connection, so its failure is an unhandled rejection, which ends a Node process.
  *
- * With a pepper, a row that somebody edited by hand does not authenticate: the column types reject
- * most edits, and the seal the rest.
+ * With a pepper, a row edited by hand does not authenticate: the column types reject most edits,
+ * and the seal the rest.
  */
 import type { KeyStore } from '../../core/store.js';
 import { readLookUpOptions } from '../look-ups.js';

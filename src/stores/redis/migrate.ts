@@ -41,7 +41,7 @@ export async function migrateIfNeeded({ link, prefix }: Omit<Place, 'usageLink'>
   readVersion(await runOn(link, key, WRITE_VERSION, own), prefix);
 }
 
-/** Returns 0 if there is no version. Throws if this release cannot work with it. */
+/** Returns 0 if no version is stored. Throws if this release cannot work with it. */
 function readVersion(answer: unknown, prefix: string): number {
   const fields = answer as readonly unknown[];
   if (fields.every((field) => field === null)) return 0;

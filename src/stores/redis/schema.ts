@@ -194,7 +194,7 @@ export const USED_PREFIX = 'used:';
 
 /**
  * Returns alternating fields and values, as HSET accepts them. Values are JSON, so that null
- * differs from a field that somebody deleted.
+ * differs from a deleted field.
  */
 export function toHash({ scopesUsed, ...fields }: KeyRecord): string[] {
   const hash: string[] = [];

@@ -28,7 +28,8 @@ end
 return {ARGV[1], redis.call(ARGV[2], KEYS[1], unpack(ARGV, 3))}`;
 
 /**
- * Takes a version and the oldest reader. Writes them unless some are stored; returns the stored ones.
+ * Takes a version and the oldest reader. Writes them unless some are stored; returns the stored
+ * ones.
  */
 export const WRITE_VERSION = `
 if redis.call('EXISTS', KEYS[1]) == 0 then

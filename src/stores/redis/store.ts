@@ -66,16 +66,16 @@
  * detects that and fails as an outage.
  *
  * An ACL that lacks a command or a key of the store leads to an error, never to a missing key. Not
- * noticed: that somebody has sent `SELECT` on the client, or on one connection of its pool. Every
- * key is unknown in that other database. Give keyscope its own client.
+ * noticed: that another user has sent `SELECT` on the client, or on one connection of its pool.
+ * Every key is unknown in that other database. Give keyscope its own client.
  *
  * Redis answers one connection in order, so a write that it holds back delays the look-ups behind
  * it. With a second client, `usageClient`, background writes of usage do not delay them.
  *
- * With a pepper, a record that somebody edited by hand does not authenticate. If a field is
- * missing, or is not JSON exactly as written here, that record is rejected; a Redis key of another
- * type is a `StoreError`. Listings have a row for a damaged record, too, with the fields under
- * which it was filed.
+ * With a pepper, a record edited by hand does not authenticate. If a field is missing, or is not
+ * JSON exactly as written here, that record is rejected; a Redis key of another type is a
+ * `StoreError`. Listings have a row for a damaged record, too, with the fields under which it was
+ * filed.
  */
 import type { KeyStore } from '../../core/store.js';
 import { afterStart, startOnce } from '../start.js';
@@ -106,7 +106,8 @@ import { createWrites } from './writes.js';
  *   `keyPrefix` of ioredis or iovalkey comes in front of it. One of node-redis does not, so then a
  *   `prefix` is required. `usageClient`: another client of the same server, with the same
  *   `keyPrefix`, for usage alone.
- * @throws TypeError if `client` is none of those or reads from replicas, and on unknown options.
+ * @throws TypeError if `client` is not a supported client or reads from replicas, and on unknown
+ *   options.
  * @example
  * const client = await createClient({ url: process.env.REDIS_URL }).on('error', report).connect();
  * const keyring = createKeyring({ prefix: 'acme', catalog, store: redisStore(client), peppers });

@@ -39,8 +39,8 @@ export function filedByMark({ keyId, entityUuid, prefix }: Entry): Filed {
  * Returns the record with this digest, if it is the one that was filed. Returns `null` if there is
  * none, or if it is another key's: a failed insert may leave entries that lead there.
  *
- * If somebody has edited a field under which the record was filed, the row has the filed value. So
- * it is found where it belongs, and the core sees that it is damaged.
+ * If a field under which the record was filed has been edited, the row has the filed value. So it
+ * is found where it belongs, and the core sees that it is damaged.
  */
 export async function readFiled(
   link: Link,
@@ -57,8 +57,8 @@ export async function readFiled(
 }
 
 /**
- * Does the same as {@link readFiled}. If the Redis key has another type, returns a row with only the
- * filed fields.
+ * Does the same as {@link readFiled}. If the Redis key has another type, returns a row with only
+ * the filed fields.
  */
 export async function readOrFiled(
   link: Link,

@@ -29,7 +29,7 @@ interface SchemaRow {
 }
 
 /**
- * Returns the version from which this release has to migrate, or 0 if there is no schema. Returns
+ * Returns the version from which this release has to migrate, or 0 without a schema. Returns
  * `known` if there is nothing to do, for example because a newer release has migrated the database
  * and this one still works with it. Throws if it does not.
  *

@@ -77,7 +77,9 @@ describeMysql('a schema without triggers', SLOW, () => {
       await migrate(client, WITHOUT);
       await console.rows('UPDATE keyscope_schema SET version = 2, min_reader = 2');
       await expect(migrate(client, WITHOUT)).rejects.toThrow('Upgrade keyscope');
-      await expect(async () => mysqlStore(client).findById(OTHER)).rejects.toThrow('Upgrade keyscope');
+      await expect(async () => mysqlStore(client).findById(OTHER)).rejects.toThrow(
+        'Upgrade keyscope',
+      );
     });
   });
 

@@ -118,7 +118,9 @@ describeWithRedis('a client that hands out answers to other questions', () => {
     for (const [name, call] of Object.entries(calls)) {
       // The same question twice, so that the answer is one that it could have had.
       await call().catch(() => {});
-      await expect(call(), name).rejects.toThrow('the client returned the answer to another command');
+      await expect(call(), name).rejects.toThrow(
+        'the client returned the answer to another command',
+      );
     }
     isLate = false;
     expect(await store.findById(record.keyId)).toEqual(record);

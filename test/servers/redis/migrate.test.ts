@@ -48,7 +48,8 @@ describeWithRedis('the start of a store', () => {
       },
     );
 
-    const tooNew = 'the layout under keyscope: has schema version 2, which needs a release that knows version 2';
+    const tooNew =
+      'the layout under keyscope: has schema version 2, which needs a release that knows version 2';
     test.each([
       [['version', '2', 'min_reader', '2'], tooNew],
       [['version', 'x', 'min_reader', '1'], 'keyscope:schema does not contain a version'],

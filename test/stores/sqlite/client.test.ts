@@ -88,8 +88,8 @@ describe('a handle', () => {
     for (const copy of [() => ({ frames: 1 }), saying('the primary is away')]) {
       for (const [name, take] of Object.entries(TAKERS)) {
         const told =
-          `${name}: the handle has a syncUrl; open a file of its own: ` +
-          'a copy lags behind, and would accept revoked keys';
+          `${name}: the handle has a syncUrl: ` +
+          'a copy lags behind, and would accept revoked keys. Open a local file';
         expect((await refusal(() => take(withSync(copy)))).message).toBe(told);
       }
     }
@@ -113,7 +113,7 @@ describe('a handle', () => {
     'of %s is refused, before anything is set, if it is closed or in a transaction',
     async (driver) => {
       const instead =
-        'the handle is closed, or in the middle of a transaction; open one for keyscope alone';
+        'the handle is closed, or in the middle of a transaction. Open one only for keyscope';
       for (const [name, take] of Object.entries(TAKERS)) {
         const db = open(driver, ':memory:');
         const expectRefusal = async (driversWords: RegExp) => {
@@ -168,7 +168,7 @@ describe('a handle', () => {
       for (const [name, take] of Object.entries(TAKERS)) {
         const db = open(driver, ':memory:');
         db.exec("PRAGMA encoding = 'UTF-16le'; CREATE TABLE theirs (a)");
-        const instead = `${name}: the file is in UTF-16le; give keyscope one in UTF-8`;
+        const instead = `${name}: the file is in UTF-16le. Give keyscope one in UTF-8`;
         expect((await refusal(() => take(db))).message).toBe(instead);
         expect(db.prepare('SELECT name FROM sqlite_master').all()).toEqual([{ name: 'theirs' }]);
         db.close();

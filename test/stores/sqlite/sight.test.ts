@@ -43,7 +43,7 @@ describe('a store', () => {
   it('is not created around temporary tables, on which its triggers would be', () => {
     const db = new DatabaseSync(':memory:');
     db.exec('CREATE TEMP TABLE keyscope_keys (key_id TEXT)');
-    expect(() => migrate(db)).toThrow('open one for keyscope alone');
+    expect(() => migrate(db)).toThrow('Open a handle only for keyscope');
   });
 
   it('uses no view in the place of a table', () => {

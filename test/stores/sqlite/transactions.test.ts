@@ -17,7 +17,7 @@ const { fresh } = freshFiles();
 
 const WHOSE = { prefix: 'acme', entityUuid: OWN, after: null, limit: 10 };
 
-const IN_TRANSACTION = 'in the middle of a transaction; open one for keyscope alone';
+const IN_TRANSACTION = 'in the middle of a transaction. Open one only for keyscope';
 
 describe.each(DRIVERS)('in a transaction that somebody began on a handle of %s', (driver) => {
   test('nothing is written that could be rolled back', () => {
