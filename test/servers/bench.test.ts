@@ -1,6 +1,7 @@
 /**
- * The keys of the benchmark's stores: a row that a server made of a number is the record that the
- * benchmark means. Once the columns of the schema had changed, it filled no table any more.
+ * The keys of the benchmark's stores: a row that the server generates from a number is the record
+ * that the benchmark expects. After a change to the schema's columns, it had filled no table any
+ * more.
  */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { digestOf, recordOf } from '../../bench/stores/keys.ts';
@@ -15,7 +16,7 @@ const KEYS = 20;
 
 function suite(target: Target): () => void {
   return () => {
-    it('finds every key of a filled table, by the store and by the bare driver', async () => {
+    it('finds every key of a filled table, through the store and the bare driver', async () => {
       const filled = await target.open(KEYS);
       onTestFinished(async () => void (await filled.close()));
       const store = filled.store(false);

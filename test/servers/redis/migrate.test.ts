@@ -1,4 +1,4 @@
-/** Which servers can hold keys, and the version of the layout. */
+/** The servers that can hold keys, and the version of the layout. */
 import { generateKey } from 'keyscope';
 import { migrate, type RedisClient, redisStore } from 'keyscope/stores/redis';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -18,7 +18,7 @@ describeWithRedis('the start of a store', () => {
 
   describe.each(KINDS)('with %s', (kind) => {
     test.each(['allkeys-lru', 'allkeys-lfu', 'allkeys-random'])(
-      'refuses a server that may evict by %s',
+      'rejects a server that may evict by %s',
       async (policy) => {
         const { own } = suite;
         const client = suite.client(kind);
@@ -29,14 +29,14 @@ describeWithRedis('the start of a store', () => {
         expect(await causeOf(() => issue(keyring))).toContain(message);
         await expect(migrate(client)).rejects.toThrow(message);
         expect(await own.ask('DBSIZE')).toBe(0);
-        // Put right, it is used without a restart.
+        // Once fixed, the store works without a restart.
         await own.ask('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
         await issue(keyring);
       },
     );
 
     test.each(['volatile-lru', 'volatile-ttl'])(
-      'accepts a server that evicts by %s, for nothing here has a time to live',
+      'accepts a server that evicts by %s, because no key has a time to live',
       async (policy) => {
         const { own } = suite;
         await own.ask('CONFIG', 'SET', 'maxmemory-policy', policy);
@@ -56,7 +56,7 @@ describeWithRedis('the start of a store', () => {
       [['version', '2', 'min_reader', ''], 'keyscope:schema does not contain a version'],
       [['version', '2'], 'keyscope:schema does not contain a version'],
       [['min_reader', '1'], 'keyscope:schema does not contain a version'],
-    ])('refuses keys of schema %j, and leaves them', async (fields, problem) => {
+    ])('rejects keys of schema %j, and leaves them unchanged', async (fields, problem) => {
       const { own } = suite;
       const client = suite.client(kind);
       await own.ask('HSET', 'keyscope:schema', ...fields);
@@ -80,12 +80,12 @@ describeWithRedis('the start of a store', () => {
       expect(await own.ask('HGETALL', 'keyscope:schema')).toEqual(later);
     });
 
-    test('refuses a version of another type', async () => {
+    test('rejects a version of another type', async () => {
       await suite.own.ask('LPUSH', 'keyscope:schema', '1');
       await expect(migrate(suite.client(kind))).rejects.toThrow('WRONGTYPE');
     });
 
-    test('writes the version when eight migrate at once, and then only reads', async () => {
+    test('writes the version if eight migrate at once, and later only reads', async () => {
       const { own } = suite;
       const client = suite.client(kind);
       await Promise.all(Array.from({ length: 8 }, () => migrate(client)));
@@ -96,7 +96,7 @@ describeWithRedis('the start of a store', () => {
     });
   });
 
-  test('refuses a replica', async () => {
+  test('rejects a replica', async () => {
     const replica = await startRedis('--replicaof', '127.0.0.1', String(suite.own.port));
     onTestFinished(replica.remove);
     for (const kind of KINDS) {
@@ -118,12 +118,12 @@ describe('the start of a store over a client that answers', () => {
     ['older than Redis 7', old, 'it must be Redis 7 or newer'],
     ['silent about its policy', 'redis_version:7.0.0\r\nrole:master', 'Set maxmemory-policy'],
     ['of another make', 'no lines', 'it must be Redis 7 or newer'],
-  ])('refuses a server that is %s', async (_name, info, problem) => {
+  ])('rejects a server that is %s', async (_name, info, problem) => {
     const client = { call: async (command: string) => (command === 'info' ? info : null) };
     await expect(migrate(client)).rejects.toThrow(problem);
   });
 
-  test('refuses a cluster whose client names no primary', async () => {
+  test('rejects a cluster whose client knows no primary', async () => {
     const silent: RedisClient = {
       masters: [],
       nodeClient: () => ({ sendCommand: async () => null }),
