@@ -75,7 +75,7 @@ export function createKnownChanges(settings: CacheSettings): KnownChanges {
   };
 }
 
-// ── What changes ────────────────────────────────────────────────────────────────────────────────
+// ── Recording changes ────────────────────────────────────────────────────────────────────────────
 
 /** Outdates every entry of a key id or a digest, including look-ups in progress. */
 export function outdate(changes: KnownChanges, name: string): void {
@@ -139,7 +139,7 @@ export function addUsage(changes: KnownChanges, keyId: string, usage: Usage): vo
   }
 }
 
-// ── What that means for an entry ────────────────────────────────────────────────────────────────
+// ── Updating entries ─────────────────────────────────────────────────────────────────────────────
 
 /** Checks whether an entry is still correct. If so, merges its key's usage into it. */
 export function bringUpToDate(changes: KnownChanges, entry: Entry): boolean {

@@ -56,7 +56,7 @@ export function createLookUps(
   };
 }
 
-// ── Look-ups that go together ───────────────────────────────────────────────────────────────────
+// ── Batches ──────────────────────────────────────────────────────────────────────────────────────
 
 /** Finds records by their names, which are digests or ids. */
 export type Find = (names: readonly string[]) => Promise<readonly KeyRecord[]>;

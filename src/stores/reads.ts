@@ -104,7 +104,7 @@ export function toSlice<T>(
   return { items, next: hasMore ? toCursor(last, following) : null };
 }
 
-// ── What has changed ────────────────────────────────────────────────────────────────────────────
+// ── Changes ──────────────────────────────────────────────────────────────────────────────────────
 
 /** Sorts after every other id. */
 export const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';

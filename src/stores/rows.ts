@@ -154,7 +154,7 @@ export function toRecord(row: unknown): KeyRecord {
   return record as unknown as KeyRecord;
 }
 
-// ── Rows that were read before ──────────────────────────────────────────────────────────────────
+// ── Remembered rows ──────────────────────────────────────────────────────────────────────────────
 
 const COLUMNS = COLUMN_LIST.split(', ') as readonly (keyof Row)[];
 
@@ -172,7 +172,7 @@ export function createRowReader(): (row: unknown) => KeyRecord {
   return (row) => read((row as Row).digest, row);
 }
 
-// ── What drivers return ─────────────────────────────────────────────────────────────────────────
+// ── Drivers' values ──────────────────────────────────────────────────────────────────────────────
 
 function parse(json: unknown): unknown {
   if (typeof json !== 'string') return json;

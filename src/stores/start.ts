@@ -69,7 +69,7 @@ function waitBefore(ready: () => Promise<unknown>, method: Method): Method {
   return Object.defineProperty(waiting, 'length', { value: method.length });
 }
 
-// ── The command, which only looks ───────────────────────────────────────────────────────────────
+// ── Read-only mode of the command ────────────────────────────────────────────────────────────────
 
 /** On `globalThis`, because the command's config may import another copy of the package. */
 const ONLY_LOOKS = Symbol.for('keyscope.onlyLooks');

@@ -37,7 +37,7 @@ function later(known: number | null | undefined, used: number | null): number | 
   return times.length === 0 ? null : Math.max(...times);
 }
 
-// ── A part at a time ────────────────────────────────────────────────────────────────────────────
+// ── Summaries in parts ───────────────────────────────────────────────────────────────────────────
 
 /**
  * How many rows one statement counts. Counting a large table in one statement takes seconds: a time

@@ -74,7 +74,7 @@ export function assertClient(client: MysqlClient): void {
   assert(promise === undefined && execute.length < 3, NO_PROMISES);
 }
 
-// ── One way to query ────────────────────────────────────────────────────────────────────────────
+// ── Queries ──────────────────────────────────────────────────────────────────────────────────────
 
 /** The connections of a client. Errors keep the server's message, but no parameters. */
 export interface Connections {

@@ -20,7 +20,7 @@
  * - `delete`: keys end and stay, so that the keys in an audit log can still be looked up.
  *   `purgeEnded` sets `purge_before` during its transaction. SET of a variable is the only
  *   statement that can fail here: DO hides errors, and SIGNAL takes no condition. TRUNCATE fires no
- *   trigger: grant nobody DROP.
+ *   trigger: do not grant DROP.
  */
 import {
   isTime,

@@ -16,8 +16,8 @@
  * - **Database.** At the start, the store finds its tables in the connection's default database,
  *   and accepts no view in their place. Later statements name that database, even after another
  *   user has sent `USE` on a connection; usage fails there. Not noticed: a temporary table with the
- *   same name, which hides even a table that is named with its database. Share the handle with
- *   nobody.
+ *   same name, which hides even a table that is named with its database. Do not share
+ *   the handle.
  * - **Writes** are one transaction each, committed before they are acknowledged. They throw if the
  *   connection is in the middle of a transaction. A pool replaces a lost connection. A single
  *   connection stays lost, and serves one request at a time.

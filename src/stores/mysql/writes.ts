@@ -47,7 +47,7 @@ export function createWrites(connections: Connections): Writes {
   };
 }
 
-// ── Whom a key addresses ────────────────────────────────────────────────────────────────────────
+// ── The entities that a key addresses ────────────────────────────────────────────────────────────
 
 // A key's pairs are written in one transaction with the key, not by a trigger, because some servers
 // have none.

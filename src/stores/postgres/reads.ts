@@ -153,7 +153,7 @@ function readExpiringStart({ after, from }: ExpiringQuery): Record<'expiresAt' |
   return { expiresAt: String(start.expiresAt), keyId: start.keyId };
 }
 
-// ── What the statements answer ──────────────────────────────────────────────────────────────────
+// ── Rows ─────────────────────────────────────────────────────────────────────────────────────────
 
 /**
  * Returns the values of a row. Throws if the last one says that the row may be out of date. Every

@@ -100,7 +100,7 @@ function readsFromReplicas(client: RedisClient): boolean {
   return scaleReads !== undefined && scaleReads !== 'master';
 }
 
-// ── One way to send ─────────────────────────────────────────────────────────────────────────────
+// ── Sending commands ─────────────────────────────────────────────────────────────────────────────
 
 /**
  * A command as a list of words. Its name is in lower case: before 5.9, ioredis takes a name in

@@ -199,7 +199,7 @@ function behind(position: string): string {
   return `(${position};`;
 }
 
-// ── How many live keys each digest scheme has ───────────────────────────────────────────────────
+// ── Live keys of each digest scheme ──────────────────────────────────────────────────────────────
 
 /** The fields that matter here: reading whole records takes three times as long. */
 const COUNTED = ['keyId', 'digest', 'revokedAt', 'retireAt', 'expiresAt', 'lastUsedAt'] as const;

@@ -14,7 +14,7 @@ export async function readByDigest(
   return hash === null || hash.length === 0 ? null : read(digest, hash);
 }
 
-// ── What is filed of a record ───────────────────────────────────────────────────────────────────
+// ── Filed fields ─────────────────────────────────────────────────────────────────────────────────
 
 /** The fields of a record that an entry leading to it has, too. */
 export type Filed = Pick<KeyRecord, 'keyId' | 'entityUuid' | 'prefix'> &

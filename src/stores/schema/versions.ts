@@ -19,7 +19,7 @@ export function minReaderOf(version: number): number {
   return MIN_READERS[version - 1] ?? version;
 }
 
-// ── What the database has ───────────────────────────────────────────────────────────────────────
+// ── The database's version ───────────────────────────────────────────────────────────────────────
 
 /** The row of `keyscope_schema` as the database returned it: numbers or text. */
 interface SchemaRow {
@@ -52,7 +52,7 @@ export function readSchemaVersion(
   );
 }
 
-// ── What a service asks for ─────────────────────────────────────────────────────────────────────
+// ── Options ──────────────────────────────────────────────────────────────────────────────────────
 
 /** The options of a schema. */
 export interface SchemaOptions {

@@ -147,7 +147,7 @@ export const QUERIES: Queries = {
     ORDER BY changed_at, key_id LIMIT ?`,
 };
 
-// ── The others ──────────────────────────────────────────────────────────────────────────────────
+// ── Other statements ─────────────────────────────────────────────────────────────────────────────
 
 interface Statements {
   /** Returns a row if the table with the schema's version exists. */

@@ -131,7 +131,7 @@ describe('the table', () => {
   });
 });
 
-// ── What may change, and when ───────────────────────────────────────────────────────────────────
+// ── The rules of the triggers ────────────────────────────────────────────────────────────────────
 
 /** A rule of the triggers: the edits that it rejects, and similar ones that pass. */
 interface Rule {

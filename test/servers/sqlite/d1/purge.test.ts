@@ -16,7 +16,7 @@ function like(n: number, given: Partial<KeyRecord>): KeyRecord {
 describeWithWorkerd('purgeEnded', SLOW, () => {
   const fresh = databases();
 
-  test('deletes keys that ended before a time, with their places, and returns their ids', async () => {
+  test('deletes keys that ended before a time, with their places, and returns ids', async () => {
     const db = await fresh();
     const store = d1Store(db);
     const root = { rootKeyId: another(4).keyId };
