@@ -15,8 +15,8 @@
  * step.
  *
  * Declared to write nothing, so that reads go on while Redis rejects writes or holds them back, for
- * example because replicas, memory or a disk are missing, or a failover is being prepared.
- * `allow-stale` is not declared.
+ * example because it lacks replicas, memory or a disk, or prepares a failover. `allow-stale` is not
+ * declared.
  *
  * The question's number comes back with its answer: a client that has lost count of its answers
  * would return another key's, or one from before a revocation.

@@ -46,8 +46,8 @@
  *
  * Reads go to primaries, because replicas lag, and each read asks the server for its role in the
  * same step: a demoted primary refuses, even with `replica-read-only no`. Reads go on while Redis
- * rejects writes or holds them back, for example because replicas, memory or a disk are missing.
- * Not checked: a primary that does not know yet that another has taken over. It answers as before,
+ * rejects writes or holds them back, for example because it lacks replicas, memory or a disk. Not
+ * checked: a primary that does not know yet that another has taken over. It answers as before,
  * until Sentinel or the cluster reaches it. With ioredis and Sentinel, set
  * `failoverDetector: true`, which leaves that primary as soon as Sentinel has named another; a
  * `createSentinel` does so on its own.
@@ -58,12 +58,12 @@
  * `enableOfflineQueue: false` (ioredis) they fail at once instead.
  *
  * For ioredis, set three more options. `autoResendUnfulfilledCommands: false`: a write that is sent
- * twice reports a conflict. `commandTimeout`: otherwise, ioredis then never answers commands that
- * were under way when the connection was lost. `socketTimeout`: it then leaves a connection on
- * which nothing arrives any more. The `socketTimeout` of node-redis does not help under load,
- * because each written command restarts it. Ping node-redis instead, and replace a client that does
- * not answer. The same client, connected again, may hand out answers to other commands; every read
- * detects that and fails as an outage.
+ * twice reports a conflict. `commandTimeout`: with that option alone, ioredis never answers
+ * commands that were under way when the connection was lost. `socketTimeout`: it then leaves a
+ * connection on which nothing arrives any more. The `socketTimeout` of node-redis does not help
+ * under load, because each written command restarts it. Ping node-redis instead, and replace a
+ * client that does not answer. The same client, connected again, may hand out answers to other
+ * commands; every read detects that and fails as an outage.
  *
  * An ACL that lacks a command or a key of the store leads to an error, never to a missing key. Not
  * noticed: that another user has sent `SELECT` on the client, or on one connection of its pool.

@@ -51,7 +51,7 @@ describeMysql('a client', () => {
       callbacks.createConnection({ ...SERVER }),
     ];
     for (const client of clients) {
-      expect(complaintAbout(client)).toContain('pass the promise API');
+      expect(complaintAbout(client)).toContain('this client has the callback API');
       await expect(migrate(client as unknown as MysqlClient)).rejects.toThrow(TypeError);
     }
     const ends = clients.map((client) => new Promise<unknown>((resolve) => client.end(resolve)));
