@@ -265,7 +265,7 @@ describe('postgresInvalidation', () => {
     expect(complaint(() => postgresInvalidation(pool))).toBe(NO_CHANNEL);
     // @ts-expect-error Once lost, it could not be made again.
     expect(complaint(() => postgresInvalidation(client))).toBe(NO_CHANNEL);
-    // As above: plain JavaScript passed it, and published, but received nothing.
+    // @ts-expect-error As above: plain JavaScript passed it, and published, but received nothing.
     expect(complaint(() => postgresInvalidation(() => pool))).toBe(NO_CHANNEL);
     const things = [postgresJs({}), await sharedPglite(), undefined, Promise.resolve(client)];
     const makers = things.map((thing) => () => thing);
