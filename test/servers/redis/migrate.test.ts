@@ -24,7 +24,7 @@ describeWithRedis('the start of a store', () => {
         const client = suite.client(kind);
         await own.ask('CONFIG', 'SET', 'maxmemory-policy', policy);
         const { keyring } = setUp({ store: redisStore(client) });
-        const instead = 'Set maxmemory-policy to noeviction';
+        const instead = 'it may evict keys. Set maxmemory-policy to noeviction';
         const message = `keyscope: a Redis server cannot hold keys: ${instead}`;
         expect(await causeOf(() => issue(keyring))).toContain(message);
         await expect(migrate(client)).rejects.toThrow(message);

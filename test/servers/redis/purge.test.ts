@@ -222,7 +222,7 @@ describeWithRedis.each(KINDS)('a purge, with %s,', (kind) => {
     await insertAll([record]);
     await suite.own.ask('HSET', 'keyscope:schema', 'version', '2', 'min_reader', '2');
     const purge = purgeEnded(suite.client(kind), ENDED_BEFORE);
-    await expect(purge).rejects.toThrow('has schema 2');
+    await expect(purge).rejects.toThrow('has schema version 2');
     expect(await suite.own.ask('EXISTS', `keyscope:rec:${record.digest}`)).toBe(1);
   });
 });
