@@ -64,7 +64,7 @@ describeMysql.each(DRIVERS)('a look-up over a connection of %s', (driver) => {
       await store.insert(FOUND);
       for (const lookUp of lookUps(store)) await lookUp();
       await query('SET @moved = 1');
-      await expectRefusals(store, 'connect to the primary');
+      await expectRefusals(store, 'Connect to the primary');
     });
   });
 

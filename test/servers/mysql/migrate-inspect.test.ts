@@ -103,7 +103,7 @@ describeMysql('the inspection at the first use', SLOW, () => {
         query: (statement) => client.query(statement),
       };
       const find = async () => mysqlStore(changed).findById(RECORD.keyId);
-      await expect(find).rejects.toThrow('connect to the primary');
+      await expect(find).rejects.toThrow('Connect to the primary');
     });
   });
 });

@@ -319,8 +319,8 @@ describePostgres('a role without DDL', () => {
     const store = postgresStore(restricted);
     await used.sql(`GRANT USAGE ON SCHEMA ${used.schema.name} TO ${role}`);
     const denied = 'permission denied for schema .*';
-    const advice = 'run migrate in a deploy step with a role that may create tables';
-    const told = new RegExp(`${denied}; ${advice}`);
+    const advice = 'Run migrate in a deploy step with a role that may create tables';
+    const told = new RegExp(`${denied}\\. ${advice}`);
     await expect(async () => store.findById(OWN)).rejects.toThrow(told);
 
     await migrate(used.client);
