@@ -1,13 +1,13 @@
-/** Continues after a store's answer, without turning a synchronous answer into a promise. */
+/** Helpers that continue after a store's answer and keep a synchronous answer synchronous. */
 import type { Awaitable } from '../core/store.js';
 import { isThenable } from '../core/thenable.js';
 
-/** Turns an answer into another. */
+/** Maps the answer. */
 export function mapAnswer<T, U>(answer: Awaitable<T>, map: (answer: T) => U): U | Promise<U> {
   return isThenable(answer) ? Promise.resolve(answer).then(map) : map(answer);
 }
 
-/** Runs `write`, then `after` whatever the outcome, before the caller sees the answer. */
+/** Runs `write`, then `after`, whether `write` succeeds or fails, and then answers the caller. */
 export function runThen<T>(write: () => Awaitable<T>, after: () => void): Awaitable<T> {
   let isLater = false;
   try {

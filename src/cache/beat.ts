@@ -1,39 +1,39 @@
-/** What a cache publishes to hear whether its channel works. */
+/** The beat: a message that a cache sends to itself to test whether its channel works. */
 
 /**
- * How every beat begins: "keysco" in ASCII, then version 8 of a UUID, which is for uses like this
- * (RFC 9562 §5.8). Key ids are of version 4.
+ * The first characters of every beat: "keysco" in ASCII, then version 8, which RFC 9562 §5.8
+ * reserves for custom UUIDs. Key ids are version 4, so a beat never equals a key id.
  */
 const START = '6b657973-636f-8';
 
-/** Whether a message is a beat, of any process. */
+/** Checks whether a message is a beat, from any process. */
 export function isBeat(message: string): boolean {
   return message.startsWith(START);
 }
 
 /**
- * What each beat of another process adds to the time until one's own, in milliseconds, so that all
- * of them together send two a second. Every process hears every beat: a thousand, each every 5 s,
- * would hear 200,000 a second.
+ * How long each beat of another process postpones our next one, in milliseconds. All processes
+ * together then send about two beats a second. Every process receives every beat: without this, a
+ * thousand processes that beat every 5 s would receive 200,000 a second in total.
  */
 const SHARE_MS = 500;
 
-/** The beats of one process, beside those of others. */
+/** The beats of one process, and a count of the others'. */
 export interface Beats {
-  /** Notes a beat that arrived. True if it is one's own. */
+  /** Records a beat that arrived. Returns true if this process sent it. */
   hear(message: string): boolean;
   /**
-   * Whether others have sent so many since one's own, at `sentAt`, that another can wait. Never if
-   * none of them is heard any more.
+   * Returns true if the other processes have sent enough beats since our last one, at `sentAt`, for
+   * our next one to wait. Returns false once their beats stop arriving.
    */
   areEnough(sentAt: number): boolean;
-  /** One's own, to be sent now. */
+  /** Returns the beat to send now. */
   next(): string;
 }
 
 /**
- * Begins to count. One's own beat has the form of a key id, so that every channel carries it, also
- * to processes that do not know it: for them it is a key that nobody has.
+ * Starts counting beats. Our own beat has the form of a key id, so every channel carries it. A
+ * process that does not know about beats takes it for the id of an unknown key.
  */
 export function createBeats(now: () => number, beatMs: number): Beats {
   let own: string | undefined;
@@ -52,7 +52,7 @@ export function createBeats(now: () => number, beatMs: number): Beats {
     },
     next() {
       others = 0;
-      // Not made before: Cloudflare Workers have no randomness outside of a request.
+      // Lazy, because Cloudflare Workers have no randomness outside a request.
       own ??= START + crypto.randomUUID().slice(START.length);
       return own;
     },

@@ -1,79 +1,85 @@
-/** How look-ups are cached: the options of `cacheStore`, and how they are read. */
+/** The options of `cacheStore`, and their validation. */
 import { createReport } from '../core/events.js';
 import { assert, assertFunction, hasMethods, readFields, readInteger } from '../core/input.js';
 import type { Invalidation } from '../core/invalidation.js';
 
-/** No entry is kept for longer, in milliseconds, even if `maxStalenessMs` allows it. */
+/** The longest life of an entry, in milliseconds, even if `maxStalenessMs` is longer. */
 const MAX_AGE_MS = 30_000;
 
 const DAY_MS = 86_400_000;
 
 /**
  * The smallest gain, in milliseconds, that counts as sleep. `Date.now` has no fractions, so it can
- * seem to gain up to one millisecond although no time was lost. Such gains would add up, and the
+ * appear to gain up to one millisecond when no time was lost. Such gains would add up, and the
  * clock would run at twice its speed.
  */
 const MIN_GAIN_MS = 2;
 
 /**
- * Where look-ups are kept: any bounded cache with these methods that answers synchronously, such as
- * an `LRUCache` of `lru-cache`. A plain `Map` has the methods but no bound. The cache may drop
- * entries at any time.
+ * A bounded cache with these synchronous methods, such as an `LRUCache` of `lru-cache`. A plain
+ * `Map` has the methods but no bound. The cache may drop entries at any time.
  */
 export interface LookupCache {
   /**
-   * `name`: the digests of a look-up, with one pepper a single digest; or `id:` and a key id. Never
-   * a key.
+   * `name` is the digests of a look-up (a single digest if there is one pepper), or `id:` and a key
+   * id. It is never a key.
    */
   get(name: string): unknown;
   set(name: string, entry: object): unknown;
   delete(name: string): unknown;
 }
 
-/** How look-ups are cached. */
+/** The options of `cacheStore`. */
 export interface CacheOptions {
-  /** Bounded. About 2 KiB per key; as much again for one that is also used through tokens. */
+  /**
+   * A bounded cache for the answers. An entry takes about 2 KiB per key, and as much again if the
+   * key is also used through tokens.
+   */
   readonly cache: LookupCache;
   /**
-   * The maximum age of an answer, in milliseconds, 1 to 86,400,000: how long a key that was revoked
-   * or suspended elsewhere may still work. Nothing is kept for more than 30,000, which satisfies a
-   * longer limit, too.
+   * The maximum age of an answer, in milliseconds, 1 to 86,400,000. A key that another process
+   * revoked or suspended can keep working for this long. The cache keeps nothing longer than 30,000
+   * ms, even if you allow more.
    */
   readonly maxStalenessMs: number;
   /**
-   * For how long beyond `maxStalenessMs` a key that was live may still work while the store fails,
-   * or does not answer within a second; in milliseconds, at most 86,400,000. Default: 0, so that a
-   * failing store is answered with 503.
+   * How long beyond `maxStalenessMs` a live key may still work while the store fails or takes
+   * longer than a second; in milliseconds, at most 86,400,000. Default: 0, so a failing store leads
+   * to a 503.
    *
-   * Insecure, because a key that was revoked elsewhere may then work for `maxStalenessMs` plus
-   * this: where the store cannot be reached, nobody can tell. Not used for a key that was marked in
-   * this process, or of which the channel told, nor for an unknown key or a `fresh` answer.
+   * Insecure: a key that another process revoked may keep working for `maxStalenessMs` plus this
+   * time, because an unreachable store cannot report the revocation. It does not apply to keys that
+   * were marked in this process or announced on the channel, to unknown keys, or to `fresh`
+   * answers.
    */
   readonly insecureStaleIfErrorMs?: number | undefined;
-  /** Tells other processes of every mark on a key, so that they need not wait that long. */
+  /**
+   * A channel that announces every mark to other processes, so they need not wait for
+   * `maxStalenessMs`.
+   */
   readonly invalidation?: Invalidation | undefined;
   /**
-   * Told of every error of `invalidation`, which delays no request and fails no call, and once when
-   * it has fallen silent. Log it: until the channel works again, only `maxStalenessMs` holds. What
-   * it throws or rejects with is dropped.
+   * Receives every error of `invalidation`, and one error when the channel falls silent. Such
+   * errors delay no request and fail no call. Log them: until the channel works again, only
+   * `maxStalenessMs` protects you. The cache ignores whatever this function throws or rejects with.
    */
   readonly onError?: ((error: unknown, what: 'invalidation') => unknown) | undefined;
   /**
-   * Milliseconds; for tests. An entry from the future is stale. Default: a clock that never goes
-   * back.
+   * Returns the time in milliseconds; for tests. An entry from the future counts as stale. Default:
+   * a clock that never goes back.
    */
   readonly now?: (() => number) | undefined;
 }
 
-/** The options after reading: checked, limited, and with defaults. */
+/** The options after validation, with limits and defaults applied. */
 export interface CacheSettings {
   readonly cache: LookupCache;
   /** In milliseconds; at most 30,000. */
   readonly maxStalenessMs: number;
-  /** How long an entry may be used beyond that while the store fails. In milliseconds. */
+  /** How much longer an entry may be used while the store fails. In milliseconds. */
   readonly staleIfErrorMs: number;
   readonly invalidation: Invalidation | undefined;
-  /** Tells of an error of the channel. Never throws. */
+  /** Reports an error of the channel. Never throws. */
   readonly report: (error: unknown) => void;
   readonly now: () => number;
 }
@@ -88,7 +94,7 @@ const OPTIONS = [
 ] as const;
 
 /**
- * Reads the options. Not checked: that `cache` is bounded.
+ * Validates the options. Not checked: that `cache` is bounded.
  *
  * @throws TypeError that says what to pass instead.
  */
@@ -96,7 +102,7 @@ export function readCacheOptions(options: unknown): CacheSettings {
   const given = readFields(options, OPTIONS, 'cacheStore');
   const { cache, maxStalenessMs, insecureStaleIfErrorMs = 0, invalidation, onError, now } = given;
   const hasCache = hasMethods(cache, 'get', 'set', 'delete');
-  assert(hasCache, 'cache: pass something bounded with get, set and delete');
+  assert(hasCache, 'cache: pass a bounded cache with get, set and delete');
   const allowed = readInteger(maxStalenessMs, 1, DAY_MS, 'maxStalenessMs, in milliseconds');
   const what = 'insecureStaleIfErrorMs, in milliseconds';
   const staleIfErrorMs = readInteger(insecureStaleIfErrorMs, 0, DAY_MS, what);
@@ -116,10 +122,10 @@ export function readCacheOptions(options: unknown): CacheSettings {
 }
 
 /**
- * Makes a clock, in milliseconds, that never goes back when the time is set, and that advances
- * while the machine sleeps. `performance.now` may stop during sleep, so the clock adds what
- * `Date.now` gains on it. A gain counts from the last loss, so a time that is set ahead and then
- * corrected hides no sleep.
+ * Makes a clock, in milliseconds, that never goes back when the time is set, and that
+ * advances while the machine sleeps. `performance.now` may stop during sleep, so the clock adds
+ * what `Date.now` gains on it. Gains count from the last loss: setting the time ahead and
+ * correcting it does not hide a later sleep.
  */
 function createSteadyClock(): () => number {
   let sleptMs = 0;

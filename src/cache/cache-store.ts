@@ -1,11 +1,12 @@
 /**
- * Caches look-ups in memory for a bounded time, so that most requests need no database. It keeps
- * records, never decisions: the keyring checks the marks, expiry, scopes and entities of a cached
- * record on each request (its seal once, because it is frozen), so an entry may outlive its key's
- * expiry, but the key does not.
+ * Caches look-ups in memory for a bounded time, so that most requests need no database.
  *
- * `findByDigest` is cached, and for tokens `findById`, but not where a caller asks for a `fresh`
- * answer. Everything else asks the store each time: it is rare, or needs the current state.
+ * It caches records, never decisions. On each request the keyring checks the marks, expiry, scopes
+ * and entities of a cached record (its seal only once, because the record is frozen). An entry may
+ * therefore outlive its key's expiry; the key does not.
+ *
+ * Cached are `findByDigest` and, for tokens, `findById`, unless the caller asks for a `fresh`
+ * answer. Everything else goes to the store: it is rare, or needs the current state.
  */
 import { assert, hasMethods } from '../core/input.js';
 import type { Awaitable, KeyStore } from '../core/store.js';
@@ -34,33 +35,34 @@ const METHODS: readonly (keyof KeyStore)[] = [
 /** A store that caches look-ups. */
 export interface CachedStore extends KeyStore {
   /**
-   * How the channel to other processes stands: for a health check, which may call this as often as
-   * it likes. Keeps the channel's beat going where there are no look-ups.
+   * Returns the state of the channel to other processes, for a health check. Call it as
+   * often as you like. It also keeps the beat going while nothing is looked up.
    */
   channelState(): ChannelState;
 }
 
 /**
- * Makes a store that caches look-ups. When a key is made, revoked, suspended, resumed or retired
- * through this store, or an entity withdraws from it, the store shows it at once. When that happens
- * through any other store or process, it shows within `maxStalenessMs`, and a new key that was
- * tried before it existed within 5 s. With `invalidation`, a mark shows as soon as its message
- * arrives; while the channel is down, the bound holds. A cached answer is returned at once, without
- * a promise.
+ * Makes a store that caches look-ups.
  *
- * With `invalidation`, the cache publishes a beat every 5 s, alongside look-ups, and must hear it
- * itself within 5 s; beside many other processes less often, so that all of them together publish
- * some two a second. If it does not hear it, the channel is silent: `onError` is told once, and
- * `channelState` says so. When the channel comes up, everything cached until then is looked up
- * again. Not noticed: messages that were lost between two beats that were heard.
+ * The cache shows changes that are made through it at once: keys that are created, revoked,
+ * suspended, resumed or retired, and entities that withdraw. It shows a change made by another
+ * store or process within `maxStalenessMs`. A key that was tried before another process created it
+ * works within 5 s. With `invalidation`, a mark shows as soon as its message arrives; while the
+ * channel is down, `maxStalenessMs` applies. Cached answers are returned synchronously.
  *
- * Concurrent look-ups of one key share one query, and at most two while other keys are marked,
- * except on Cloudflare Workers, where a query belongs to one request. It is aborted once none of
- * them waits any more. Errors are not cached.
- * While the store is down, keys pass only as long as their entries live; with
- * `insecureStaleIfErrorMs`, known ones for so much longer. Usage that other processes
- * record shows late in cached answers, as does that of more than 10,000 keys; `list` and `get` show
- * it at once.
+ * With `invalidation`, the cache publishes a beat every 5 s, alongside look-ups, and must receive
+ * it within 5 s. With many processes each beats less often, so that together they publish about two
+ * a second. If a beat does not come back, the channel is silent: `onError` is called once, and
+ * `channelState` says so. When the channel comes up, everything cached before is looked up again at
+ * its next use. The cache does not notice messages that were lost between two beats that arrived.
+ *
+ * Concurrent look-ups of one key share one query, or at most two while other keys are being marked.
+ * On Cloudflare Workers they do not, because a query belongs to one request there. The query is
+ * aborted when no caller waits for it any longer. Errors are not cached.
+ *
+ * While the store is down, keys work until their entries expire; with `insecureStaleIfErrorMs`,
+ * known keys work that much longer. Cached answers may lag behind in usage, if another process
+ * recorded it or more than 10,000 keys are in use; `list` and `get` show it at once.
  *
  * Not checked: that `cache` is bounded; that the store's own answers are current (a replica's are
  * not).
@@ -68,7 +70,7 @@ export interface CachedStore extends KeyStore {
  * @param store The store that keeps the keys.
  * @param options `cache`: where look-ups are kept. `maxStalenessMs`: their maximum age, in
  *   milliseconds.
- * @returns A store that offers what `store` offers of the optional methods.
+ * @returns A store with the same optional methods as `store`.
  * @throws TypeError that says what to pass instead.
  * @example
  * const cache = new LRUCache<string, object>({ max: 10_000 });
@@ -99,7 +101,7 @@ export function cacheStore(store: KeyStore, options: CacheOptions): CachedStore 
     findById: lookups.findById,
     list: (query, call) => store.list(query, call),
     listLineage: (rootKeyId, call) => store.listLineage(rootKeyId, call),
-    // The digest may have been looked up before and be cached as absent.
+    // The cache may hold "no such key" for this digest.
     insert: (record, call) =>
       outdateAround(changes, [record.digest, record.keyId], () => store.insert(record, call)),
     mark: (keyId, mark, call) =>
@@ -125,8 +127,8 @@ function assertIsStore(store: unknown): void {
 }
 
 /**
- * Outdates entries before the write, because a write that fails may still have happened; and after
- * it, because a look-up that was sent in between may have read the old state.
+ * Outdates entries before the write, because a failed write may still have happened, and after it,
+ * because a look-up in between may have read the old state.
  */
 function outdateAround<T>(
   changes: KnownChanges,
@@ -143,8 +145,8 @@ function outdateAround<T>(
 type Optional = Pick<KeyStore, 'summarize' | 'listExpiring' | 'listAll' | 'listChanged'>;
 
 /**
- * The optional methods that the store offers. Bound, they have as many parameters as the store's
- * own: from that, `storeContract` tells whether `summarize` accepts a time.
+ * Returns the optional methods that the store has, bound to it. `bind` keeps the number of
+ * parameters, which tells `storeContract` whether `summarize` accepts a time.
  */
 function optionalOf(store: KeyStore): Optional {
   const { summarize, listExpiring, listAll, listChanged } = store;

@@ -1,75 +1,75 @@
 /**
- * The channel to other processes. It may fail in any way, which `onError` hears of, and nothing
- * here waits for it.
+ * The channel to other processes. It may fail in any way: failures go to `onError`, and nothing
+ * here waits for the channel.
  *
- * Whether it works is found out by a beat: a message that the cache publishes and must hear itself.
- * Beats are sent alongside look-ups, as failed subscriptions are tried again, so nothing here needs
- * a timer.
+ * A beat tests whether it works: a message that the cache publishes and must receive itself. The
+ * cache sends beats and retries failed subscriptions alongside look-ups, so it needs no timer.
  */
 import type { Invalidation } from '../core/invalidation.js';
 import { isUuid } from '../core/uuid.js';
 import { createBeats, isBeat } from './beat.js';
 import type { CacheSettings } from './cache-options.js';
 
-/** How long to wait before a failed subscription is tried again, in milliseconds. */
+/** How long to wait before retrying a failed subscription, in milliseconds. */
 const RETRY_MS = 1_000;
 
 /**
- * How long after a beat, or after the subscription, the next beat is due at the earliest, in
- * milliseconds. What was not heard until then is missed.
+ * The shortest time between a beat (or the subscription) and the next beat, in milliseconds. A beat
+ * that has not come back by then counts as lost.
  */
 const BEAT_MS = 5_000;
 
-const SILENT = `cacheStore: the invalidation channel is silent: nothing heard for ${BEAT_MS} ms`;
+const SILENT = `cacheStore: the invalidation channel is silent: received nothing for ${BEAT_MS} ms`;
 
 /**
- * How the channel to other processes stands.
+ * The state of the channel to other processes.
  *
- * - `none`: there is none.
+ * - `none`: there is no channel.
  * - `starting`: it has not subscribed yet.
- * - `up`: it has subscribed, and every beat since was heard.
- * - `silent`: a beat was not heard, or `subscribe` does not answer.
+ * - `up`: it has subscribed, and every beat since has come back.
+ * - `silent`: a beat did not come back, or `subscribe` does not answer.
  * - `down`: `subscribe` or `publish` failed.
  *
- * Unless it is `up`, a mark of another process shows within `maxStalenessMs`, and not sooner.
+ * Unless the state is `up`, a mark made by another process shows within `maxStalenessMs`, and no
+ * sooner.
  */
 export type ChannelState = 'none' | 'starting' | 'up' | 'silent' | 'down';
 
-/** A channel that hides its failures from callers. */
+/** A channel whose failures never reach callers. */
 export interface Channel {
-  /** Tells other processes that a key has changed. */
+  /** Announces to other processes that a key has changed. */
   publish(keyId: string): void;
-  /** Subscribes and beats if it is time to. Called alongside each look-up. */
+  /** Subscribes or sends a beat if that is due. Called alongside each look-up. */
   tend(): void;
-  /** How it stands now. */
+  /** Returns the current state. */
   state(): ChannelState;
 }
 
-/** What a channel calls. */
+/** The callbacks of a channel. */
 export interface ChannelEvents {
-  /** With each key id that arrives; any other message is ignored. */
+  /** Receives each key id that arrives. Other messages are ignored. */
   readonly onChange: (keyId: string) => void;
-  /** When it comes up, for the first time or again: messages from before may be missing. */
+  /** Called whenever the channel comes up, because messages from before may be missing. */
   readonly onUp: () => void;
 }
 
-/** Makes a channel that does not subscribe yet. */
+/** Makes a channel that has not subscribed yet. */
 export function createChannel(settings: CacheSettings, events: ChannelEvents): Channel {
   const { invalidation } = settings;
   if (invalidation === undefined) return { publish() {}, tend() {}, state: () => 'none' };
   return connect(invalidation, settings, events);
 }
 
-/** What is known of a channel. */
+/** Tracks whether the channel works. */
 interface Health {
   current(): ChannelState;
-  /** When the last beat was sent, or the subscription was asked for. */
+  /** When the last beat was sent or the subscription was requested. */
   askedAt(): number;
-  /** Something is sent that must be answered. */
+  /** Something was sent that must be answered. */
   ask(): void;
-  /** It was answered. */
+  /** The answer arrived. */
   rise(): void;
-  /** The next is due. If the last one was not answered, the channel is silent. */
+  /** The next beat is due. If the last one is unanswered, the channel is silent. */
   judge(): void;
   fail(error: unknown): void;
 }
@@ -124,7 +124,7 @@ function connect(
     try {
       await invalidation.publish(message);
     } catch (error) {
-      // Without the message, the others see the change within `maxStalenessMs`.
+      // The other processes now see the change within `maxStalenessMs`.
       health.fail(error);
     }
   }
@@ -142,13 +142,13 @@ function connect(
     return health.current();
   }
 
-  // Not awaited: the channel may hang.
+  // Not awaited, because the channel may hang.
   return { publish: (keyId) => void send(keyId), tend, state };
 }
 
 /**
- * Subscribes, unless it has subscribed, is subscribing, or tried less than a second ago. True if it
- * had before.
+ * Makes a function that subscribes, unless it has subscribed, is subscribing, or tried less than a
+ * second ago. It returns true if the channel was already subscribed or subscribing.
  */
 function createSubscribe(
   invalidation: Invalidation,
@@ -160,7 +160,7 @@ function createSubscribe(
   let triedAt: number | undefined;
 
   async function subscribe(): Promise<void> {
-    // Set before it succeeds, so that it is not called a second time in the meantime.
+    // Set before it succeeds, so that a second call meanwhile does nothing.
     isSubscribed = true;
     triedAt = now();
     health.ask();

@@ -1,35 +1,35 @@
-/** Answered look-ups: known keys are in the user's cache, unknown ones in a separate map. */
+/** Answered look-ups. Known keys go to the user's cache, unknown keys to a separate map. */
 import type { CacheSettings, LookupCache } from './cache-options.js';
 import { type Entry, isYounger, NO_ROWS, type Question } from './entry.js';
 import { bringUpToDate, type KnownChanges } from './known-changes.js';
 
 /**
- * How long "no such key" is trusted, in milliseconds. A key that another process has made works
- * after that.
+ * How long "no such key" is trusted, in milliseconds. A key created by another process works after
+ * that.
  */
 const ABSENT_MS = 5_000;
 
 /**
- * How many look-ups of unknown keys are remembered. They are kept apart from known keys, so that
- * guessed keys evict only guessed keys.
+ * How many unknown keys are remembered. They have their own map, so that guessed keys evict only
+ * guessed keys.
  */
 const MAX_ABSENT = 1_024;
 
-/** The look-ups that have been answered, by name. */
+/** The answered look-ups, by name. */
 export interface Entries {
-  /** Opens an entry without an answer. Its age and the changes that outdate it count from now. */
+  /** Makes an entry without an answer. Its age, and the changes that outdate it, count from now. */
   open(question: Question): Entry;
-  /** The entry of this name, if it is young enough and still correct. */
+  /** Returns the entry with this name if it is young enough and still correct. */
   recall(name: string): Entry | undefined;
-  /** The entry of this name, if it may be used while the store fails. */
+  /** Returns the entry with this name if it may be used while the store fails. */
   recallStale(name: string): Entry | undefined;
-  /** Keeps an answered entry, unless the kept one was sent later. */
+  /** Keeps an answered entry, unless the entry already kept was sent later. */
   keep(entry: Entry): void;
-  /** The same, but only if there is one to replace. */
+  /** Does the same, but only if there is an entry to replace. */
   replace(entry: Entry): void;
 }
 
-/** Starts empty, although the user's cache may hold entries of other caches. */
+/** Makes an empty set of entries. The user's cache may already hold entries of other caches. */
 export function createEntries(settings: CacheSettings, changes: KnownChanges): Entries {
   const { maxStalenessMs, staleIfErrorMs, now } = settings;
   const owner = {};
@@ -58,7 +58,7 @@ export function createEntries(settings: CacheSettings, changes: KnownChanges): E
   }
 
   function keep(entry: Entry): void {
-    // A look-up that was sent later but answered first is more recent.
+    // A look-up that was sent later may be answered first; its answer is more recent.
     const kept = find(entry.name);
     if (kept !== undefined && kept.since > entry.since) return;
     drop(entry.name);
@@ -72,14 +72,17 @@ export function createEntries(settings: CacheSettings, changes: KnownChanges): E
   return { open, recall, recallStale, keep, replace };
 }
 
-/** Where entries are. */
+/** Finds, drops and stores entries in the right place. */
 interface Places {
   find(name: string): Entry | undefined;
   drop(name: string): void;
   put(entry: Entry): void;
 }
 
-/** Known keys are in the cache of the user, which may hold entries of others; unknown ones here. */
+/**
+ * Keeps known keys in the user's cache, which may hold other caches' entries, and unknown keys
+ * here.
+ */
 function createPlaces(cache: LookupCache, owner: object): Places {
   const absent = new Map<string, Entry>();
   return {
@@ -98,7 +101,7 @@ function createPlaces(cache: LookupCache, owner: object): Places {
   };
 }
 
-/** Adds to a map of at most `limit` entries; drops the oldest if it is full. */
+/** Adds to a map, and drops the oldest entry if there are more than `limit`. */
 export function setBounded<T>(map: Map<string, T>, name: string, entry: T, limit: number): void {
   map.set(name, entry);
   if (map.size <= limit) return;
@@ -108,7 +111,9 @@ export function setBounded<T>(map: Map<string, T>, name: string, entry: T, limit
   }
 }
 
-/** Whether an entry has a key that was neither revoked nor suspended when it was looked up. */
+/**
+ * Checks whether an entry has a key that was neither revoked nor suspended when it was looked up.
+ */
 function holdsLiveKey({ rows }: Entry): boolean {
   const record = rows[0];
   return record !== undefined && record.revokedAt === null && record.suspendedAt === null;

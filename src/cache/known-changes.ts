@@ -1,9 +1,9 @@
 /**
- * What has changed since a look-up was sent, as far as this process knows.
+ * The changes that this process knows of.
  *
- * Each change increments the generation. An entry knows the generation in which its look-up was
- * sent, and is outdated once a change of its key, or of one of its digests, is newer. This covers
- * look-ups in progress too, and nothing needs to be searched for and removed.
+ * Each change increments the generation. An entry stores the generation in which its look-up was
+ * sent, and is outdated if its key or one of its digests changed later. This also covers look-ups
+ * in progress, and no entry has to be searched for and removed.
  */
 import { readRecord, type Usage } from '../core/record.js';
 import { mergeUsage } from '../core/usage.js';
@@ -11,53 +11,56 @@ import type { CacheSettings } from './cache-options.js';
 import type { Entry } from './entry.js';
 
 /**
- * At least this many changes are remembered, in about 2 MB, if as many happen within the longest
- * life of an entry. Each cache draws its own bound, up to twice as many: all processes hear the
- * same messages, and would otherwise reach it with the same one.
+ * The cache remembers at least this many changes, in about 2 MB, if that many happen within the
+ * longest life of an entry. Each cache draws its own limit, up to twice as high: all processes
+ * receive the same messages, and would otherwise reach the limit with the same one.
  */
 const MIN_CHANGES = 10_000;
 
 /**
- * How many keys have their usage remembered, in about 10 MB (more if they use many scopes); the
- * next key drops all of it.
+ * How many keys' usage is remembered, in about 10 MB (more if they use many scopes). The next key
+ * clears all of it.
  */
 const MAX_USED = 10_000;
 
-/** The last change of one name. */
+/** The last change to one name. */
 interface Change {
   readonly generation: number;
   /** When it was added. */
   readonly at: number;
 }
 
-/** What was recorded for one key. */
+/** The recorded usage of one key. */
 interface RecordedUsage extends Change {
   readonly usage: Usage;
 }
 
-/** The changes and the usage that are known. */
+/** The changes and the usage that this process knows of. */
 export interface KnownChanges {
-  /** How many there have been so far. */
+  /** Counts changes and usage so far. */
   generation: number;
-  /** The generation of the last change. Usage increments the generation, but changes nothing. */
+  /** The generation of the last change. Usage increments the generation, but is not a change. */
   lastChange: number;
   /** Entries of an earlier generation are outdated, whatever they hold. */
   oldestValid: number;
-  /** By key id or digest: the last change that outdates an entry. The oldest comes first. */
+  /** The last change to each key id or digest, oldest first. */
   readonly changed: Map<string, Change>;
-  /** The most changes that are remembered; drawn when it is first needed. */
+  /** The most changes to remember. Drawn when first needed. */
   maxChanges: number | undefined;
   /**
-   * By key id: its recorded usage, which is merged into entries. If it counted as a change, every
-   * key in use would be looked up after every batch. The oldest comes first.
+   * The recorded usage of each key id, oldest first. It is merged into entries: if usage counted as
+   * a change, every key in use would be looked up again after every batch.
    */
   readonly used: Map<string, RecordedUsage>;
-  /** How old an entry can be, in milliseconds. Older changes outdate none, and are forgotten. */
+  /**
+   * The longest life of an entry, in milliseconds. Changes older than that no longer matter and are
+   * dropped.
+   */
   readonly longestLifeMs: number;
   readonly now: () => number;
 }
 
-/** Starts without a change. */
+/** Starts with no changes. */
 export function createKnownChanges(settings: CacheSettings): KnownChanges {
   const { maxStalenessMs, staleIfErrorMs, now } = settings;
   return {
@@ -72,17 +75,17 @@ export function createKnownChanges(settings: CacheSettings): KnownChanges {
   };
 }
 
-// ── What changes ────────────────────────────────────────────────────────────────────────────────
+// ── Recording changes ────────────────────────────────────────────────────────────────────────────
 
-/** Outdates every entry of a key, named by its id, or of a digest: look-ups in progress, too. */
+/** Outdates every entry of a key id or a digest, including look-ups in progress. */
 export function outdate(changes: KnownChanges, name: string): void {
   const at = changes.now();
   changes.generation += 1;
   changes.lastChange = changes.generation;
-  // Removed first, so that it comes last.
+  // Deleted first, so that it moves to the end.
   changes.changed.delete(name);
   changes.changed.set(name, { generation: changes.generation, at });
-  // The next look-up returns its usage, and usage reported before the key was made is void.
+  // The next look-up returns its usage, and usage reported before the key was created is void.
   changes.used.delete(name);
   forgetOldest(changes, at);
 }
@@ -96,9 +99,10 @@ export function outdateAll(changes: KnownChanges): void {
 }
 
 /**
- * Forgets the changes that are as old as an entry can be, and in a storm the oldest of the others.
- * Entries that were not read since a forgotten change are outdated. In time, those are over anyway;
- * in a storm, each is looked up again at its next use, and what is in use stays.
+ * Drops changes that are older than any entry can be and, in a storm of changes, the oldest of the
+ * rest. Entries that were last confirmed before a dropped change are outdated. Normally they have
+ * expired by then. In a storm, each of them is looked up again at its next use, so keys in use stay
+ * cached.
  */
 function forgetOldest(changes: KnownChanges, now: number): void {
   for (const [name, change] of changes.changed) {
@@ -125,19 +129,19 @@ export function addUsage(changes: KnownChanges, keyId: string, usage: Usage): vo
   const at = changes.now();
   const merged = mergeUsage(used.get(keyId)?.usage, usage);
   changes.generation += 1;
-  // Removed first, so that it comes last.
+  // Deleted first, so that it moves to the end.
   used.delete(keyId);
   used.set(keyId, { usage: merged, generation: changes.generation, at });
   for (const [oldest, recorded] of used) {
-    // Entries that are still alive were looked up later than this, so they already include it.
+    // Any live entry was looked up later than this, so it already includes this usage.
     if (recorded.at > at - changes.longestLifeMs) return;
     used.delete(oldest);
   }
 }
 
-// ── What that means for an entry ────────────────────────────────────────────────────────────────
+// ── Updating entries ─────────────────────────────────────────────────────────────────────────────
 
-/** Whether an entry is still correct. If it is, the usage of its key is merged into it. */
+/** Checks whether an entry is still correct. If so, merges its key's usage into it. */
 export function bringUpToDate(changes: KnownChanges, entry: Entry): boolean {
   // Most hits end here: nothing has changed since the last one.
   if (entry.generation === changes.generation) return true;
@@ -146,7 +150,7 @@ export function bringUpToDate(changes: KnownChanges, entry: Entry): boolean {
   const recorded = record && changes.used.get(record.keyId);
   if (record && recorded && recorded.generation > entry.generation) {
     const merged = readRecord({ ...record, ...mergeUsage(record, recorded.usage) });
-    // Malformed usage: the merged record would be malformed, too.
+    // Malformed usage would make the merged record malformed, too.
     if (merged === null) return false;
     entry.rows = Object.freeze([merged]);
   }
@@ -154,10 +158,10 @@ export function bringUpToDate(changes: KnownChanges, entry: Entry): boolean {
   return true;
 }
 
-/** Whether something has changed since an entry was opened that its answer may have missed. */
+/** Checks whether a change since the entry was opened may be missing from its answer. */
 export function mayOutdate(changes: KnownChanges, entry: Entry): boolean {
   if (entry.generation >= changes.lastChange) return false;
-  // Which key a digest is of is not known before the answer: it may be any that has changed.
+  // Before the answer, the key behind a digest is unknown: it may be any key that has changed.
   return entry.keyId === undefined || isOutdated(changes, entry);
 }
 

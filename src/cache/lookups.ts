@@ -1,6 +1,6 @@
 /**
- * The look-ups that are cached: by digest, and by key id. Each is answered from the cache, or by
- * one query that concurrent callers share.
+ * The cached look-ups, by digest and by key id. Each is answered from the cache, or by one query
+ * that concurrent callers share.
  */
 import { type KeyRecord, readRecord } from '../core/record.js';
 import type { Awaitable, CallOptions, KeyStore } from '../core/store.js';
@@ -14,24 +14,24 @@ import { bringUpToDate, type KnownChanges } from './known-changes.js';
 import { createPendingLookups, type PendingLookups, SharedCall } from './pending-lookups.js';
 
 /**
- * Separates the digests in an entry's name. No digest contains it; a look-up with a text that does
- * is not cached.
+ * Separates the digests in an entry's name. No digest contains it; a look-up with such a text is
+ * not cached.
  */
 const SEPARATOR = '\n';
 
 /**
- * How the names of entries by key id begin. No digest begins like this; a look-up with a text that
- * does is not cached.
+ * The prefix of the names of entries by key id. No digest begins with it; a look-up with such a
+ * text is not cached.
  */
 const BY_ID = 'id:';
 
-/** How long the store is waited for where there is something else to answer, in milliseconds. */
+/** How long to wait for the store when a stale answer is available, in milliseconds. */
 const PATIENCE_MS = 1_000;
 
-/** Where the answers come from that are cached. */
+/** The methods whose answers are cached. */
 export type LookupStore = Pick<KeyStore, 'findByDigest' | 'findById'>;
 
-/** What look-ups of one kind have in common. */
+/** The state that look-ups of one kind share. */
 interface LookupState {
   readonly changes: KnownChanges;
   readonly entries: Entries;
@@ -40,16 +40,16 @@ interface LookupState {
 
 /** A look-up that the cache cannot answer. */
 interface Request extends Question {
-  /** Looks up in the store. */
+  /** Queries the store. */
   readonly ask: (call: CallOptions | undefined) => Awaitable<Rows>;
   readonly options: CallOptions | undefined;
-  /** Keeps a fresh answer. */
+  /** Caches a `fresh` answer. */
   readonly keepFresh: (entry: Entry) => void;
 }
 
 /**
- * Starts with an empty cache. What is cached is returned at once, without a promise; told to be
- * `fresh`, a look-up asks the store.
+ * Makes the look-ups, with an empty cache. A cached answer is returned synchronously. A look-up
+ * with `fresh` always asks the store.
  */
 export function createLookups(
   settings: CacheSettings,
@@ -77,8 +77,8 @@ export function createLookups(
       const kept = options?.fresh ? undefined : entries.recall(name);
       if (kept !== undefined) return toRecord(kept.rows);
       const ask: Request['ask'] = (call) => mapAnswer(store.findById(keyId, call), toRows);
-      // Management asks for fresh answers. Kept, those of a job that reads each key would evict the
-      // keys in use.
+      // Management asks for fresh answers. If they were added, a job that reads every key would
+      // evict the keys in use.
       const keepFresh = entries.replace;
       const rows = askStore(byId, { name, keys: [keyId], keyId, ask, options, keepFresh });
       return mapAnswer(rows, toRecord);
@@ -88,7 +88,7 @@ export function createLookups(
 
 // ── Names and answers ───────────────────────────────────────────────────────────────────────────
 
-/** One name for the digests of a look-up; `undefined` if they cannot have one. */
+/** Returns one name for the digests of a look-up, or `undefined` if they cannot have one. */
 function nameOf(digests: readonly string[]): string | undefined {
   if (digests.length === 0) return undefined;
   for (const digest of digests) {
@@ -99,19 +99,19 @@ function nameOf(digests: readonly string[]): string | undefined {
   return digests.join(SEPARATOR);
 }
 
-/** The answer to a look-up by id, as one by digest has it. */
+/** Converts an answer by id to the form of an answer by digest. */
 function toRows(answer: KeyRecord | null): Rows {
   return answer === null ? NO_ROWS : [answer];
 }
 
-/** The reverse. An answer that breaks the store's contract comes out as it went in. */
+/** Converts it back. An answer that breaks the store's contract comes out unchanged. */
 function toRecord(rows: Rows): KeyRecord | null {
   return rows.length === 0 ? null : (rows[0] as KeyRecord);
 }
 
 /**
- * Returns the rows to cache: none, or one that is well-formed and was asked for. `undefined` for
- * any other answer.
+ * Returns the rows to cache: none, or one well-formed record that was asked for. Returns
+ * `undefined` for any other answer.
  */
 function readRows(answer: unknown, { keys, keyId }: Question): Rows | undefined {
   if (!Array.isArray(answer) || answer.length > 1) return undefined;
@@ -125,11 +125,11 @@ function readRows(answer: unknown, { keys, keyId }: Question): Rows | undefined 
 
 // ── Queries ─────────────────────────────────────────────────────────────────────────────────────
 
-/** Asks for itself if the answer must be fresh; otherwise shares a query with others. */
+/** Sends a query for this request alone if the answer must be fresh; otherwise shares one. */
 function askStore(state: LookupState, request: Request): Awaitable<Rows> {
   const { options, keepFresh } = request;
   if (!options?.fresh) return joinOrAsk(state, request, state.changes.generation);
-  // Joins nobody: a look-up in progress was sent before this one was asked for.
+  // It must not join a look-up in progress, which was sent earlier.
   const entry = state.entries.open(request);
   return mapAnswer(request.ask(options), (rows) => receive(state, entry, keepFresh, rows));
 }
@@ -137,15 +137,16 @@ function askStore(state: LookupState, request: Request): Awaitable<Rows> {
 /**
  * Joins a look-up in progress, or sends one.
  *
- * @param askedIn The generation of the request: its answer shows every change until then.
+ * @param askedIn The generation of the request: the answer shows every change up to it.
  */
 function joinOrAsk(state: LookupState, request: Request, askedIn: number): Awaitable<Rows> {
   const lookup = state.pending.join(request.name, request.options);
   if (lookup === undefined) return askForAll(state, request);
   const { entry, answer } = lookup;
   if (entry.generation >= askedIn) return answer;
-  // Sent before a change that came before this request. Found correct when it was answered, the
-  // entry is of a later generation; otherwise the next look-up was sent late enough.
+  // The look-up was sent before a change that precedes this request. If its answer was still
+  // correct on arrival, the entry now has a later generation. If not, ask again: that look-up is
+  // late enough.
   return answer.then((rows) => {
     if (entry.generation >= askedIn) return rows;
     return state.entries.recall(request.name)?.rows ?? joinOrAsk(state, request, askedIn);
@@ -171,8 +172,8 @@ function askForAll(state: LookupState, request: Request): Awaitable<Rows> {
 }
 
 /**
- * Reads an answer into its entry, and keeps that. The entry was opened before the look-up was sent:
- * its age counts from there, and so do the changes that outdate it.
+ * Reads an answer into its entry, and keeps the entry. The entry was opened before the look-up was
+ * sent: its age, and the changes that outdate it, count from then.
  */
 function receive(
   { changes }: LookupState,
@@ -181,17 +182,17 @@ function receive(
   answer: Rows,
 ): Rows {
   const rows = readRows(answer, entry);
-  // Not cached; the core refuses it.
+  // Not cached; the core rejects it.
   if (rows === undefined) return answer;
   entry.rows = rows;
-  // If the key has changed in the meantime, this answers only requests from before the change.
+  // If the key has changed meanwhile, this answers only requests from before the change.
   if (bringUpToDate(changes, entry)) keep(entry);
   return entry.rows;
 }
 
 /**
- * Asks the store. If it throws, rejects or does not answer in time, answers what was known shortly
- * before, if `insecureStaleIfErrorMs` allows that.
+ * Asks the store. If it throws, rejects or takes too long, returns the last known answer, provided
+ * `insecureStaleIfErrorMs` allows it.
  */
 function askOrRecall(
   ask: () => Awaitable<Rows>,
@@ -215,7 +216,7 @@ function askOrRecall(
   if (recall() === undefined) return settled;
   return within(PATIENCE_MS, settled, () => {
     const rows = recall();
-    // It has changed in the meantime: only the store knows.
+    // The key has changed meanwhile: only the store knows.
     if (rows === undefined) return settled;
     giveUp();
     return rows;

@@ -9,28 +9,28 @@ import { type KnownChanges, mayOutdate } from './known-changes.js';
 /** How many look-ups in progress can be joined. */
 const MAX_PENDING = 1_024;
 
-/** How long one can be joined, in milliseconds. A look-up that hangs delays no later request. */
+/** How long a look-up can be joined, in milliseconds. One that hangs delays no later request. */
 const JOIN_MS = 1_000;
 
 /** A look-up that has been sent and not answered. */
 export interface PendingLookup {
-  /** What it will answer. It knows the generation and the time before the look-up was sent. */
+  /** Its future entry, with the generation and the time from before it was sent. */
   readonly entry: Entry;
   readonly answer: Promise<Rows>;
-  /** Who waits for it. */
+  /** The call, and the callers that wait for it. */
   readonly call: SharedCall;
 }
 
 /** The look-ups in progress, by name. */
 export interface PendingLookups {
-  /** A look-up in progress, if there is one that may be joined. */
+  /** Returns a look-up in progress that may be joined, if there is one. */
   join(name: string, caller: CallOptions | undefined): PendingLookup | undefined;
   /** Lets others join a look-up until it is answered. */
   add(lookup: PendingLookup): void;
 }
 
 interface Joinable extends PendingLookup {
-  /** Whether another was in progress under this name that may have missed a change. */
+  /** Whether it replaced a look-up in progress that may have missed a change. */
   readonly isSecond: boolean;
 }
 
@@ -45,9 +45,9 @@ export function createPendingLookups(
   function join(name: string, caller: CallOptions | undefined): PendingLookup | undefined {
     const lookup = pending.get(name);
     if (lookup === undefined || !isYounger(lookup.entry.since, JOIN_MS, settings)) return undefined;
-    // A change detaches what may have missed it: who asks afterwards sends a look-up of their own.
-    // In a storm, that would be one for each change; so the second is joined, and who joined it
-    // after a change checks its answer.
+    // After a change, nobody joins a look-up that may have missed it: the next caller sends
+    // another. In a storm of changes that would mean a query per change, so everyone joins the
+    // second, and callers from after a change check its answer.
     if (!lookup.isSecond && mayOutdate(changes, lookup.entry)) return undefined;
     return lookup.call.join(caller) ? lookup : undefined;
   }
@@ -70,15 +70,14 @@ export function createPendingLookups(
 }
 
 /**
- * One call of the store, and who waits for it: what the store is told. The signal is of the call's
- * own, because one caller that gives up must not take the answer from the others; it is aborted
- * once nobody waits any more.
+ * One call of the store, shared by several callers. It has its own signal, because one caller that
+ * gives up must not abort the others' answer. The signal aborts when the last caller has given up.
  *
- * Signals cost more than a look-up that misses: none is made or watched before the store asks.
+ * Signals cost more than a cache miss, so none is created or watched until the store asks for it.
  */
 export class SharedCall implements CallOptions {
   readonly #callers: (CallOptions | undefined)[];
-  // Who has no signal waits to the end.
+  // A caller without a signal waits to the end.
   readonly #waiting = new Set<AbortSignal | undefined>();
   #abandoned: AbortController | undefined;
 
@@ -91,7 +90,9 @@ export class SharedCall implements CallOptions {
     return this.#abandoned.signal;
   }
 
-  /** Adds a caller. False if nobody waited any more: the store may have given up on the answer. */
+  /**
+   * Adds a caller. Returns false if all callers had given up: the store may have stopped working.
+   */
   join(caller: CallOptions | undefined): boolean {
     if (this.#abandoned?.signal.aborted === true) return false;
     this.#callers.push(caller);
@@ -99,13 +100,13 @@ export class SharedCall implements CallOptions {
     return true;
   }
 
-  /** Aborts the call, although callers may wait: they were answered otherwise. */
+  /** Aborts the call even if callers wait: they have received another answer. */
   giveUp(): void {
     this.#abandoned ??= new AbortController();
     this.#abandoned.abort();
   }
 
-  /** Lets go of the callers' signals, once there is an answer. */
+  /** Stops watching the callers' signals, once there is an answer. */
   end(): void {
     for (const signal of this.#waiting) signal?.removeEventListener('abort', this.#leave);
     this.#waiting.clear();

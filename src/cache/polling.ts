@@ -1,4 +1,4 @@
-/** A channel over the store itself, for databases that have none: each process asks it. */
+/** A channel for databases without one: each process polls the store. */
 import { assert, assertFunction, hasMethods, readFields, readInteger } from '../core/input.js';
 import type { Invalidation } from '../core/invalidation.js';
 import type { ChangedKey, KeyStore } from '../core/store.js';
@@ -10,45 +10,49 @@ const DAY_MS = 86_400_000;
 const WHAT = 'pollingInvalidation';
 
 /**
- * How long after its time a mark may be written and still be seen, in milliseconds. A round also
- * counts as hanging after that.
+ * How much later than its time a mark may be written and still be found, in milliseconds. A round
+ * that takes longer counts as hanging.
  */
 const WRITE_MS = 5_000;
 
-/** How many marks are asked for at once. */
+/** How many marks to request at once. */
 const PART = 1_000;
 
-/** How often is asked, and from when. */
+/** The options of `pollingInvalidation`. */
 export interface PollingOptions {
   /** The pause between two rounds, in milliseconds, 1 to 86,400,000. */
   readonly intervalMs: number;
   /**
-   * By how much the clocks of the processes may differ, in milliseconds, 0 to 86,400,000. Each
-   * round asks again for what was marked so long before the previous one.
+   * How much the clocks of the processes may differ, in milliseconds, 0 to 86,400,000. Each round
+   * starts this much earlier than the previous one began.
    */
   readonly skewMs: number;
-  /** Milliseconds since the epoch, as the keyrings' own; for tests. Default: `Date.now`. */
+  /**
+   * Returns milliseconds since the epoch, like the keyrings' clock; for tests. Default: `Date.now`.
+   */
   readonly now?: (() => number) | undefined;
 }
 
-/** A channel that asks the store. */
+/** A channel that polls the store. */
 export interface PollingInvalidation extends Invalidation {
-  /** Ends the rounds, for example before the database is closed. */
+  /** Stops polling, for example before the database is closed. */
   stop(): void;
 }
 
 /**
- * Makes a channel for `cacheStore` that asks the store which keys were marked, for databases that
- * tell nobody: MySQL, SQLite, D1.
+ * Makes a channel for `cacheStore` that polls the store for marked keys. Use it with databases that
+ * cannot notify: MySQL, SQLite, D1.
  *
- * A mark that another process wrote shows within `intervalMs` plus the time that a round takes, if
- * the clocks differ by `skewMs` at most and the mark was written within 5 s of its time. Otherwise,
- * and while the store fails, it shows within `maxStalenessMs`, as without a channel. A key that was
- * marked is looked up again after each round that still sees its mark: for 5 s and `skewMs`.
+ * A mark written by another process shows within `intervalMs` plus the duration of a round. This
+ * assumes that the clocks differ by at most `skewMs` and the mark was written within 5 s of its
+ * time. Otherwise, and while the store fails, it shows within `maxStalenessMs`, as without a
+ * channel. A marked key is looked up again after each round that still finds its mark, which is for
+ * 5 s plus `skewMs`.
  *
- * There is one round at a time: one that hangs is aborted after 5 s, and until the store has
- * answered none is begun. What fails is told with the cache's next beat. The timer keeps no process
- * alive; on Cloudflare Workers, where timers end with a request, only `maxStalenessMs` holds.
+ * Only one round runs at a time. A round that hangs is aborted after 5 s, and no other begins until
+ * the store has answered. The cache reports errors with its next beat. The timer does not keep the
+ * process alive. On Cloudflare Workers, where timers end with a request, only `maxStalenessMs`
+ * applies.
  *
  * Not checked: the clocks.
  *
@@ -73,14 +77,14 @@ export function pollingInvalidation(store: KeyStore, options: PollingOptions): P
     try {
       await rounds.start();
     } catch (error) {
-      // The cache tries again.
+      // Lets the cache try again.
       started = undefined;
       throw error;
     }
   }
 
   return {
-    // What a process marks is in the store. A beat is heard while the rounds succeed.
+    // A process's own marks are already in the store. A beat comes back while the rounds succeed.
     publish(message) {
       if (isBeat(message) && rounds.succeed()) tell(message);
     },
@@ -112,34 +116,39 @@ function readPollingOptions(store: KeyStore, options: unknown): PollingSettings 
 
 // ── Rounds ──────────────────────────────────────────────────────────────────────────────────────
 
-/** What is asked, how often, and from when. */
+/** The options after validation. */
 interface PollingSettings {
   readonly listChanged: NonNullable<KeyStore['listChanged']>;
   /** The pause between two rounds, in milliseconds. */
   readonly intervalMs: number;
-  /** How long before the previous round each begins, in milliseconds. */
+  /** How far before the previous round each one starts, in milliseconds. */
   readonly overlapMs: number;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
-/** One round after another. */
+/** The polling loop. */
 interface Rounds {
-  /** Makes the first round, and then goes on. If that fails, so does this, and nothing goes on. */
+  /**
+   * Runs the first round, then schedules the others. If the first fails, it rejects and schedules
+   * nothing.
+   */
   start(): Promise<void>;
-  /** Whether rounds succeed; false while one hangs. Throws the error of the last one. */
+  /**
+   * Checks whether rounds succeed. Returns false while one hangs, and throws the last one's error.
+   */
   succeed(): boolean;
   stop(): void;
 }
 
 /**
- * Makes rounds that have not started.
+ * Makes the polling loop, not started.
  *
- * @param tell Called with the id of each key that was marked, in every round that sees the mark.
+ * @param tell Called with the id of each marked key, in every round that finds the mark.
  */
 function createRounds(settings: PollingSettings, tell: (keyId: string) => void): Rounds {
   const { intervalMs, now } = settings;
-  /** When the last round that succeeded began. */
+  /** When the last successful round began. */
   let position: number | undefined;
   let runningSince: number | undefined;
   let failure: { readonly error: unknown } | undefined;
@@ -165,7 +174,7 @@ function createRounds(settings: PollingSettings, tell: (keyId: string) => void):
 
   function schedule(): void {
     if (isStopped) return;
-    // What fails is told with the next beat.
+    // The next beat reports failures.
     timer = startTimer(() => void poll().then(schedule, schedule), intervalMs);
   }
 
@@ -183,7 +192,7 @@ function createRounds(settings: PollingSettings, tell: (keyId: string) => void):
   return { start: () => poll().then(schedule), succeed, stop };
 }
 
-/** Tells every key that was marked since a time, and shortly before it. */
+/** Announces every key that was marked since a time, and shortly before it. */
 async function tellChanges(
   { listChanged, overlapMs }: PollingSettings,
   from: number,

@@ -1,6 +1,6 @@
 /**
- * The look-ups of a store whose queries cross a network. They are sent together, those of one turn
- * of the event loop and those that wait for others, and few queries at a time.
+ * Batches the look-ups of a store whose queries cross a network. Look-ups from one turn of the
+ * event loop share a query, and so do look-ups that queue while the limit on queries is reached.
  */
 import { assert, readFields } from '../core/input.js';
 import type { KeyRecord } from '../core/record.js';
@@ -11,31 +11,31 @@ import type { LookUps } from './reads.js';
 
 // ── The look-ups of a SQL server ────────────────────────────────────────────────────────────────
 
-/** How the store itself looks up. */
+/** The store's own look-ups. */
 export interface Finders {
   readonly digests: Find;
   readonly ids: Find;
 }
 
-/** What a store of a SQL server reads of its options. */
+/** The look-up options of a SQL server's store. */
 export interface LookUpOptions {
-  /** At most this many queries at a time; null sends a query for each look-up, at once. */
+  /** The most queries at a time; null sends a query for each look-up, at once. */
   readonly maxQueries: number | null;
   /** Whether look-ups are prepared statements. */
   readonly prepare: boolean;
 }
 
-/** Reads the options `batch`, `maxLookUpQueries` and `prepare`, and refuses any other. */
+/** Validates the options `batch`, `maxLookUpQueries` and `prepare`, and rejects any other. */
 export function readLookUpOptions(options: unknown, where: string): LookUpOptions {
   const names = ['batch', 'maxLookUpQueries', 'prepare'] as const;
   const { batch = true, maxLookUpQueries, prepare = true } = readFields(options, names, where);
-  assert(typeof batch === 'boolean', `${where}: batch is true or false`);
-  assert(typeof prepare === 'boolean', `${where}: prepare is true or false`);
+  assert(typeof batch === 'boolean', `${where}: batch: pass true or false`);
+  assert(typeof prepare === 'boolean', `${where}: prepare: pass true or false`);
   const maxQueries = readMaxQueries(maxLookUpQueries, where);
   return { maxQueries: batch ? maxQueries : null, prepare };
 }
 
-/** Looks up by digest and by id, as the options say. An id is always a lower-case UUID. */
+/** Makes the look-ups by digest and by id. It never sends an id that is not a lower-case UUID. */
 export function createLookUps(
   { digests, ids }: Finders,
   maxQueries: LookUpOptions['maxQueries'],
@@ -56,42 +56,42 @@ export function createLookUps(
   };
 }
 
-// ── Look-ups that go together ───────────────────────────────────────────────────────────────────
+// ── Batches ──────────────────────────────────────────────────────────────────────────────────────
 
-/** Looks records up by their names, which are digests or ids. */
+/** Finds records by their names, which are digests or ids. */
 export type Find = (names: readonly string[]) => Promise<readonly KeyRecord[]>;
 
-/** The same for one caller. */
+/** Does the same for one caller. */
 type LookUp = (names: readonly string[], options?: CallOptions) => Promise<readonly KeyRecord[]>;
 
 /** A caller that waits for the next query. */
 interface Waiting {
   readonly names: readonly string[];
   readonly options: CallOptions | undefined;
-  /** By `performance.now()`. */
+  /** From `performance.now()`. */
   readonly since: number;
   resolve(rows: readonly KeyRecord[]): void;
   reject(error: unknown): void;
 }
 
-/** At most this many names are sent as one query. */
+/** The most names in one query. */
 const MAX_NAMES = 1000;
 
 /**
- * Who has waited for longer, in milliseconds, is asked whether anybody still wants the answer: a
- * signal costs more to make than a name costs to look up.
+ * A caller that has waited longer than this, in milliseconds, is checked for having given up.
+ * Younger callers are not: creating a signal costs more than looking up a name.
  */
 const ASKED_AFTER_MS = 100;
 
 /**
- * Combines look-ups, without changing any answer: each caller gets the rows of its own names,
- * compared byte for byte, and a query is sent after all of its callers have asked.
+ * Combines look-ups without changing any answer. Each caller gets the rows of its own names,
+ * compared byte for byte, and a query is sent only after all of its callers have asked.
  *
- * While all places are taken, callers wait and then go together. Whoever has given up by then is
- * not looked up, and gets the reason of its signal.
+ * While all slots are taken, callers queue, and then share a query. A caller that has given up by
+ * then is left out and rejected with the reason of its signal.
  *
- * @param nameOf The name of a row.
- * @param slots Where the queries count. Several kinds of look-ups can share them.
+ * @param nameOf Returns the name of a row.
+ * @param slots The limit on queries. Several kinds of look-ups can share it.
  */
 export function batchLookUps(
   find: Find,
@@ -108,7 +108,7 @@ export function batchLookUps(
     const batch = takeBatch(waiting);
     waiting = batch.rest;
     const answered = answerAll(batch, find, nameOf);
-    // The rest goes with the next query, at once if there is a place for it.
+    // The rest goes with the next query, at once if a slot is free.
     if (waiting.length > 0) enter();
     await answered;
   }
@@ -116,22 +116,22 @@ export function batchLookUps(
   return (names, options) =>
     new Promise((resolve, reject) => {
       waiting.push({ names, options, since: performance.now(), resolve, reject });
-      // A microtask would be too early for the other requests of the same turn.
+      // A microtask would run before the other requests of the same turn.
       if (waiting.length === 1) nextTurn(enter);
     });
 }
 
 // ── One query ───────────────────────────────────────────────────────────────────────────────────
 
-/** Those who go with one query, and what they ask for. */
+/** The callers that share one query, and the names they ask for. */
 interface Batch {
   readonly callers: readonly Waiting[];
   readonly names: ReadonlySet<string>;
-  /** Those who wait for the next one. */
+  /** The callers that wait for the next query. */
   readonly rest: Waiting[];
 }
 
-/** As many callers as one query can take, at least one, without those who have given up. */
+/** Takes as many callers as fit one query, at least one, and skips those that have given up. */
 function takeBatch(waiting: Waiting[]): Batch {
   const before = performance.now() - ASKED_AFTER_MS;
   const callers: Waiting[] = [];
@@ -148,7 +148,7 @@ function takeBatch(waiting: Waiting[]): Batch {
   return { callers, names, rest: waiting.slice(next) };
 }
 
-/** Tells a caller that has given up so, and whether it has. */
+/** Rejects a caller that has given up. Returns whether it has. */
 function isGone({ options, reject }: Waiting): boolean {
   const signal = options?.signal;
   if (!signal?.aborted) return false;
@@ -165,7 +165,7 @@ async function answerAll(
   if (callers.length === 0) return;
   try {
     const rows: KeyRecord[] = [];
-    // Only one caller that asks for more than a query takes makes several.
+    // More than one chunk only if a single caller asks for more than fits a query.
     for (const chunk of inChunks([...names])) rows.push(...(await find(chunk)));
     const byName = groupByName(rows, nameOf);
     for (const caller of callers) {
@@ -177,7 +177,7 @@ async function answerAll(
   }
 }
 
-/** By a map: comparing each row with each caller's names takes seconds where there are many. */
+/** With a map: comparing each row with each caller's names takes seconds when there are many. */
 function groupByName(
   rows: readonly KeyRecord[],
   nameOf: (row: KeyRecord) => unknown,

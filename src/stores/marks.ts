@@ -1,8 +1,10 @@
-/** What each mark does to a record, and when it may: the rule that every store's writes follow. */
+/**
+ * The effect of each mark on a record, and its condition. The writes of every store follow this.
+ */
 import type { KeyRecord } from '../core/record.js';
 import type { Mark, WithdrawMark } from '../core/store.js';
 
-/** Returns the marked record; `null` if the mark's condition does not hold. */
+/** Returns the marked record, or `null` if the mark's condition does not hold. */
 export function applyMark(record: KeyRecord, mark: Mark): KeyRecord | null {
   if (!canBeMarked(record, mark)) return null;
   if (mark.kind !== 'withdraw') return { ...record, ...changesOf(mark) };
@@ -28,7 +30,10 @@ function canBeMarked(record: KeyRecord, mark: Mark): boolean {
   }
 }
 
-/** What a mark sets, whatever was there before; a withdrawal adds to a list. */
+/**
+ * Returns the fields that a mark sets, whatever their values were. A withdrawal is different: it
+ * adds to a list.
+ */
 export function changesOf(mark: Exclude<Mark, WithdrawMark>): Partial<KeyRecord> {
   const { at } = mark;
   switch (mark.kind) {

@@ -1,63 +1,65 @@
-/** What `purgeEnded` of all stores have in common. */
+/** The parts of `purgeEnded` that all stores share. */
 import { assert, readFields } from '../core/input.js';
 import type { Awaitable } from '../core/store.js';
 import { nextTurn } from './query-slots.js';
 
-/** Which keys `purgeEnded` deletes. */
+/** The options of `purgeEnded`. */
 export interface PurgeOptions {
-  /** Only keys that were revoked, retired or expired before this time. Not in the future. */
+  /**
+   * Deletes only keys that were revoked, retired or expired before this time. Not in the future.
+   */
   readonly endedBefore: Date;
 }
 
-/** The times that a purge goes by, in milliseconds since the epoch. */
+/** The times that a purge uses, in milliseconds since the epoch. */
 export interface PurgeTimes {
   readonly endedBefore: number;
   readonly now: number;
 }
 
-/** Reads the time before which keys must have ended. Throws a `TypeError` if it is none. */
+/** Validates the options. Throws a `TypeError` if `endedBefore` is not a past time. */
 export function readPurgeTimes(options: PurgeOptions): PurgeTimes {
   const { endedBefore } = readFields(options, ['endedBefore'], 'purgeEnded');
   return toPurgeTimes(endedBefore);
 }
 
-/** The same for a store with further options. */
+/** Does the same for a store with further options. */
 export function toPurgeTimes(endedBefore: unknown): PurgeTimes {
   const instead = 'purgeEnded: endedBefore: pass a valid Date that is not in the future';
   assert(endedBefore instanceof Date, instead);
   const time = new Date(endedBefore).getTime();
   const now = Date.now();
-  // NaN if the date is invalid, and then the comparison is false.
+  // An invalid date is NaN, which makes the comparison false.
   assert(time <= now, instead);
   return { endedBefore: time, now };
 }
 
-/** A place in the order of ends, which an index has. */
+/** A position in the order in which keys ended. An index has this order. */
 export interface Position {
   /** When a key ended: an integer as text, because a damaged one may be beyond 2^53. */
   readonly endedAt: string;
   readonly keyId: string;
 }
 
-/** Before every other place: the smallest 64-bit integer. */
+/** The position before every other: the smallest 64-bit integer. */
 export const BEGINNING: Position = { endedAt: '-9223372036854775808', keyId: '' };
 
 /** A key that has ended. */
 export interface EndedKey extends Position {
-  /** False as long as a key that has not ended follows from it. */
+  /** False while a key that depends on this one has not ended. */
   readonly isDue: boolean;
 }
 
-/** The ids of the keys that are to be deleted. */
+/** Returns the ids of the keys to delete. */
 function dueOf(found: readonly EndedKey[]): string[] {
   return found.filter(({ isDue }) => isDue).map(({ keyId }) => keyId);
 }
 
 /**
- * Deletes batch after batch, and returns the ids of what was deleted.
+ * Deletes batch after batch, and returns the ids of the deleted keys.
  *
- * @param findAfter Finds some keys that have ended, of those behind a place; none at the end.
- * @param deleteBatch Deletes those that still are due, and returns their ids.
+ * @param findAfter Finds the next ended keys after a position; returns an empty list at the end.
+ * @param deleteBatch Deletes those that are still due, and returns their ids.
  */
 export async function purgeInBatches(
   findAfter: (position: Position) => Awaitable<readonly EndedKey[]>,
@@ -72,7 +74,7 @@ export async function purgeInBatches(
     const due = dueOf(found);
     if (due.length > 0) deleted.push(...(await deleteBatch(due)));
     position = last;
-    // A synchronous driver would keep everybody waiting.
+    // Lets other work run, which a synchronous driver would otherwise keep waiting.
     await new Promise<void>((resolve) => nextTurn(resolve));
   }
 }

@@ -1,31 +1,31 @@
-/** How many queries of look-ups are sent at a time, so that others find a connection, and when. */
+/** Limits how many look-up queries are in flight, so that other queries find a connection. */
 import { readInteger } from '../core/input.js';
 
-/** By measurement: more are no faster, and take more of the service's connections. */
+/** Measured: more queries are not faster, and take more of the service's connections. */
 const DEFAULT_QUERIES = 4;
 
 /**
- * After this long, in milliseconds, a query no longer counts. It may never be answered, as on a
- * half-open connection, and must not hold up those on others for as long as callers wait.
+ * After this many milliseconds, a query no longer counts. On a half-open connection it may never be
+ * answered, and it must not block queries on other connections that long.
  */
 const HANGS_AFTER_MS = 1_000;
 
 /** Sends a query, and settles when it is answered. Never rejects. */
 export type SendQuery = () => Promise<void>;
 
-/** The places of queries in flight. */
+/** The slots of queries in flight. */
 export interface QuerySlots {
-  /** Sends at once if there is a place, otherwise when there is one. First come, first served. */
+  /** Sends as soon as a slot is free, at once if one is. First come, first served. */
   enter(send: SendQuery): void;
 }
 
-/** Reads the option `maxLookUpQueries` of a store. */
+/** Validates the option `maxLookUpQueries` of a store. */
 export function readMaxQueries(value: unknown, where: string): number {
   const count = value === undefined ? DEFAULT_QUERIES : value;
   return readInteger(count, 1, 1_000, `${where}: maxLookUpQueries`);
 }
 
-/** Makes places for `max` queries. */
+/** Makes slots for `max` queries. */
 export function createQuerySlots(max: number = DEFAULT_QUERIES): QuerySlots {
   const waiting: SendQuery[] = [];
   let taken = 0;
@@ -63,8 +63,8 @@ export function createQuerySlots(max: number = DEFAULT_QUERIES): QuerySlots {
 type Turn = (run: () => void) => unknown;
 
 /**
- * Runs something in the next turn, after all events of this one. Without `setImmediate`, a
- * microtask still comes after what the present event does.
+ * Runs a function in the next turn, after all events of this one. Without `setImmediate`, it runs
+ * in a microtask, which still comes after the current event.
  */
 export const nextTurn: Turn =
   (globalThis as { setImmediate?: Turn }).setImmediate ?? queueMicrotask;

@@ -1,32 +1,35 @@
-/** What the reads of all stores have in common: what is asked, and which part of a listing. */
+/**
+ * The reads that all stores share: their types, checks of parameters, and the parts of listings.
+ */
 import { assert } from '../core/input.js';
 import type { KeyRecord } from '../core/record.js';
 import type { ChangedKey, ChangedQuery, KeyStore, Slice } from '../core/store.js';
 import type { Writes } from './writes.js';
 
-/** The methods that only read, those that are optional in the contract included. */
+/** The methods that only read, including the optional ones of the contract. */
 export type Reads = Omit<Required<KeyStore>, keyof Writes | 'isInProcess'>;
 
-/** What each request asks for. */
+/** The reads that requests use. */
 export type LookUps = Pick<Reads, 'findByDigest' | 'findById'>;
 
-/** What management asks for: the keys of an entity, and of a lineage. */
+/** The reads that management uses: the keys of an entity, and of a lineage. */
 export type Listings = Pick<Reads, 'list' | 'listLineage'>;
 
-/** What reports and caches ask for, over all entities. */
+/** The reads that reports and caches use, over all entities. */
 export type Reports = Omit<Reads, keyof LookUps | keyof Listings>;
 
 // ── Parameters ──────────────────────────────────────────────────────────────────────────────────
 
 /**
- * Whether `value` may be a parameter in a look-up of an id or a digest. Drivers give objects a
- * special meaning, and databases refuse a NUL or truncate text at it; no id or digest contains one.
+ * Checks whether `value` may be a parameter in a look-up of an id or a digest. Drivers give objects
+ * a special meaning, and databases reject a NUL or truncate the text there. No id or digest
+ * contains a NUL.
  */
 export function isText(value: unknown): value is string {
   return typeof value === 'string' && !value.includes('\0');
 }
 
-/** The same where half a surrogate pair would arrive as U+FFFD. */
+/** Does the same where half a surrogate pair would arrive as U+FFFD. */
 export function isWholeText(value: unknown): value is string {
   return isText(value) && value.isWellFormed();
 }
@@ -39,36 +42,36 @@ export interface ExpiryPosition {
   readonly keyId: string;
 }
 
-/** Cursors begin with the listing that they are of, so that none is taken for the other's. */
+/** Cursors begin with the name of their listing, so that they cannot be mixed up. */
 const ALL = /^all\.(.*)$/s;
 const EXPIRING = /^expiring\.(-?\d{1,16})\.(.*)$/s;
 
-/** The cursor of `listAll` that names a record. */
+/** Returns the cursor of `listAll` for a record. */
 export function formatAllCursor({ keyId }: KeyRecord): string {
   return `all.${keyId}`;
 }
 
-/** The cursor of `listExpiring` that names a record. */
+/** Returns the cursor of `listExpiring` for a record. */
 export function formatExpiringCursor({ expiresAt, keyId }: KeyRecord): string {
   return `expiring.${expiresAt}.${keyId}`;
 }
 
-/** Whether a key id, also one that somebody has edited, can be in the store's own cursors. */
+/** Checks whether a key id, perhaps one edited by hand, can occur in the store's own cursors. */
 type IsId = (keyId: string) => boolean;
 
-/** The key id that a cursor of `listAll` names; null for the first part. */
+/** Returns the key id in a cursor of `listAll`, or null for the first part. */
 export function readAllCursor(after: unknown, isId: IsId): string | null {
   const parts = readCursor(after, ALL, isId, 'listAll');
   return parts === null ? null : String(parts[1]);
 }
 
-/** The position that a cursor of `listExpiring` names; null for the first part. */
+/** Returns the position in a cursor of `listExpiring`, or null for the first part. */
 export function readExpiringCursor(after: unknown, isId: IsId): ExpiryPosition | null {
   const parts = readCursor(after, EXPIRING, isId, 'listExpiring');
   return parts === null ? null : { expiresAt: Number(parts[1]), keyId: String(parts[2]) };
 }
 
-/** The parts of a cursor, the last of which is a key id. A caller may leave the cursor out. */
+/** Splits a cursor; its last part is a key id. A caller may leave the cursor out. */
 function readCursor(
   after: unknown,
   pattern: RegExp,
@@ -83,8 +86,8 @@ function readCursor(
 }
 
 /**
- * A part of at most `limit` items, from those found, of which one more was asked for: it tells
- * whether there is another part.
+ * Returns a part of at most `limit` items. The query asked for one item more, which shows whether
+ * another part follows.
  *
  * @param toCursor Makes the cursor of the next part, from the last item of this one and the first
  *   that follows.
@@ -101,14 +104,14 @@ export function toSlice<T>(
   return { items, next: hasMore ? toCursor(last, following) : null };
 }
 
-// ── What has changed ────────────────────────────────────────────────────────────────────────────
+// ── Changes ──────────────────────────────────────────────────────────────────────────────────────
 
-/** Not before any other. */
+/** Sorts after every other id. */
 export const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
-/** The position that all keys of a part of `listChanged` follow: a time, then a key id. */
+/** Returns the position after which a part of `listChanged` begins: a time, then a key id. */
 export function readChangesStart({ since, after }: ChangedQuery): ChangedKey {
   const isWithin = after !== null && after !== undefined && after.changedAt >= since;
-  // Otherwise the last position in the millisecond before.
+  // The last position in the millisecond before `since`.
   return isWithin ? after : { changedAt: since - 1, keyId: LAST_ID };
 }

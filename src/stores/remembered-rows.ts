@@ -1,18 +1,17 @@
 /**
- * Rows that were read before. The database is asked every time: what is saved is to read the same
- * answer again, and to check its seal, which the core does once for as long as a frozen record
- * lives.
+ * Rows that were read before. Every look-up still asks the database. An unchanged answer is not
+ * parsed again, and the core does not check its seal again, because it gets the same frozen record.
  */
 import { type KeyRecord, readRecord } from '../core/record.js';
 
-/** At most this many, the ones that were read last. */
+/** How many rows are remembered: those that were read last. */
 const REMEMBERED = 1_000;
 
 /**
- * Returns the same frozen record for as long as all of the row with this name stays the same. A row
- * that is malformed is read as it stands: the core refuses it.
+ * Makes a reader that returns the same frozen record while the row with that name is unchanged. A
+ * malformed row is passed on unchanged; the core rejects it.
  *
- * @param isSame Whether `read` would read the same from both.
+ * @param isSame Checks whether `read` would return the same for both.
  */
 export function rememberRows<Row>(
   read: (row: Row) => KeyRecord,
@@ -20,7 +19,7 @@ export function rememberRows<Row>(
 ): (name: unknown, row: Row) => KeyRecord {
   const known = new Map<unknown, { readonly row: Row; readonly record: KeyRecord }>();
   function remember(name: unknown, row: Row, record: KeyRecord): KeyRecord {
-    // A Map keeps the place of what it has.
+    // `set` alone would not move a name that the map already has to the end.
     known.delete(name);
     if (known.size === REMEMBERED) forgetOldest(known);
     known.set(name, { row, record });
@@ -35,7 +34,7 @@ export function rememberRows<Row>(
   };
 }
 
-/** A Map gives its keys in the order in which they were set. */
+/** Deletes the first name: a Map keeps the order of insertion. */
 function forgetOldest(known: Map<unknown, unknown>): void {
   for (const name of known.keys()) {
     known.delete(name);

@@ -3,19 +3,20 @@ import type { KeyRecord } from '../core/record.js';
 import type { Mark } from '../core/store.js';
 import { rememberRows } from './remembered-rows.js';
 
-/** In the order of the INSERT. Named, so that columns added by the service do not matter. */
+/**
+ * The columns, in the order of the INSERT. Named, so that columns added by the service do not
+ * matter.
+ */
 export const COLUMN_LIST: string =
   'format, key_id, prefix, hint, name, digest, entity_uuid, accessible_entities, scopes, ' +
   'justification, metadata, created_at, created_by, expires_at, rotated_from, root_key_id, ' +
   'issued_under, trust, seal, revoked_at, suspended_at, retire_at, withdrawn, ended_by, ' +
   'end_reason, changed_at, last_used_at, scopes_used';
 
-/**
- * The value of a field in a row: lists and tables as JSON, whole numbers as numbers.
- */
+/** The value of a field in a row: lists and tables as JSON, whole numbers as numbers. */
 export type Value = string | number | null;
 
-/** A record's values in the order of {@link COLUMN_LIST}. */
+/** Returns a record's values in the order of {@link COLUMN_LIST}. */
 export function toValues(record: KeyRecord): Value[] {
   return [
     record.format,
@@ -50,8 +51,8 @@ export function toValues(record: KeyRecord): Value[] {
 }
 
 /**
- * The values of the UPDATE that writes a mark, in the order that dialects with unnumbered
- * placeholders share. A caller without types may leave out what is null or empty.
+ * Returns the values of the UPDATE that writes a mark, in the order that dialects with unnumbered
+ * placeholders share. A caller without types may leave out values that are null or empty.
  */
 export function markValues(keyId: string, mark: Mark): Value[] {
   const { at } = mark;
@@ -73,11 +74,11 @@ export function markValues(keyId: string, mark: Mark): Value[] {
     case 'withdraw':
       return [mark.entityUuid, at, keyId, mark.entityUuid];
     default:
-      throw new TypeError('mark: kind is revoke, suspend, resume, retire or withdraw');
+      throw new TypeError('mark: kind: pass revoke, suspend, resume, retire or withdraw');
   }
 }
 
-/** A record whose fields are not checked yet; the core checks them. */
+/** A record with unchecked fields; the core checks them. */
 export type UnreadRecord = { readonly [F in keyof KeyRecord]: unknown };
 
 /** A row by column names, as a driver returns it. */
@@ -113,8 +114,9 @@ interface Row {
 }
 
 /**
- * Makes a plain record from a row. Unchecked: the core checks what a store returns. Drivers differ
- * in what they parse: JSON may be text or parsed, and 64-bit integers number, bigint or text.
+ * Makes a plain record from a row. Unchecked: the core checks the answers of a store. Drivers
+ * differ in what they parse: JSON may be text or parsed, and a 64-bit integer may be number, bigint
+ * or text.
  */
 export function toRecord(row: unknown): KeyRecord {
   const columns = row as Row;
@@ -152,36 +154,39 @@ export function toRecord(row: unknown): KeyRecord {
   return record as unknown as KeyRecord;
 }
 
-// ── Rows that were read before ──────────────────────────────────────────────────────────────────
+// ── Remembered rows ──────────────────────────────────────────────────────────────────────────────
 
 const COLUMNS = COLUMN_LIST.split(', ') as readonly (keyof Row)[];
 
-/** Whether {@link toRecord} reads the same from both. False for JSON that a driver has parsed. */
+/**
+ * Checks whether {@link toRecord} returns the same for both. False for JSON that a driver has
+ * parsed.
+ */
 function isSameRow(row: unknown, last: unknown): boolean {
   return COLUMNS.every((name) => (row as Row)[name] === (last as Row)[name]);
 }
 
-/** {@link toRecord}, which reads a row once for as long as it stays the same. */
+/** Makes a {@link toRecord} that reads a row again only when it has changed. */
 export function createRowReader(): (row: unknown) => KeyRecord {
   const read = rememberRows(toRecord, isSameRow);
   return (row) => read((row as Row).digest, row);
 }
 
-// ── What drivers return ─────────────────────────────────────────────────────────────────────────
+// ── Drivers' values ──────────────────────────────────────────────────────────────────────────────
 
 function parse(json: unknown): unknown {
   if (typeof json !== 'string') return json;
   try {
     return JSON.parse(json);
   } catch {
-    // A text is neither a list nor a table, so the core refuses this record and no other.
+    // A text is neither a list nor a table, so the core rejects this record only.
     return json;
   }
 }
 
 /**
- * Converts a 64-bit integer to a number. Anything else, and an integer beyond 2^53, is returned
- * unchanged; the core refuses the record.
+ * Converts a 64-bit integer to a number. Returns anything else, including an integer beyond 2^53,
+ * unchanged; the core then rejects the record.
  */
 export function toInteger(value: unknown): unknown {
   if (value === null || typeof value === 'number') return value;

@@ -3,7 +3,7 @@ import type { Awaitable, KeyStore } from '../core/store.js';
 import type { Reads } from './reads.js';
 import type { Writes } from './writes.js';
 
-/** How long callers wait for an attempt to start before one of them begins another. */
+/** How long callers wait for one attempt to start before they begin another. */
 const WAIT_MS = 5_000;
 
 /** An attempt to start. */
@@ -14,9 +14,9 @@ interface Attempt<T> {
 }
 
 /**
- * Runs `start` before the first use, and never again once it has succeeded. If it fails or never
- * settles, as on a half-open connection, a later use tries again, so that a server that was down is
- * used once it is up. Two attempts may overlap.
+ * Makes a function that runs `start` before the first use, and never again after a success. If an
+ * attempt fails or never settles, as on a half-open connection, a later use tries again, so the
+ * store recovers when the server does. Two attempts may overlap.
  */
 export function startOnce<T>(start: () => Promise<T>): () => Promise<T> {
   let current: Attempt<T> | undefined;
@@ -46,7 +46,7 @@ export function startOnce<T>(start: () => Promise<T>): () => Promise<T> {
 
 type Method = (...args: never[]) => Awaitable<unknown>;
 
-/** Makes a store whose methods wait for `ready`; our stores have the optional ones too. */
+/** Makes a store whose methods wait for `ready`. Our stores have the optional methods, too. */
 export function afterStart(
   ready: () => Promise<unknown>,
   methods: Reads & Writes,
@@ -65,31 +65,30 @@ function waitBefore(ready: () => Promise<unknown>, method: Method): Method {
     isReady = true;
     return method(...args);
   }
-  // Keeps the number of parameters: `storeContract` uses it to tell whether `summarize` accepts a
-  // time.
+  // Keeps the number of parameters, which tells `storeContract` whether `summarize` accepts a time.
   return Object.defineProperty(waiting, 'length', { value: method.length });
 }
 
-// ── The command, which only looks ───────────────────────────────────────────────────────────────
+// ── Read-only mode of the command ────────────────────────────────────────────────────────────────
 
 /** On `globalThis`, because the command's config may import another copy of the package. */
 const ONLY_LOOKS = Symbol.for('keyscope.onlyLooks');
 
-/** The error where tables would have to be created or changed. */
+/** The error if tables would have to be created or changed. */
 export const NOT_MIGRATED: string =
-  'keyscope: the tables are missing, or those of an older release: run `keyscope migrate`';
+  'keyscope: the tables are missing, or from an older release. Run `keyscope migrate`';
 
-/** From now on, no store of this process creates or changes tables by itself. */
+/** Stops all stores of this process from creating or changing tables on their own. */
 export function onlyLook(): void {
   Object.defineProperty(globalThis, ONLY_LOOKS, { value: true });
 }
 
-/** Whether stores leave tables as they are. */
+/** Checks whether stores must leave tables alone. */
 export function isOnlyLooking(): boolean {
   return Object.hasOwn(globalThis, ONLY_LOOKS);
 }
 
-/** Throws where tables are not to be created or changed. */
+/** Throws if stores must not create or change tables. */
 export function assertMayMigrate(): void {
   if (isOnlyLooking()) throw new Error(NOT_MIGRATED);
 }

@@ -1,4 +1,4 @@
-/** How many live keys each digest scheme has. */
+/** Counts the live keys of each digest scheme. */
 import type { KeyRecord } from '../core/record.js';
 import type { Awaitable, CallOptions, SchemeSummary } from '../core/store.js';
 import { nextTurn } from './query-slots.js';
@@ -6,7 +6,7 @@ import { nextTurn } from './query-slots.js';
 /** The summary of each scheme, by its name. */
 export type Summaries = Map<string, SchemeSummary>;
 
-/** What counts of a record. A damaged one may lack some of it, and is then not live. */
+/** The fields of a record that count. A damaged record may lack some, and is then not live. */
 type Counted = Partial<
   Pick<KeyRecord, 'digest' | 'revokedAt' | 'retireAt' | 'expiresAt' | 'lastUsedAt'>
 >;
@@ -31,33 +31,33 @@ function isAhead(deadline: number | null | undefined, now: number): boolean {
   return deadline === null || (deadline !== undefined && now < deadline);
 }
 
-/** The later of two times, either of which may be missing. */
+/** Returns the later of two times, either of which may be missing. */
 function later(known: number | null | undefined, used: number | null): number | null {
   const times = [known, used].filter((time) => typeof time === 'number');
   return times.length === 0 ? null : Math.max(...times);
 }
 
-// ── A part at a time ────────────────────────────────────────────────────────────────────────────
+// ── Summaries in parts ───────────────────────────────────────────────────────────────────────────
 
 /**
- * How many rows a part has. One statement for all rows of a large table takes seconds: a time limit
- * ends it, and on a synchronous driver the service stands still.
+ * How many rows one statement counts. Counting a large table in one statement takes seconds: a time
+ * limit may end it, and a synchronous driver would block the service.
  */
 export const PART_SIZE = 2_000;
 
-/** What the keys of one scheme in a part come to. */
+/** The summary of the keys of one scheme in a part of the table. */
 export interface PartSummary extends SchemeSummary {
-  /** How many they are, live or not. */
+  /** How many keys there are, live or not. */
   readonly keys: number;
-  /** The greatest key id of them. */
+  /** The greatest key id among them. */
   readonly lastId: string;
 }
 
 /**
- * Counts the keys of a table part by part, in the order of their ids. A key that is made or ends
- * meanwhile may count or not.
+ * Counts the keys of a table part by part, in the order of their ids. A key that is created or ends
+ * meanwhile may or may not count.
  *
- * @param readPart Counts the next {@link PART_SIZE} keys behind an id.
+ * @param readPart Counts the next {@link PART_SIZE} keys after an id.
  */
 export async function summarizeInParts(
   readPart: (afterId: string) => Awaitable<readonly PartSummary[]>,

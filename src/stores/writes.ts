@@ -1,4 +1,4 @@
-/** What the writes of all stores have in common, and usage in batches that fit one statement. */
+/** The writes that all stores share, and usage in batches that fit one statement. */
 import type { Usage } from '../core/record.js';
 import type { KeyStore, UsageEntry } from '../core/store.js';
 import { mergeUsage } from '../core/usage.js';
@@ -6,7 +6,7 @@ import { mergeUsage } from '../core/usage.js';
 /** The methods that write. */
 export type Writes = Pick<KeyStore, 'insert' | 'mark' | 'touch'>;
 
-/** How much is sent in one statement. */
+/** The limits of one statement. */
 export interface UsageLimits {
   readonly keys: number;
   readonly characters: number;
@@ -16,9 +16,9 @@ export interface UsageLimits {
 const LIMITS: UsageLimits = { keys: 1000, characters: 1_000_000 };
 
 /**
- * Makes JSON lists that each fit one statement. They are sorted by id and have one entry per key,
- * because an UPDATE writes each row only once. Invalid ids are left out. `shape` turns an entry
- * into what the statement reads.
+ * Splits usage into JSON lists that each fit one statement. They are sorted by id and have one
+ * entry per key, because an UPDATE writes each row only once. Invalid ids are left out. `shape`
+ * turns an entry into the form that the statement reads.
  */
 export function usageBatches(
   entries: readonly UsageEntry[],
@@ -31,7 +31,7 @@ export function usageBatches(
   return fillBatches(texts, limits).map((batch) => `[${batch.join(',')}]`);
 }
 
-/** One entry per key, in the order of ids. */
+/** Merges the entries of each key, in the order of ids. */
 function mergeByKey(entries: readonly UsageEntry[]): UsageEntry[] {
   const byId = new Map<string, Usage>();
   for (const entry of entries) {
@@ -41,7 +41,7 @@ function mergeByKey(entries: readonly UsageEntry[]): UsageEntry[] {
   return merged.sort((first, second) => (first.keyId < second.keyId ? -1 : 1));
 }
 
-/** Puts texts into batches in order. A text that is too long gets its own batch. */
+/** Puts texts into batches, in order. A text that is too long gets its own batch. */
 function fillBatches(texts: readonly string[], limits: UsageLimits): string[][] {
   const batches: string[][] = [];
   let batch: string[] = [];

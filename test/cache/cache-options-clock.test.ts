@@ -1,4 +1,4 @@
-/** The clock by which a cache ages its entries, unless it is given another. */
+/** The default clock of a cache. */
 import { cacheStore } from 'keyscope/cache';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -9,8 +9,8 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe('a cache that is given no clock has one', () => {
-  /** Look-ups of one key before and after the two clocks of the platform have moved. */
+describe('the default clock of a cache', () => {
+  /** Looks up one key before and after the two clocks of the platform have moved. */
   async function lookUpsAfter(wall: number, steady: number): Promise<number> {
     vi.useFakeTimers({ toFake: ['Date', 'performance'], now: START });
     const { store, calls } = recording(memoryStore());
@@ -25,17 +25,17 @@ describe('a cache that is given no clock has one', () => {
     return countLookUps(calls);
   }
 
-  it('that runs on', async () => {
+  it('advances', async () => {
     expect(await lookUpsAfter(MAX_MS - 1, MAX_MS - 1)).toBe(1);
     expect(await lookUpsAfter(MAX_MS, MAX_MS)).toBe(2);
   });
 
-  it('that does not go back when the time is set back', async () => {
+  it('does not go back when the time is set back', async () => {
     expect(await lookUpsAfter(-HOUR, MAX_MS - 1)).toBe(1);
     expect(await lookUpsAfter(-HOUR, MAX_MS)).toBe(2);
   });
 
-  it('that counts the time while the machine sleeps', async () => {
+  it('counts the time while the machine sleeps', async () => {
     expect(await lookUpsAfter(HOUR, 0)).toBe(2);
   });
 
@@ -63,9 +63,9 @@ describe('a cache that is given no clock has one', () => {
     return { lookUps, pass };
   }
 
-  // The lead that the time once had hid every sleep that was shorter: a key that was revoked
-  // elsewhere kept working.
-  it('that counts sleep also after the time was set ahead and then right', async () => {
+  // An earlier lead of the time hid every shorter sleep, and a key that was revoked elsewhere kept
+  // working.
+  it('also counts sleep after the time was set ahead and corrected', async () => {
     const { lookUps, pass } = await moveClocks();
     pass(HOUR, 0);
     await lookUps();
@@ -75,7 +75,7 @@ describe('a cache that is given no clock has one', () => {
     expect(await lookUps()).toBe(before + 1);
   });
 
-  it('that runs as fast as time however often it is read, and counts every sleep', async () => {
+  it('runs at the speed of time however often it is read, and counts every sleep', async () => {
     const { lookUps, pass } = await moveClocks();
     // Fractions that add up exactly.
     for (let i = 1; i < MAX_MS * 8; i++) {

@@ -1,4 +1,4 @@
-/** What `cacheStore` accepts, and what it says of anything else. */
+/** The arguments that `cacheStore` accepts, and its errors for others. */
 import type { KeyStore } from 'keyscope';
 import type { CacheOptions } from 'keyscope/cache';
 import { cacheStore } from 'keyscope/cache';
@@ -11,13 +11,13 @@ import { METHODS } from '../support/keyring.ts';
 
 const GOOD = { cache: lru(), maxStalenessMs: 1_000 };
 
-/** What is said of options, or of a store. */
+/** Returns the error for options, or for a store. */
 function complaintOf(options: unknown, store: unknown = memoryStore()): string {
   return complaint(() => cacheStore(store as KeyStore, options as CacheOptions));
 }
 
 describe('options', () => {
-  it('accepts an LRUCache, of any content, and a Map', () => {
+  it('accept an LRUCache with any content, and a Map', () => {
     const caches = [
       new LRUCache<string, object>({ max: 5 }),
       new LRUCache({ max: 5 }),
@@ -29,7 +29,7 @@ describe('options', () => {
   });
 
   it.each([0, -1, 86_400_001, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '5000', undefined, null])(
-    'rejects maxStalenessMs: %s, and says what is valid',
+    'with maxStalenessMs: %s are rejected, with the valid range',
     (maxStalenessMs) => {
       expect(complaintOf({ ...GOOD, maxStalenessMs })).toBe(
         'maxStalenessMs, in milliseconds: pass a whole number from 1 to 86400000',
@@ -38,7 +38,7 @@ describe('options', () => {
   );
 
   it.each([-1, 86_400_001, 1.5, Number.NaN, '5000', null])(
-    'rejects insecureStaleIfErrorMs: %s, and says what is valid',
+    'with insecureStaleIfErrorMs: %s are rejected, with the valid range',
     (insecureStaleIfErrorMs) => {
       expect(complaintOf({ ...GOOD, insecureStaleIfErrorMs })).toBe(
         'insecureStaleIfErrorMs, in milliseconds: pass a whole number from 0 to 86400000',
@@ -46,9 +46,9 @@ describe('options', () => {
     },
   );
 
-  it('rejects anything that is not a cache, channel, clock or store, and unknown options', () => {
+  it('are rejected without a valid cache, channel, clock or store, and with unknown names', () => {
     for (const cache of [undefined, null, {}, { get() {}, set() {} }, 5, []]) {
-      expect(complaintOf({ ...GOOD, cache })).toMatch(/^cache: pass something bounded/);
+      expect(complaintOf({ ...GOOD, cache })).toMatch(/^cache: pass a bounded cache/);
     }
     for (const invalidation of [null, {}, { publish() {} }, { subscribe() {} }, () => {}]) {
       expect(complaintOf({ ...GOOD, invalidation })).toMatch(

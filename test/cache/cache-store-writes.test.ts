@@ -1,4 +1,4 @@
-/** After every write through the cache, the next look-up shows what the store has. */
+/** After every write through the cache, the next look-up shows the state of the store. */
 import type { KeyRecord, KeyStore, Mark } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
@@ -15,10 +15,10 @@ const MARKS = {
   withdraw: { kind: 'withdraw', at: 5, entityUuid: OTHER },
 } as const satisfies Readonly<Record<string, Mark>>;
 
-/** How a write ends: as it should, or with an error after it took effect, or before. */
+/** How a write ends: normally, or with an error after or before it took effect. */
 const ENDS = ['done', 'lost', 'refused'] as const;
 
-/** A store whose writes end so. */
+/** A store whose writes end like that. */
 function ending(inner: KeyStore, how: (typeof ENDS)[number], isLater: boolean): KeyStore {
   const store = wrap(inner, (method, _args, call) => {
     if (method !== 'mark' && method !== 'insert') return call();
@@ -42,7 +42,7 @@ const CASES = [false, true].flatMap((isLater) =>
   ),
 );
 
-describe.each(CASES)('a write that is $end (by promise: $isLater), seen by $find', (given) => {
+describe.each(CASES)('a write that is $end (by promise: $isLater), checked by $find', (given) => {
   const { isLater, end, find } = given;
   const attempt = async (write: () => unknown) => {
     const failed = await Promise.resolve()
@@ -54,7 +54,7 @@ describe.each(CASES)('a write that is $end (by promise: $isLater), seen by $find
     expect(failed).toBe(end !== 'done');
   };
 
-  it.each(Object.entries<Mark>(MARKS))('shows the mark: %s', async (kind, mark) => {
+  it.each(Object.entries<Mark>(MARKS))('shows the mark %s at once', async (kind, mark) => {
     const inner = memoryStore();
     const made = freshRecord({ suspendedAt: kind === 'resume' ? 1 : null });
     inner.insert(made);
@@ -67,7 +67,7 @@ describe.each(CASES)('a write that is $end (by promise: $isLater), seen by $find
     expect(lookUps()).toBe(find === 'findByDigest' ? 2 : 0);
   });
 
-  it('shows the key that was made', async () => {
+  it('shows the new key at once', async () => {
     const inner = memoryStore();
     const made = freshRecord();
     const { store } = cachedRing(ending(inner, end, isLater));
@@ -78,8 +78,9 @@ describe.each(CASES)('a write that is $end (by promise: $isLater), seen by $find
 });
 
 describe.each(['findByDigest', 'findById'] as const)('a look-up during a write (%s)', (find) => {
-  // It was sent after the entry was forgotten, read the old state, and was kept beyond the write.
-  it.each(['done', 'lost'] as const)('is not kept beyond it: %s', async (end) => {
+  // It was sent after the entry was outdated, read the old state, and stayed cached after the
+  // write.
+  it.each(['done', 'lost'] as const)('is not cached after it: %s', async (end) => {
     const inner = memoryStore();
     const made = freshRecord();
     inner.insert(made);

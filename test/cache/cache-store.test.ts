@@ -1,4 +1,4 @@
-/** The cache as a store: it keeps the contract, and nobody in one process can tell it is there. */
+/** The cache as a store: it fulfils the contract, and one process cannot tell that it is there. */
 import fc from 'fast-check';
 import type { KeyStore } from 'keyscope';
 import { definePolicy } from 'keyscope';
@@ -25,8 +25,8 @@ import { runs } from '../support/runs.ts';
 describe('the contract, over a store', () => {
   const over = (inner: KeyStore) => () =>
     cacheStore(inner, { cache: lru(1000), maxStalenessMs: 30_000 });
-  describe('that answers at once', () => storeContract(test, over(memoryStore())));
-  describe('that answers later', () => storeContract(test, over(delayed(memoryStore()))));
+  describe('that answers synchronously', () => storeContract(test, over(memoryStore())));
+  describe('that answers asynchronously', () => storeContract(test, over(delayed(memoryStore()))));
   describe('with a cache of one entry', () =>
     storeContract(test, () =>
       cacheStore(memoryStore(), { cache: lru(1), maxStalenessMs: 30_000 }),
@@ -66,7 +66,7 @@ describe('one process', () => {
 
   type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
-  /** What a store answers to a step, or what it throws. */
+  /** The answer of a store to a step, or the error that it throws. */
   function take(store: KeyStore, { act, key: { keyId, digest }, time: at }: Step): unknown {
     const steps: Readonly<Record<Step['act'], () => unknown>> = {
       insert: () => store.insert(freshRecord({ keyId, digest })),
@@ -104,7 +104,7 @@ describe('one process', () => {
   });
 });
 
-describe('a key that was looked up', () => {
+describe('a cached key', () => {
   it('ends with its expiry and its retirement, which are checked on each request', async () => {
     const { keyring, clock, lookUps } = cachedRing();
     const { key } = await keyring.issue({ ...PLAIN, expiresAt: new Date(START + 100) }, AUTHORITY);
@@ -120,7 +120,7 @@ describe('a key that was looked up', () => {
     expect(lookUps()).toBe(2);
   });
 
-  it('is read from the store wherever it is managed', async () => {
+  it('is read from the store by management', async () => {
     const { keyring, calls } = cachedRing();
     const { key, info } = await issue(keyring);
     await keyring.verify(key);
@@ -133,11 +133,11 @@ describe('a key that was looked up', () => {
   });
 });
 
-describe('the store behind it', () => {
+describe('the inner store', () => {
   const over = (store: KeyStore) => cacheStore(store, { cache: lru(), maxStalenessMs: MAX_MS });
   const OPTIONAL = ['summarize', 'listExpiring', 'listAll', 'listChanged'] as const;
 
-  it.each(OPTIONAL)('decides whether the cache offers %s', (name) => {
+  it.each(OPTIONAL)('determines whether the cache offers %s', (name) => {
     const bare = Object.fromEntries(METHODS.map((method) => [method, memoryStore()[method]]));
     const one = { ...bare, [name]: () => [name] } as unknown as KeyStore;
     expect(OPTIONAL.filter((each) => over(one)[each] !== undefined)).toEqual([name]);
@@ -145,14 +145,14 @@ describe('the store behind it', () => {
     expect((over(one)[name] as () => unknown)()).toEqual([name]);
   });
 
-  // From these lengths the contract knows what to ask of a store, and it asks the same of a cache
-  // in front of one.
-  it('decides whether the summary takes a time', () => {
+  // The contract uses these lengths to decide what to ask of a store, and must ask the same of a
+  // cache in front of it.
+  it('determines whether the summary takes a time', () => {
     expect(over(memoryStore()).summarize).toHaveLength(1);
     expect(over({ ...memoryStore(), summarize: () => [] }).summarize).toHaveLength(0);
   });
 
-  it('is given the arguments and options of every call', async () => {
+  it('receives the arguments and options of every call', async () => {
     const asked: unknown[][] = [];
     const names = [...METHODS, ...OPTIONAL];
     const noting = names.map((name) => [name, (...args: unknown[]) => asked.push([name, ...args])]);
@@ -161,7 +161,7 @@ describe('the store behind it', () => {
     const calls: readonly (readonly [(typeof names)[number], ...unknown[]])[] = [
       ['insert', freshRecord()],
       ['findByDigest', ['s1$a']],
-      // Without a name, and so not cached.
+      // Without a name, so not cached.
       ['findByDigest', []],
       ['findById', NOWHERE],
       ['list', { entityUuid: OTHER }],

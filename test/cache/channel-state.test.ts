@@ -1,4 +1,4 @@
-/** Whether the channel works: the cache hears its own beat, or says that it does not. */
+/** The state of the channel: the cache receives its own beat, or reports that it does not. */
 import type { KeyStore } from 'keyscope';
 import type { CachedStore, Invalidation } from 'keyscope/cache';
 import { cacheStore } from 'keyscope/cache';
@@ -17,9 +17,9 @@ import { stoppedClock, wrap } from '../support/keyring.ts';
 
 const BEAT_MS = 5_000;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-const SILENT = 'cacheStore: the invalidation channel is silent: nothing heard for 5000 ms';
+const SILENT = 'cacheStore: the invalidation channel is silent: received nothing for 5000 ms';
 
-/** A cache over a channel that can be cut, and what it was told. */
+/** A cache over a channel that can be cut, and the errors it reported. */
 function cut(inner: KeyStore = memoryStore()) {
   const clock = stoppedClock();
   const { channel, sent, listeners } = openChannel();
@@ -51,7 +51,7 @@ function cut(inner: KeyStore = memoryStore()) {
       invalidation,
       onError: (error) => told.push((error as Error).message),
     });
-  /** Lets time pass until the next beat is due, and a look-up that sends it. */
+  /** Lets time pass until the next beat is due, and sends it with a look-up. */
   async function beat(store: CachedStore): Promise<void> {
     clock.advance(BEAT_MS);
     await store.findByDigest([crypto.randomUUID()]);
@@ -60,7 +60,7 @@ function cut(inner: KeyStore = memoryStore()) {
   return { clock, sent, listeners, told, line, open, beat, lookUps: () => lookUps };
 }
 
-/** What another process sends. */
+/** A message from another process. */
 function beatOfAnother(): string {
   return `6b657973-636f-8${crypto.randomUUID().slice(15)}`;
 }
@@ -85,7 +85,7 @@ describe('a channel that works', () => {
     expect(told).toEqual([]);
   });
 
-  it('carries beats in the form of a key id, each process its own, which no key has', async () => {
+  it("carries beats in the form of a key id, different for each process and no key's", async () => {
     const { sent, open, beat } = cut();
     const here = open();
     const there = open();
@@ -95,12 +95,12 @@ describe('a channel that works', () => {
     expect(new Set(sent).size).toBe(2);
     for (const message of sent) {
       expect(message).toMatch(UUID);
-      // Key ids are of version 4.
+      // Key ids are version 4.
       expect((message as string)[14]).toBe('8');
     }
   });
 
-  it('drops no entry with a beat, its own or of another', async () => {
+  it("drops no entry on a beat, its own or another's", async () => {
     const { open, beat, lookUps } = cut();
     const here = open();
     const there = open();
@@ -114,8 +114,8 @@ describe('a channel that works', () => {
     expect(lookUps()).toBe(before);
   });
 
-  // A thousand processes that beat every 5 s would hear 200,000 beats a second.
-  it('carries two beats a second in all: whoever hears others waits longer', async () => {
+  // A thousand processes that beat every 5 s would receive 200,000 beats a second.
+  it('carries two beats a second in all: each one received delays the next', async () => {
     const { clock, sent, told, listeners, open } = cut();
     const store = open();
     await turn();
@@ -127,7 +127,7 @@ describe('a channel that works', () => {
       expect(store.channelState()).toBe('up');
     }
     expect(sent).toEqual([]);
-    // One a second from now on: less than two since the last of its own.
+    // From here on one a second, which is less than two since its own last beat.
     for (let second = 1; second <= 110; second++) {
       clock.advance(1_000);
       for (const listener of listeners) listener(beatOfAnother());
@@ -137,7 +137,7 @@ describe('a channel that works', () => {
     expect(told).toEqual([]);
   });
 
-  it('is found silent as soon, however many others it has heard', async () => {
+  it('is found silent as soon, however many other beats it has received', async () => {
     const { told, listeners, line, open, beat } = cut();
     const store = open();
     await turn();
@@ -151,14 +151,14 @@ describe('a channel that works', () => {
     expect([store.channelState(), told]).toEqual(['silent', [SILENT]]);
   });
 
-  it('is none where none was passed', () => {
+  it('has the state none without an `invalidation`', () => {
     const store = cacheStore(memoryStore(), { cache: lru(), maxStalenessMs: MAX_MS });
     expect(store.channelState()).toBe('none');
   });
 });
 
 describe('a channel that is silent', () => {
-  it('is told once, when the next beat is due, and is up when a beat is heard', async () => {
+  it('is reported once, when the next beat is due, and is up when a beat arrives', async () => {
     const { told, line, open, beat } = cut();
     const store = open();
     await turn();
@@ -176,7 +176,7 @@ describe('a channel that is silent', () => {
     expect([store.channelState(), told]).toEqual(['silent', [SILENT, SILENT]]);
   });
 
-  it('is told if nobody looks anything up, by who asks for its state', async () => {
+  it('is reported without look-ups when a caller asks for its state', async () => {
     const { clock, told, line, open } = cut();
     const store = open();
     await turn();
@@ -188,7 +188,7 @@ describe('a channel that is silent', () => {
     expect(told).toEqual([SILENT]);
   });
 
-  it('is one whose subscription is never answered', async () => {
+  it('includes a channel whose subscription is never answered', async () => {
     const { clock, told, line, open, beat } = cut();
     line.hangs = true;
     const store = open();
@@ -199,7 +199,7 @@ describe('a channel that is silent', () => {
     expect([store.channelState(), told]).toEqual(['silent', [SILENT]]);
   });
 
-  it('is not up by the beat of another process', async () => {
+  it("does not come up on another process's beat", async () => {
     const { sent, listeners, line, open, beat } = cut();
     const store = open();
     await turn();
@@ -215,7 +215,7 @@ describe('a channel that is silent', () => {
 });
 
 describe('a channel that is down', () => {
-  it('is told with each beat that fails, and is up when one is heard', async () => {
+  it('is reported with each beat that fails, and is up when one arrives', async () => {
     const { told, line, open, beat } = cut();
     const store = open();
     await turn();
@@ -241,8 +241,8 @@ describe('a channel that is down', () => {
   });
 });
 
-describe('a channel that comes back', () => {
-  it.each(['isDeaf', 'isDown'] as const)('drops everything older, once (%s)', async (how) => {
+describe('a channel that recovers', () => {
+  it.each(['isDeaf', 'isDown'] as const)('outdates everything older, once (%s)', async (how) => {
     const inner = memoryStore();
     const { line, open, beat, lookUps } = cut(inner);
     const store = open();

@@ -32,7 +32,7 @@ const throwError = (): never => {
 const rejectLater = (): Promise<never> => Promise.reject(new Error('down'));
 const neverAnswer = (): Promise<void> => new Promise(() => {});
 
-describe('with a channel', () => {
+describe('a cache with a channel', () => {
   it.each(MARKINGS)(
     'shows everywhere that a key is $what, once the message has arrived',
     async ({ prepare, before, mark, after }) => {
@@ -64,7 +64,7 @@ describe('with a channel', () => {
     expect(await later).toBe('revoked');
   });
 
-  it('carries only key ids, after the write, and also if its answer was lost', async () => {
+  it("sends only key ids, after the write, even if the write's answer was lost", async () => {
     const { channel, sent } = openChannel();
     const inner = memoryStore();
     let fails = false;
@@ -144,7 +144,7 @@ describe('with a channel', () => {
     await denied(() => keyring.verify(key), 'invalid_token', 'revoked');
   });
 
-  it('ignores anything that is not a key id, and ids of other keys harm nobody', async () => {
+  it('ignores messages that are not key ids, and ids of other keys', async () => {
     const { channel, listeners } = openChannel();
     const { keyring, lookUps } = cachedRing(memoryStore(), { invalidation: channel });
     const { key } = await issue(keyring);
@@ -181,7 +181,7 @@ describe('an error of the channel', () => {
       },
     ],
     ['rejects', () => Promise.reject(down)],
-  ] as const)('is told if publish or subscribe %s', async (_what, fail) => {
+  ] as const)('is reported if publish or subscribe %s', async (_what, fail) => {
     const told: unknown[][] = [];
     const onError = (...given: readonly unknown[]) => told.push([...given]);
     const { keyring, store, clock } = cachedRing(memoryStore(), {
@@ -194,7 +194,7 @@ describe('an error of the channel', () => {
     await keyring.revoke(info.keyId, AUTHORITY);
     await turn();
     expect(told.splice(0)).toEqual([[down, 'invalidation']]);
-    // Also of an attempt that was made beside a look-up.
+    // Including an attempt made alongside a look-up.
     clock.advance(1_000);
     await store.findByDigest(['s1$a']);
     await turn();

@@ -28,8 +28,8 @@ import {
   wrap,
 } from '../support/keyring.ts';
 
-describe('a key that was looked up', () => {
-  it('is asked for once, and answered at once with the same frozen object', async () => {
+describe('a cached key', () => {
+  it('is looked up once, and returned synchronously as the same frozen object', async () => {
     const { keyring, store, lookUps } = cachedRing(delayed(memoryStore()));
     const { key } = await issue(keyring);
     const first = await keyring.verify(key);
@@ -41,7 +41,7 @@ describe('a key that was looked up', () => {
     expect(store.findByDigest([digest])).toBe(rows);
   });
 
-  it('is kept under its digest, and nothing else derived from the key is', async () => {
+  it('is stored under its digest, with nothing else derived from the key', async () => {
     const { keyring, cache } = cachedRing();
     const { key } = await issue(keyring);
     await keyring.verify(key);
@@ -49,19 +49,19 @@ describe('a key that was looked up', () => {
     expect(JSON.stringify([...cache.entries()])).not.toContain(key.slice('acme_'.length, -6));
   });
 
-  it('is one entry under any number of peppers, and one query', async () => {
+  it('takes one entry and one query under any number of peppers', async () => {
     const { store, lookUps, clock, cache } = cachedRing(delayed(memoryStore()));
     const options = { prefix: 'acme', catalog, store, now: clock.now } as const;
     const { key } = await createKeyring({ ...options, peppers: [PEPPER] }).issue(PLAIN, AUTHORITY);
     const both = createKeyring({ ...options, peppers: [PEPPER_2, PEPPER] });
     const first = await both.verify(key);
-    // Also long after the time that a digest is known to be absent for.
+    // Even long after a missing digest would have been dropped.
     clock.advance(MAX_MS - 1);
     expect(await both.verify(key)).toBe(first);
     expect([lookUps(), cache.size]).toEqual([1, 1]);
   });
 
-  it('is not taken from another cache that shares the same place', async () => {
+  it('is not taken from another cache that shares the same LRUCache', async () => {
     const cache = lru();
     const made = freshRecord();
     const first = cacheStore(memoryStore(), { cache, maxStalenessMs: MAX_MS });
@@ -76,7 +76,7 @@ describe('a key that was looked up', () => {
 
 describe('maxStalenessMs', () => {
   it.each(MARKINGS)(
-    'is how long it may not show that a key was $what elsewhere, and no millisecond more',
+    'limits how long a key can look live that was $what elsewhere, to the millisecond',
     async ({ prepare, before, mark, after }) => {
       const { here, there, clock } = twoProcesses();
       const { key, info } = await issueForTwo(here.keyring);
@@ -91,26 +91,23 @@ describe('maxStalenessMs', () => {
     },
   );
 
-  // The limit of 30 s was a `TypeError`, which no document had announced.
+  // The limit of 30 s was a `TypeError` that no document had mentioned.
   it.each([
     [30_000, 30_000],
     [29_999, 29_999],
     [30_001, 30_000],
     [86_400_000, 30_000],
-  ])(
-    'of %d ms keeps an entry for %d ms, never for longer than 30 s',
-    async (maxStalenessMs, held) => {
-      const { keyring, clock, lookUps } = cachedRing(memoryStore(), { maxStalenessMs });
-      const { key } = await issue(keyring);
-      await keyring.verify(key);
-      clock.advance(held - 1);
-      await keyring.verify(key);
-      expect(lookUps()).toBe(1);
-      clock.advance(1);
-      await keyring.verify(key);
-      expect(lookUps()).toBe(2);
-    },
-  );
+  ])('of %d ms keeps an entry for %d ms, never longer than 30 s', async (maxStalenessMs, held) => {
+    const { keyring, clock, lookUps } = cachedRing(memoryStore(), { maxStalenessMs });
+    const { key } = await issue(keyring);
+    await keyring.verify(key);
+    clock.advance(held - 1);
+    await keyring.verify(key);
+    expect(lookUps()).toBe(1);
+    clock.advance(1);
+    await keyring.verify(key);
+    expect(lookUps()).toBe(2);
+  });
 
   it('counts from before the look-up was sent', async () => {
     const inner = memoryStore();
@@ -132,7 +129,7 @@ describe('maxStalenessMs', () => {
   it('counts from before a look-up that blocks until it is answered', async () => {
     const clock = stoppedClock();
     const inner = wrap(memoryStore(), (method, _args, call) => {
-      // As SQLite does, which waits for a lock.
+      // Like SQLite, which waits for a lock.
       if (method === 'findByDigest') clock.advance(MAX_MS);
       return call();
     });
@@ -144,7 +141,7 @@ describe('maxStalenessMs', () => {
     expect(calls).toEqual(['insert', 'findByDigest', 'findByDigest']);
   });
 
-  it('is not stretched by a clock that goes back: an entry from the future is stale', async () => {
+  it('does not grow when a clock goes back: an entry from the future is stale', async () => {
     const { keyring, clock, lookUps } = cachedRing();
     const { key } = await issue(keyring);
     await keyring.verify(key);
@@ -155,7 +152,7 @@ describe('maxStalenessMs', () => {
     expect(lookUps()).toBe(2);
   });
 
-  it('is over if the clock returns no number', async () => {
+  it('is over if the clock does not return a number', async () => {
     let time = 0;
     const { keyring, lookUps } = cachedRing(memoryStore(), { now: () => time });
     const { key } = await issue(keyring);
@@ -165,7 +162,7 @@ describe('maxStalenessMs', () => {
   });
 });
 
-describe('a key that was looked up before it existed', () => {
+describe('a key that was tried before it existed', () => {
   it('negative bound: works elsewhere within 5 s, or maxStalenessMs if shorter', async () => {
     for (const { maxStalenessMs, bound } of [
       { maxStalenessMs: 30_000, bound: 5_000 },

@@ -1,4 +1,4 @@
-/** What has changed: marks and new keys outdate answers, usage is merged into them. */
+/** Known changes: marks and new keys outdate answers; usage is merged into them. */
 import type { KeyRecord, KeyStore } from 'keyscope';
 import { definePolicy, digestKey } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
@@ -30,7 +30,7 @@ import {
 const policy = definePolicy(catalog, { list: ['threats:read'] });
 
 describe.each(MARKINGS)('a key that is $what here', ({ prepare, before, mark, after }) => {
-  /** A key that is as it was before the mark. */
+  /** A key in its state before the mark. */
   async function prepared(inner: KeyStore) {
     const ring = cachedRing(inner);
     const { key, info } = await issueForTwo(ring.keyring);
@@ -46,7 +46,7 @@ describe.each(MARKINGS)('a key that is $what here', ({ prepare, before, mark, af
     expect(await key.stands()).toBe(after);
   });
 
-  it('generation check: is not brought back by a look-up that was sent before', async () => {
+  it('generation check: is not restored by a look-up that was sent before', async () => {
     const { store, letGo } = holdLookUps(memoryStore());
     const key = await prepared(store);
     const early = key.stands();
@@ -59,7 +59,7 @@ describe.each(MARKINGS)('a key that is $what here', ({ prepare, before, mark, af
     expect(await later).toBe(after);
   });
 
-  it('single flight: is not seen by a look-up that was sent before', async () => {
+  it('single flight: is not answered by a look-up that was sent before', async () => {
     const { store, letGo } = holdLookUps(memoryStore());
     const key = await prepared(store);
     const early = key.stands();
@@ -105,8 +105,8 @@ describe.each(MARKINGS)('a key that is $what here', ({ prepare, before, mark, af
   });
 });
 
-describe('a key that is made here', () => {
-  it('works at once, also if it was tried before it existed', async () => {
+describe('a key that is created here', () => {
+  it('works at once, even if it was tried before it existed', async () => {
     for (const inner of [memoryStore(), delayed(memoryStore())]) {
       const { store } = cachedRing(inner);
       const made = freshRecord();
@@ -116,7 +116,7 @@ describe('a key that is made here', () => {
     }
   });
 
-  it('is not kept unknown by a look-up that was sent before', async () => {
+  it('does not stay unknown because of a look-up that was sent before', async () => {
     const { store: inner, letGo } = holdLookUps(memoryStore());
     const { store } = cachedRing(inner);
     const made = freshRecord();
@@ -143,8 +143,8 @@ describe('a key that is made here', () => {
   });
 });
 
-describe('a key that was looked up', () => {
-  it('shows its use without another look-up', async () => {
+describe('a cached key', () => {
+  it('shows its usage without another look-up', async () => {
     const { keyring, store, clock, lookUps } = cachedRing();
     const { key } = await issue(keyring);
     const digest = digestKey(key, PEPPER);
@@ -158,7 +158,7 @@ describe('a key that was looked up', () => {
     expect(lookUps()).toBe(1);
   });
 
-  it('shows no use that the store refused', async () => {
+  it('shows no usage that the store rejected', async () => {
     const down = wrap(memoryStore(), (method, _args, call) =>
       method === 'touch' ? Promise.reject(new Error('down')) : call(),
     );
@@ -171,7 +171,7 @@ describe('a key that was looked up', () => {
     expect(await store.findByDigest([made.digest])).toEqual([made]);
   });
 
-  it('shows no use that was recorded before the key was made', async () => {
+  it('shows no usage that was recorded before the key was created', async () => {
     const { store, inner } = cachedRing();
     const made = freshRecord();
     const touch = (time: number) =>
@@ -185,7 +185,7 @@ describe('a key that was looked up', () => {
     );
   });
 
-  it('is looked up again if its use was recorded at an invalid time', async () => {
+  it('is looked up again if its usage was recorded at an invalid time', async () => {
     const { store, lookUps, inner } = cachedRing(
       wrap(memoryStore(), (method, _args, call) => method !== 'touch' && call()),
     );
@@ -198,7 +198,7 @@ describe('a key that was looked up', () => {
   });
 });
 
-describe('more changes than are remembered', () => {
+describe('more changes than the cache remembers', () => {
   /** Ends, or uses, that many other keys. */
   async function afterOthers(count: number, how: 'ended' | 'used') {
     const { store, lookUps, inner } = cachedRing();
@@ -219,8 +219,8 @@ describe('more changes than are remembered', () => {
     }
   });
 
-  // Where more than 10,000 keys were in use, each batch of their usage dropped every entry.
-  it('are not usage, of which the oldest is forgotten and no entry dropped', async () => {
+  // When more than 10,000 keys were in use, each batch of their usage dropped every entry.
+  it('do not include usage, whose oldest is dropped without dropping an entry', async () => {
     const { store, lookUps, inner } = cachedRing();
     const made = freshRecord();
     await inner.insert(made);
@@ -236,8 +236,8 @@ describe('more changes than are remembered', () => {
     expect(lookUps()).toBe(1);
   });
 
-  // It was remembered until 10,000 keys had been used: a heap that grew for hours.
-  it('are not usage, which is forgotten once no entry from before it lives', () => {
+  // It was remembered until 10,000 keys had been used, so the heap grew for hours.
+  it('do not include usage, which is dropped once no entry from before it lives', () => {
     const { store, clock } = cachedRing();
     const touch = (keyId: string) => store.touch([{ keyId, lastUsedAt: 7, scopesUsed: {} }]);
     const removed = vi.spyOn(Map.prototype, 'delete');
@@ -254,7 +254,7 @@ describe('more changes than are remembered', () => {
 });
 
 describe('changes of other keys', () => {
-  /** A cache with one entry, and a way to end any number of other keys. */
+  /** A cache with one entry, and a function that ends any number of other keys. */
   async function cached() {
     const ring = cachedRing();
     const { store, inner } = ring;
@@ -272,8 +272,8 @@ describe('changes of other keys', () => {
     return { ...ring, made, find, end };
   }
 
-  // The 10,001st revocation, counted from the start, emptied the cache of every process at once.
-  it('drop no live entry, however many there are in a year', async () => {
+  // The 10,001st revocation, counted from the start, emptied the caches of all processes at once.
+  it('drop no live entry, however many happen in a year', async () => {
     const { clock, lookUps, find, end } = await cached();
     const stepMs = Math.floor((365 * 24 * HOUR) / 10_001);
     for (let i = 0; i < 10_001; i++) {
@@ -285,7 +285,7 @@ describe('changes of other keys', () => {
     expect(lookUps()).toBe(10_002);
   });
 
-  it('are forgotten once no entry from before them lives, and not sooner', async () => {
+  it('are dropped once no entry from before them lives, and not sooner', async () => {
     const { store, clock, end } = await cached();
     const removed = vi.spyOn(Map.prototype, 'delete');
     end(1);
@@ -301,7 +301,7 @@ describe('changes of other keys', () => {
     removed.mockRestore();
   });
 
-  it('bring nothing back when they are forgotten and the clock then goes back', async () => {
+  it('restore nothing when they are dropped and the clock then goes back', async () => {
     const { store, clock, made, end, find } = await cached();
     store.mark(made.keyId, REVOKE);
     clock.advance(MAX_MS);
@@ -310,7 +310,7 @@ describe('changes of other keys', () => {
     expect(await find()).toMatchObject([{ revokedAt: 1 }]);
   });
 
-  it('drop nothing in use, in a storm, and what is idle in one process alone', async () => {
+  it('drop nothing in use in a storm, and idle entries only in one process at a time', async () => {
     for (const random of [0, 0.5]) {
       vi.spyOn(Math, 'random').mockReturnValue(random);
       const { store, inner, lookUps, find, end } = await cached();
@@ -323,7 +323,7 @@ describe('changes of other keys', () => {
         end(100);
         await find();
       }
-      // Of the bound's changes, two are one key's: before its write and after it.
+      // Two of the limit's changes belong to one key: before its write and after it.
       expect(lookUps()).toBe(2);
       end(1);
       await find();
@@ -334,7 +334,7 @@ describe('changes of other keys', () => {
     }
   });
 
-  it('take no more memory than their bound, in a storm', async () => {
+  it('take no more memory than their limit in a storm', async () => {
     const { find, end, lookUps } = await cached();
     let largest = 0;
     const { set } = Map.prototype;

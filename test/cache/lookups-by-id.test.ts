@@ -1,4 +1,4 @@
-/** Look-ups by key id: cached and shared as those by digest, for tokens. */
+/** Look-ups by key id, which tokens use: cached and shared like those by digest. */
 import type { KeyStore } from 'keyscope';
 import { createTokenIssuer } from 'keyscope/jwt';
 import { memoryStore } from 'keyscope/stores/memory';
@@ -27,7 +27,7 @@ import {
 import { RECORD } from '../support/records.ts';
 import { GOOD, VERIFIER } from '../support/token-attacks.ts';
 
-/** A cache over a store that has one key and counts its look-ups by id. */
+/** A cache over a store with one key that counts look-ups by id. */
 async function cached(inner: KeyStore = memoryStore()) {
   const ring = cachedRing(inner);
   const { entityUuid } = RECORD;
@@ -38,8 +38,8 @@ async function cached(inner: KeyStore = memoryStore()) {
   return { ...ring, made, find, lookUps };
 }
 
-describe('a key that was looked up by its id', () => {
-  it('is asked for once, and answered at once with the same frozen record', async () => {
+describe('a key cached by its id', () => {
+  it('is looked up once, and returned synchronously as the same frozen record', async () => {
     const { store, made, find, lookUps } = await cached(delayed(memoryStore()));
     const found = await Promise.all(Array.from({ length: 100 }, find));
     expect([found[0], new Set(found).size, lookUps()]).toEqual([made, 1, 1]);
@@ -57,7 +57,7 @@ describe('a key that was looked up by its id', () => {
     expect(await find()).toMatchObject({ revokedAt: 1 });
   });
 
-  it('shows at once what is marked and used here', async () => {
+  it('shows at once how it is marked and used here', async () => {
     const { store, made, find } = await cached();
     await find();
     await store.touch([{ keyId: made.keyId, lastUsedAt: 7, scopesUsed: {} }]);
@@ -68,7 +68,7 @@ describe('a key that was looked up by its id', () => {
     expect(await find()).toMatchObject({ revokedAt: 1 });
   });
 
-  it('is no answer to a look-up by digest, nor the other way round', async () => {
+  it('does not answer a look-up by digest, nor vice versa', async () => {
     const { store, made, cache } = await cached();
     await store.findById(made.keyId);
     await store.findByDigest([made.digest]);
@@ -78,7 +78,7 @@ describe('a key that was looked up by its id', () => {
     }
   });
 
-  it('works at once if it is made here, also if it was tried before', async () => {
+  it('works at once if it is created here, even if it was tried before', async () => {
     const { store, inner, clock, lookUps } = await cached();
     const here = freshRecord();
     const elsewhere = freshRecord();
@@ -95,7 +95,7 @@ describe('a key that was looked up by its id', () => {
   });
 });
 
-describe('an answer by id that is not remembered', () => {
+describe('an answer by id that is not cached', () => {
   it.each([
     ['of another key', freshRecord()],
     ['a malformed record', { ...freshRecord({ keyId: NOWHERE }), scopes: ['*:*'] }],
@@ -114,7 +114,7 @@ describe('an answer by id that is not remembered', () => {
     }
   });
 
-  it('that to anything but a key id', async () => {
+  it('the answer to anything that is not a key id', async () => {
     const { store, cache } = await cached();
     for (const odd of ['', 'x', NOWHERE.toUpperCase(), [NOWHERE], 5]) {
       expect(await store.findById(odd as string)).toBe(null);
@@ -123,8 +123,8 @@ describe('an answer by id that is not remembered', () => {
   });
 });
 
-describe('a look-up by id that must be fresh', () => {
-  it('asks the store, replaces what is cached, and adds nothing', async () => {
+describe('a fresh look-up by id', () => {
+  it('asks the store, replaces a cached answer, and adds none', async () => {
     const { store, inner, made, cache, find } = await cached();
     const findFresh = () => store.findById(made.keyId, { fresh: true });
     await findFresh();
@@ -136,8 +136,8 @@ describe('a look-up by id that must be fresh', () => {
     expect(await find()).toMatchObject({ revokedAt: 1 });
   });
 
-  // A job that read each key would otherwise have emptied the cache of the keys in use.
-  it('is what management asks for, which evicts nothing', async () => {
+  // Otherwise a job that read every key would have emptied the cache of the keys in use.
+  it('is what management uses, so it evicts nothing', async () => {
     const small = lru(1);
     const { keyring } = cachedRing(memoryStore(), { cache: small });
     const { key } = await issue(keyring);
@@ -172,7 +172,7 @@ describe('look-ups by id in progress', () => {
     expect(await Promise.all(found)).toEqual(Array(11).fill(made));
   });
 
-  it('are detached by a change of their key', async () => {
+  it('are detached by a change to their key', async () => {
     const { store, made, find, waiting, letGo } = await held();
     const early = find();
     store.mark(made.keyId, REVOKE);
@@ -188,7 +188,9 @@ describe('look-ups by id in progress', () => {
 describe('a token', () => {
   const issuer = createTokenIssuer({ ...SIGNING, ...signingWith(GOOD) });
 
-  /** A keyring over a cache, and one elsewhere over the same store; a token of a key for two. */
+  /**
+   * A keyring over a cache, another elsewhere over the same store, and a token of a key for both.
+   */
   async function exchanged() {
     const ring = cachedRing();
     const { keyring } = setUp({ store: ring.store, tokens: VERIFIER, now: ring.clock.now });
@@ -201,14 +203,14 @@ describe('a token', () => {
     return { ...ring, keyring, elsewhere, keyId: made.info.keyId, use };
   }
 
-  it('asks for its key once, not with every request', async () => {
+  it('looks up its key once, not with every request', async () => {
     const { use, calls } = await exchanged();
     calls.length = 0;
     for (let i = 0; i < 5; i++) expect((await use()).via).toBe('jwt');
     expect(calls).toEqual(['findById']);
   });
 
-  it('is refused at once where its key is revoked, elsewhere within maxStalenessMs', async () => {
+  it('is rejected at once where its key is revoked, elsewhere within maxStalenessMs', async () => {
     const here = await exchanged();
     await here.use();
     await here.keyring.revoke(here.keyId, AUTHORITY);

@@ -1,4 +1,4 @@
-/** What known keys may do while the store fails, if the operator says so. */
+/** `insecureStaleIfErrorMs`: known keys that work while the store fails. */
 import type { Awaitable, CallOptions, KeyRecord, KeyStore } from 'keyscope';
 import type { CachedStore } from 'keyscope/cache';
 import { cacheStore } from 'keyscope/cache';
@@ -11,7 +11,7 @@ const GRACE_MS = 60_000;
 
 type Failure = 'throws' | 'rejects' | 'hangs';
 
-/** A cache over a store that can be taken down, with one key that is cached. */
+/** A cache over a store that can be taken down, with one cached key. */
 async function cached(insecureStaleIfErrorMs: number | undefined = GRACE_MS) {
   const clock = stoppedClock();
   const inner = memoryStore();
@@ -50,7 +50,7 @@ afterEach(() => {
 
 describe('insecureStaleIfErrorMs', () => {
   it.each(['throws', 'rejects'] as const)(
-    'is how long a known key works beyond maxStalenessMs, and no longer (%s)',
+    'lets a known key work that long beyond maxStalenessMs, and no longer (%s)',
     async (failure) => {
       const { clock, inner, line, made, find, findId } = await cached();
       line.failure = failure;
@@ -63,7 +63,7 @@ describe('insecureStaleIfErrorMs', () => {
     },
   );
 
-  it('is 0 unless it is given: then nothing works beyond maxStalenessMs', async () => {
+  it('is 0 by default, so nothing works beyond maxStalenessMs', async () => {
     for (const none of [undefined, 0]) {
       const { clock, line, find } = await cached(none ?? 0);
       line.failure = 'rejects';
@@ -82,7 +82,7 @@ describe('insecureStaleIfErrorMs', () => {
     expect(await findId()).toMatchObject({ revokedAt: 1 });
   });
 
-  it('is not cut short by changes of other keys', async () => {
+  it('is not cut short by changes to other keys', async () => {
     const { clock, line, made, find, tell } = await cached();
     line.failure = 'rejects';
     for (let passed = 0; passed < GRACE_MS; passed += MAX_MS) {
@@ -107,7 +107,7 @@ describe('insecureStaleIfErrorMs', () => {
     await expect(find()).rejects.toThrow('down');
   });
 
-  it('is not for a key that is known to be changed: here, by a message, or long ago', async () => {
+  it('does not apply to a key changed here, by a message, or long ago', async () => {
     const changes: ((store: CachedStore, made: KeyRecord, tell: (id: string) => void) => void)[] = [
       (store, made) => void store.mark(made.keyId, REVOKE),
       (_store, made, tell) => tell(made.keyId),
@@ -118,7 +118,7 @@ describe('insecureStaleIfErrorMs', () => {
         line.failure = 'rejects';
         change(store, made, tell);
         clock.advance(waitMs);
-        // The next change lets those be forgotten that are old enough.
+        // The next change lets the cache drop those that are old enough.
         tell(NOWHERE);
         clock.advance(MAX_MS - 1);
         await expect(find()).rejects.toThrow('down');
@@ -127,7 +127,7 @@ describe('insecureStaleIfErrorMs', () => {
     }
   });
 
-  it('is not for unknown keys, suspended ones, or a fresh answer', async () => {
+  it('does not apply to unknown keys, suspended ones, or fresh answers', async () => {
     const { clock, inner, line, store, made } = await cached();
     const suspended = freshRecord({ suspendedAt: 1 });
     await inner.insert(suspended);
@@ -142,7 +142,7 @@ describe('insecureStaleIfErrorMs', () => {
     await expect(fresh()).rejects.toThrow('down');
   });
 
-  it('answers 503 for an unknown key at a keyring, and admits a known one', async () => {
+  it('leads to a 503 for an unknown key, and admits a known one', async () => {
     const { clock, line, store } = await cached();
     const { keyring } = setUp({ store, now: clock.now });
     const known = await issue(keyring);
@@ -157,7 +157,7 @@ describe('insecureStaleIfErrorMs', () => {
 });
 
 describe('a store that hangs', () => {
-  it('is waited for a second, then told that nobody waits', async () => {
+  it('gets a second, and then an aborted signal', async () => {
     const { clock, line, made, find, signals } = await cached();
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     line.failure = 'hangs';
@@ -172,7 +172,7 @@ describe('a store that hangs', () => {
     expect(signals.map((signal) => signal?.aborted)).toEqual([true]);
   });
 
-  it('is waited for longer where the key has changed meanwhile', async () => {
+  it('is given longer if the key has changed meanwhile', async () => {
     const { clock, line, store, made, find } = await cached();
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     line.failure = 'hangs';

@@ -1,4 +1,4 @@
-/** Look-ups by digest: which answers are remembered, and under which name. */
+/** Look-ups by digest: which answers are cached, and under which name. */
 import { cacheStore } from 'keyscope/cache';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
@@ -13,7 +13,7 @@ import {
 } from '../support/cache.ts';
 import { delayed, issue, NOWHERE, wrap } from '../support/keyring.ts';
 
-describe('an answer that is not remembered', () => {
+describe('an answer that is not cached', () => {
   const asked = freshRecord();
   const others: Readonly<Record<string, unknown>> = {
     'two records': [asked, { ...asked, keyId: NOWHERE }],
@@ -38,7 +38,7 @@ describe('an answer that is not remembered', () => {
     }
   });
 
-  it('the answer to anything but digests, or to a name that is ambiguous', async () => {
+  it('the answer to anything that is not a digest, or to an ambiguous name', async () => {
     const { store, cache, lookUps } = cachedRing();
     const made = freshRecord({ digest: 's1$a' });
     await store.insert(made);
@@ -58,7 +58,7 @@ describe('an answer that is not remembered', () => {
   });
 });
 
-describe('a look-up that must be fresh', () => {
+describe('a fresh look-up', () => {
   it('asks the store, whatever is cached or in progress', async () => {
     const { store: inner, waiting, letGo } = holdLookUps(memoryStore());
     const { store } = cachedRing(inner);
@@ -77,7 +77,7 @@ describe('a look-up that must be fresh', () => {
     expect(await again).toMatchObject([{ revokedAt: 1 }]);
   });
 
-  it('is what management, identify and what outlives a request ask for', async () => {
+  it('is what management, identify and anything that outlives a request use', async () => {
     const { store: inner, noted } = noteOptions(memoryStore());
     const { keyring } = cachedRing(inner);
     const { key } = await issue(keyring);
@@ -87,7 +87,7 @@ describe('a look-up that must be fresh', () => {
     expect(noted.map((options) => options?.fresh)).toEqual([undefined, true, true]);
   });
 
-  it('is known from then on: what it saw is cached', async () => {
+  it('caches its answer', async () => {
     const { store, inner, lookUps } = cachedRing();
     const made = freshRecord();
     await inner.insert(made);
@@ -101,7 +101,7 @@ describe('a look-up that must be fresh', () => {
     expect(lookUps()).toBe(2);
   });
 
-  it('brings nothing back: neither what was marked nor what was sent later', async () => {
+  it('replaces neither a mark nor the answer to a later look-up', async () => {
     const { store: inner, letGo } = holdLookUps(memoryStore());
     const { store, clock } = cachedRing(inner);
     const made = freshRecord();

@@ -1,4 +1,4 @@
-/** One query for several callers: when it may be given up, and who may still join it. */
+/** One query for several callers: when it may be aborted, and who may still join it. */
 import type { CallOptions, KeyStore } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
@@ -27,7 +27,7 @@ function caller(): { readonly options: CallOptions; readonly giveUp: () => void 
 }
 
 describe('a look-up that several callers wait for', () => {
-  it('goes on while one of them waits, and is aborted with the last', async () => {
+  it('continues while one of them waits, and is aborted with the last', async () => {
     const { store, signals } = held();
     const callers = [caller(), caller(), caller()];
     for (const { options } of callers) void store.findByDigest(['s1$a'], options);
@@ -50,7 +50,7 @@ describe('a look-up that several callers wait for', () => {
     }
   });
 
-  it('is answered to those who still wait', async () => {
+  it('answers the callers that still wait', async () => {
     const { store, inner, letGo } = held();
     const made = freshRecord();
     await inner.insert(made);
@@ -62,7 +62,7 @@ describe('a look-up that several callers wait for', () => {
     expect(await rows).toEqual([made]);
   });
 
-  it('is joined by nobody once it is aborted', async () => {
+  it('cannot be joined once it is aborted', async () => {
     const { store, inner, signals, letGo } = held();
     const made = freshRecord();
     await inner.insert(made);
@@ -75,7 +75,7 @@ describe('a look-up that several callers wait for', () => {
     expect(await rows).toEqual([made]);
   });
 
-  it('is watched from when the store asks for its signal', async () => {
+  it('watches signals from when the store asks for its own', async () => {
     const { store: noting, noted } = noteOptions(holdLookUps(memoryStore()).store);
     const { store } = cachedRing(noting);
     let asked = 0;
@@ -101,7 +101,7 @@ describe('a look-up that several callers wait for', () => {
     expect(signals[0]?.aborted).toBe(true);
   });
 
-  it('is not aborted once it is answered, and holds on to no signal', async () => {
+  it('is not aborted once it is answered, and keeps no signal', async () => {
     for (const inner of [memoryStore(), null]) {
       const { store: slow, letGo } = holdLookUps(memoryStore());
       const { store: noting, signals } = noteSignals(inner ?? slow);
@@ -116,7 +116,7 @@ describe('a look-up that several callers wait for', () => {
   });
 });
 
-// As `verify` is called: each call has a time-out of its own.
+// As `verify` calls it: each call has its own timeout.
 describe('a request that times out', () => {
   it('takes the answer from no other, and the last one ends the query', async () => {
     const hanging: KeyStore = { ...memoryStore(), findByDigest: () => new Promise(() => {}) };

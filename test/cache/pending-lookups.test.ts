@@ -1,11 +1,11 @@
-/** Look-ups in progress: who joins them, for how long, and what they change when they are late. */
+/** Look-ups in progress: who joins them, for how long, and what a late one changes. */
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it, vi } from 'vitest';
 import { cachedRing, freshRecord, holdLookUps, REVOKE } from '../support/cache.ts';
 import { delayed, issue, NOWHERE, storeError, wrap } from '../support/keyring.ts';
 
 describe('look-ups in progress', () => {
-  it('single lookup: 100 requests with one key are one query', async () => {
+  it('single lookup: 100 requests with one key make one query', async () => {
     const { keyring, lookUps } = cachedRing(delayed(memoryStore()));
     const { key } = await issue(keyring);
     const principals = await Promise.all(Array.from({ length: 100 }, () => keyring.verify(key)));
@@ -33,7 +33,7 @@ describe('look-ups in progress', () => {
     expect(lookUps()).toBe(10);
   });
 
-  it('are joined for a second: one that hangs does not hold up later requests', async () => {
+  it('are joined for a second: one that hangs does not block later requests', async () => {
     const { store, waiting } = holdLookUps(memoryStore());
     const { store: cached, clock } = cachedRing(store);
     cached.findByDigest(['s1$a']);
@@ -56,7 +56,7 @@ describe('look-ups in progress', () => {
     expect(waiting).toHaveLength(2);
   });
 
-  it('do not replace the answer of one that was sent later', async () => {
+  it('do not replace the answer to a later look-up', async () => {
     const inner = memoryStore();
     const { store, letGo, waiting } = holdLookUps(inner);
     const { store: cached, clock } = cachedRing(store);
@@ -82,7 +82,7 @@ describe('look-ups in progress', () => {
     cached.findByDigest(['s1$a']);
     clock.advance(1_000);
     cached.findByDigest(['s1$a']);
-    // A change detaches both; the first then lands with an answer that is wrong by now.
+    // A change detaches both. The first one's answer is outdated by the time it arrives.
     cached.insert(freshRecord({ digest: 's1$a' }));
     cached.findByDigest(['s1$a']);
     expect(waiting).toHaveLength(3);
@@ -91,7 +91,7 @@ describe('look-ups in progress', () => {
     expect(waiting).toHaveLength(2);
   });
 
-  it('fail together, and the next one asks again: no error is remembered', async () => {
+  it('fail together, and the next one asks again: no error is cached', async () => {
     let down = true;
     const store = wrap(memoryStore(), (method, _args, call) => {
       if (method === 'findByDigest' && down) throw new Error('down');
@@ -105,13 +105,13 @@ describe('look-ups in progress', () => {
       await storeError(() => keyring.verify(key));
       down = false;
       await keyring.verify(key);
-      // What is known passes while the store is down, for as long as it would have anyway.
+      // A known key works while the store is down, for as long as it would have anyway.
       down = true;
       await keyring.verify(key);
     }
   });
 
-  it('can be joined up to 1,024: the oldest makes room', async () => {
+  it('can be joined up to 1,024, then the oldest cannot', async () => {
     const { store, waiting } = holdLookUps(memoryStore());
     const { store: cached } = cachedRing(store);
     for (let i = 0; i < 1_025; i++) cached.findByDigest([`s1$${i}`]);
@@ -123,7 +123,7 @@ describe('look-ups in progress', () => {
 });
 
 describe('look-ups in progress while keys change', () => {
-  /** A key whose look-ups are held back, and marks of other keys. */
+  /** A key whose look-ups are held back, and marks on other keys. */
   async function held() {
     const inner = memoryStore();
     const { store, letGo, waiting } = holdLookUps(inner);
@@ -136,8 +136,8 @@ describe('look-ups in progress while keys change', () => {
     return { cached, letGo, waiting, made, find, endOther, end };
   }
 
-  // Each revocation detached every look-up, so that in a storm of them nothing was shared.
-  it('are shared by all who ask after the first change, in a storm of them', async () => {
+  // Each revocation detached every look-up, so that nothing was shared in a storm of them.
+  it('are shared by all requests after the first change, in a storm of them', async () => {
     const { letGo, waiting, made, find, endOther } = await held();
     const answers = [find()];
     for (let i = 0; i < 100; i++) {
@@ -150,7 +150,7 @@ describe('look-ups in progress while keys change', () => {
     expect(await Promise.all(answers)).toEqual(Array(201).fill([made]));
   });
 
-  it('are asked again, once for all, by who joined after the key itself had changed', async () => {
+  it('are asked again, once for all, by callers from after a change to the key', async () => {
     const { letGo, waiting, find, endOther, end } = await held();
     const early = [find()];
     endOther();
@@ -169,7 +169,7 @@ describe('look-ups in progress while keys change', () => {
     expect(found.map(({ revokedAt }) => revokedAt)).toEqual(Array(11).fill(1));
   });
 
-  it('are asked again by who joined after a change, if the answer is not one to keep', async () => {
+  it('are asked again by callers from after a change, if the answer is not cacheable', async () => {
     const made = freshRecord();
     const odd = [made, { ...made, keyId: NOWHERE }];
     const answers: ((rows: unknown) => void)[] = [];
@@ -192,7 +192,7 @@ describe('look-ups in progress while keys change', () => {
     expect(await third).toEqual([made]);
   });
 
-  it('fail for all who joined, also after a change', async () => {
+  it('fail for all callers that joined, even after a change', async () => {
     const failures: ((error: Error) => void)[] = [];
     const store = wrap(memoryStore(), (method, _args, call) => {
       if (method !== 'findByDigest') return call();

@@ -1,4 +1,4 @@
-/** A channel over the store itself: two processes that ask it what was marked. */
+/** A channel that polls the store: two processes ask it for marked keys. */
 import { DatabaseSync } from 'node:sqlite';
 import type { ChangedQuery, KeyStore } from 'keyscope';
 import type { PollingOptions } from 'keyscope/cache';
@@ -35,7 +35,7 @@ const DATABASES: readonly (readonly [string, () => Stores])[] = [
   ],
 ];
 
-/** A process with a cache that polls. Its channel's errors, and what its rounds asked for. */
+/** A process with a cache that polls, the errors of its channel, and the queries of its rounds. */
 function open(store: KeyStore, now: () => number = Date.now) {
   const told: unknown[] = [];
   const asked: ChangedQuery[] = [];
@@ -62,7 +62,7 @@ function open(store: KeyStore, now: () => number = Date.now) {
   return { cached, asked, told, line, stop: invalidation.stop };
 }
 
-/** The clock of the caches, which stands still unless a beat has to be due. */
+/** The clock of the caches, which does not move unless a beat has to be due. */
 const ageing = { now: 0 };
 
 beforeEach(() => {
@@ -91,7 +91,7 @@ async function twoProcesses([here, there]: Stores, now?: () => number) {
 }
 
 describe.each(DATABASES)('polling over %s', (_name, connect) => {
-  it('shows what another process marked with the next round', async () => {
+  it("shows another process's mark after the next round", async () => {
     const { revokedAt, revoke, stop } = await twoProcesses(connect());
     await pass(5 * INTERVAL_MS);
     await revoke(Date.now());
@@ -106,7 +106,7 @@ describe.each(DATABASES)('polling over %s', (_name, connect) => {
   it.each([
     ['ahead', SKEW_MS],
     ['behind', -SKEW_MS],
-  ])('sees marks of clocks that are %s by as much as was said', async (_what, skew) => {
+  ])('sees marks from clocks that are %s by skewMs', async (_what, skew) => {
     const { revokedAt, revoke, stop } = await twoProcesses(connect());
     await pass(10 * INTERVAL_MS);
     await revoke(Date.now() + skew);
@@ -129,7 +129,7 @@ describe.each(DATABASES)('polling over %s', (_name, connect) => {
 describe('a polling channel', () => {
   const stores = oneInMemory;
 
-  it('sees more marks of one moment than are asked for at once', async () => {
+  it('sees more simultaneous marks than it requests at once', async () => {
     const both = stores();
     const { revokedAt, revoke, stop } = await twoProcesses(both);
     const at = Date.now();
@@ -144,7 +144,7 @@ describe('a polling channel', () => {
     stop();
   });
 
-  it('is up while its rounds succeed, and its beat is heard', async () => {
+  it('is up while its rounds succeed, and its beat comes back', async () => {
     const { cached, told, stop } = await twoProcesses(stores());
     for (let i = 0; i < 5; i++) {
       ageing.now += 5_000;
@@ -190,7 +190,7 @@ describe('a polling channel', () => {
     stop();
   });
 
-  it('is tried again by the cache where the first round failed', async () => {
+  it('starts again with the cache if the first round failed', async () => {
     let isDown = true;
     let rounds = 0;
     const inner = memoryStore();
@@ -209,7 +209,7 @@ describe('a polling channel', () => {
     stop();
   });
 
-  it('asks from before the clock went back', async () => {
+  it('starts before the time to which the clock went back', async () => {
     const clock = { now: START };
     const { asked, revokedAt, revoke, stop } = await twoProcesses(stores(), () => clock.now);
     clock.now -= 60_000;
@@ -228,7 +228,7 @@ describe('a polling channel', () => {
     expect(asked).toHaveLength(count);
   });
 
-  it('says what to pass instead', () => {
+  it('names the valid options in its errors', () => {
     const given = (store: unknown, options: unknown) =>
       complaint(() => pollingInvalidation(store as KeyStore, options as PollingOptions));
     const { listChanged: _none, ...bare } = memoryStore();

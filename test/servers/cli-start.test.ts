@@ -1,4 +1,6 @@
-/** What `keyscope init` writes for each server, in a project that has the drivers: it works. */
+/**
+ * The files that `keyscope init` writes for each server work, in a project that has the drivers.
+ */
 import { symlinkSync } from 'node:fs';
 import { afterEach, expect, it } from 'vitest';
 import { ENTITY, openPlace, PEPPER, type Place } from '../support/command.ts';
@@ -11,7 +13,7 @@ import { ROOT } from '../support/source.ts';
 let place: Place;
 afterEach(() => place.remove());
 
-/** What the config that was written says of a key's life, and of the database. */
+/** The life of a key, and the database, in the config that was written. */
 async function start(database: string, where: Record<string, string>) {
   place = openPlace(null);
   symlinkSync(`${ROOT}/node_modules`, place.file('node_modules'));
@@ -48,7 +50,7 @@ const SQL_CHECKS = [
 ];
 
 (await describeOn('postgres'))('init for PostgreSQL', () => {
-  it('makes, finds and examines', async () => {
+  it('creates, finds and examines keys', async () => {
     const schema = await emptySchema();
     const where = new URL(postgresUrl);
     where.searchParams.set('options', `-c search_path=${schema.name}`);
@@ -62,7 +64,7 @@ const SQL_CHECKS = [
 });
 
 (await describeOn('mysql'))('init for MySQL', () => {
-  it('makes, finds and examines', async () => {
+  it('creates, finds and examines keys', async () => {
     const database = await emptyDatabase();
     const where = new URL(SERVERS.mysql);
     where.pathname = `/${database.name}`;
@@ -77,8 +79,8 @@ const SQL_CHECKS = [
 });
 
 (await describeOn('redis'))('init for Redis', () => {
-  it('makes, finds and examines what it can without SQL', async () => {
-    // What is written there has the names of every service; this database is nobody's.
+  it('creates and finds keys, and examines what it can without SQL', async () => {
+    // A real project would use its own service's name here; this database is only for the test.
     const where = new URL(SERVERS.redis);
     where.pathname = '/13';
     try {

@@ -1,4 +1,4 @@
-/** The command over PostgreSQL, and over a server that is away, silent or not ours to write to. */
+/** The command over PostgreSQL, and over a server that is away, silent or read-only to us. */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -56,7 +56,7 @@ describePostgres('the command over PostgreSQL', () => {
   let schema: Schema;
   afterEach(() => schema.drop());
 
-  it('migrates, makes, finds and ends keys, and reports', async () => {
+  it('migrates, creates, finds and ends keys, and reports on them', async () => {
     schema = await emptySchema();
     place = openPlace(config(url, schema.name));
     const before = await place.run(['doctor', '--json']);
@@ -128,7 +128,7 @@ describePostgres('the command over PostgreSQL', () => {
       const [line = ''] = stdout.match(/^rights .*$/m) ?? [];
       expect(line).toMatch(/^rights +not known/);
       for (const each of roles.slice(0, 4)) expect(line).toContain(each);
-      // Without a right on the schema, that on the table is none.
+      // A right on the table is worth nothing without one on the schema.
       expect(line).not.toContain(role('outside'));
       await schema.sql(`GRANT USAGE ON SCHEMA ${name} TO PUBLIC;
         GRANT UPDATE (suspended_at) ON keyscope_keys TO PUBLIC`);
@@ -140,8 +140,8 @@ describePostgres('the command over PostgreSQL', () => {
     }
   });
 
-  // It said that there are no tables, because it saw no row of theirs.
-  it('says of row-level security that it hides keys, and never that there is none', async () => {
+  // It reported the tables as missing, because it saw no row of theirs.
+  it('reports that row-level security hides keys, not that tables are missing', async () => {
     schema = await emptySchema();
     const { name } = schema;
     await openAndMigrate(name);
@@ -173,21 +173,21 @@ describePostgres('the command over PostgreSQL', () => {
     await place.run(['migrate']);
   }
 
-  it('refuses a schema of a later release, and says so', async () => {
+  it('rejects a schema of a later release, and says so', async () => {
     schema = await emptySchema();
     place = openPlace(config(url, schema.name));
     await place.run(['migrate']);
     await schema.sql('UPDATE keyscope_schema SET version = 9, min_reader = 9');
     const { exit, stderr } = await place.run(['list', ...ON]);
     expect(exit).toBe(4);
-    expect(stderr).toContain('upgrade it');
+    expect(stderr).toContain('Upgrade keyscope');
     const doctor = await place.run(['doctor']);
     expect(doctor.stdout).toMatch(/schema +to do +version 9 is newer/);
   });
 });
 
 describe('a server that is away', () => {
-  it('ends each command in bounded time, with 4, and no password', async () => {
+  it('makes each command end in bounded time, with exit code 4 and no password', async () => {
     place = openPlace(config('postgres://ada:hunter2@127.0.0.1:1/keys'));
     const calls = [
       ['migrate'],
@@ -205,7 +205,7 @@ describe('a server that is away', () => {
     }
   });
 
-  it('or accepts and never answers', async () => {
+  it('may accept and never answer: each command still ends in time', async () => {
     const server = createServer(() => {}).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as { readonly port: number };

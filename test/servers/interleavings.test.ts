@@ -1,6 +1,4 @@
-/**
- * The cache's promise over many interleavings of two processes; the unit tests run fewer.
- */
+/** The cache's promise over many interleavings of two processes. The unit tests run fewer. */
 import { it } from 'vitest';
 import { interleavings } from '../support/interleavings.ts';
 

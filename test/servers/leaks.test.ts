@@ -1,7 +1,7 @@
 /**
- * A report of a leak, from the request to the refusal of the key in another process that caches it.
- * Prints how long that took. What is asserted holds on any machine: the promise, which is longer
- * than this test, is not what ended the key.
+ * A leak report, from the request until another process that caches the key rejects it. Prints how
+ * long that took. The assertion holds on any machine: the test is shorter than `maxStalenessMs`, so
+ * that cannot be what ended the key.
  */
 import { createServer } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
@@ -30,7 +30,7 @@ afterAll(() => {
 
 const time = (): number => performance.timeOrigin + performance.now();
 
-/** Milliseconds from each report to the refusal in the other process, sorted. */
+/** Milliseconds from each report until the other process rejects the key, sorted. */
 async function readLags(address: string): Promise<number[]> {
   const { store, invalidation, close: closeStore } = await openStore(address);
   const cached = cacheStore(store, {
@@ -47,7 +47,7 @@ async function readLags(address: string): Promise<number[]> {
   const lags: number[] = [];
   try {
     expect(await child.hear()).toEqual(['ready']);
-    // The first two warm up: connections are made, and the channel is subscribed to.
+    // The first two warm up: they open connections and subscribe to the channel.
     for (let round = -2; round < ROUNDS; round += 1) {
       const { key } = await issueForTwo(keyring);
       child.send(key);
@@ -79,7 +79,7 @@ async function readLags(address: string): Promise<number[]> {
 for (const name of ['postgres', 'redis'] as const) {
   const onServer = await describeOn(name);
   onServer(`${name}, with a cache in two processes`, () => {
-    test('ends a key that is reported, everywhere', { timeout: 120_000 }, async () => {
+    test('ends a reported key everywhere', { timeout: 120_000 }, async () => {
       const { address, remove } = await makeScratch(name);
       try {
         const lags = await readLags(address);

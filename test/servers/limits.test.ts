@@ -1,4 +1,4 @@
-/** The recipes for limits with their counts in Redis, which the instances of a service share. */
+/** The recipes for rate limits with counters in Redis, which the instances of a service share. */
 import type { HttpBindings } from '@hono/node-server';
 import { Hono, type MiddlewareHandler } from 'hono';
 import { type RateLimiterAbstract, RateLimiterRedis } from 'rate-limiter-flexible';
@@ -31,7 +31,7 @@ describe('a limit of 10 requests for each key, in Redis', () => {
       storeClient: client,
       keyPrefix,
       points: 10,
-      // Longer than the test, so that on a slow machine no second window begins within it.
+      // Longer than the test, so that no second window begins within it on a slow machine.
       duration: 3600,
     });
     const { ask, stop } = await startLimited(limiter);
@@ -39,7 +39,7 @@ describe('a limit of 10 requests for each key, in Redis', () => {
     return { ask, client };
   }
 
-  it('lets exactly 10 of 100 requests pass that come to two instances at once', async () => {
+  it('admits exactly 10 of 100 simultaneous requests to two instances', async () => {
     const one = await start();
     const two = await start();
     const first = await issueKey();
@@ -55,13 +55,13 @@ describe('a limit of 10 requests for each key, in Redis', () => {
       expect(seconds).toBeLessThanOrEqual(3600);
     }
     expect(count(await two.ask(10, second.key))).toEqual({ 200: 10 });
-    // What stands in Redis are ids of keys.
+    // Redis stores ids of keys.
     const names = await one.client.keys(`${keyPrefix}*`);
     const expected = [first, second].map(({ keyId }) => `${keyPrefix}:${keyId}`);
     expect(names.sort()).toEqual(expected.sort());
   });
 
-  it('lets nobody pass who cannot be counted', async () => {
+  it('rejects requests that it cannot count', async () => {
     const { ask, client } = await start();
     const { key } = await issueKey();
     expect(count(await ask(1, key))).toEqual({ 200: 1 });
@@ -78,7 +78,7 @@ describe('failures by address, in Redis', () => {
     await deleteUnder(SERVERS.redis, keyPrefix);
   });
 
-  /** An instance that refuses every key. */
+  /** An instance that rejects every key. */
   async function start() {
     const { client, close } = ioRedis(SERVERS.redis);
     const recipes = writeRecipes('docs/recipes.md', 'test/recipes', ['failures.ts']);
@@ -100,7 +100,7 @@ describe('failures by address, in Redis', () => {
     };
   }
 
-  it('are counted by all instances, and end some time', async () => {
+  it('are counted by all instances, and expire', async () => {
     const one = await start();
     const two = await start();
     const answers = [await one(), await two(), await one(), await two(), await one(), await two()];

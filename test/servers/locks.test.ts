@@ -9,7 +9,7 @@ import { describeMysql, usePlace } from '../support/mysql-place.ts';
 import { pgClient } from '../support/postgres-clients.ts';
 import { describePostgres, using } from '../support/postgres-place.ts';
 
-/** `npm run test:load` holds the lock for longer than any time-out of the servers. */
+/** `npm run test:load` holds the lock for longer than any timeout of the servers. */
 const { KEYSCOPE_TEST_LOCK_SECONDS = '3' } = process.env;
 const SECONDS = Number(KEYSCOPE_TEST_LOCK_SECONDS);
 const TIMEOUT = { timeout: (SECONDS + 60) * 1_000 };
@@ -19,7 +19,7 @@ const KEYS = 20;
 
 const policy = definePolicy(catalog, { list: ['threats:read'] });
 
-/** Locks the row of a key, until what it returns is called. */
+/** Locks the row of a key, until the returned function is called. */
 type Hold = (keyId: string) => Promise<() => Promise<void>>;
 
 describePostgres('a lock on one key in PostgreSQL', TIMEOUT, () => {
@@ -49,9 +49,9 @@ describeMysql.each(['mysql2 pool', 'mariadb pool'])(
 );
 
 // One idle transaction that held one row took all keys down within a minute: every five seconds
-// another write of usage waited on a connection of the pool, and look-ups got none.
+// another write of usage waited on a connection of the pool, until look-ups got none.
 function isNoticedByNoOther(open: () => KeyStore, hold: Hold): void {
-  test(`is noticed by no other, for ${SECONDS} s`, async () => {
+  test(`does not affect other keys, for ${SECONDS} s`, async () => {
     const store = open();
     const usage = { intervalMs: 100, granularityMs: 0 };
     const told: unknown[] = [];
@@ -73,7 +73,7 @@ function isNoticedByNoOther(open: () => KeyStore, hold: Hold): void {
     const start = Date.now();
     try {
       while (Date.now() - start < SECONDS * 1_000) {
-        // The key itself is looked up like any other: who reads waits for no row.
+        // The key itself can still be looked up: reads do not wait for the row.
         await Promise.all(
           issued.map(({ key }) => keyring.admit(bearer(key), { policy, operation: 'list' })),
         );
@@ -85,7 +85,7 @@ function isNoticedByNoOther(open: () => KeyStore, hold: Hold): void {
       }
       const held = await store.findById(locked.info.keyId);
       expect(held?.lastUsedAt).toBe(null);
-      // A failure that nobody hears of would look as if the key was not used.
+      // If nobody learned of the failure, the key would look unused.
       expect(told.length).toBeGreaterThan(0);
     } finally {
       await release();

@@ -13,14 +13,14 @@ const POSTGRES = using('pg Pool of 10');
 const MYSQL = usePlace('mysql2 pool');
 const describeRedis = await describeOn('redis');
 
-/** A store, and how many queries it has in flight. */
+/** A store, and how many of its queries are in flight. */
 interface Counted {
   readonly store: Required<KeyStore>;
-  /** The most at once, since it was last asked. */
+  /** The most at once since the last call. */
   most(): number;
 }
 
-/** Counts the calls of a client's method that are not answered. */
+/** Counts the unanswered calls of a client's method. */
 function countCalls<Call extends (...args: never[]) => PromiseLike<unknown>>(call: Call) {
   let open = 0;
   let highest = 0;
@@ -81,8 +81,8 @@ function areBounded(open: (maxLookUpQueries?: number) => Counted): void {
     await Promise.all(KEPT.map(async (record) => store.insert(record)));
   }, 120_000);
 
-  // Each was a query of its own, however many there were.
-  test('by id go together, and each caller gets its own', async () => {
+  // Each was a separate query, however many there were.
+  test('by id share a query, and each caller gets its own', async () => {
     const { store, most } = open();
     await store.findById('0e0e0e0e-0000-4000-8000-00000000ffff');
     most();
@@ -94,7 +94,7 @@ function areBounded(open: (maxLookUpQueries?: number) => Counted): void {
     expect(found.slice(150)).toEqual(found.slice(150).map(() => null));
   });
 
-  test.each([undefined, 1, 2])('are so many queries at once: %s', async (max) => {
+  test.each([undefined, 1, 2])('are limited to maxLookUpQueries: %s', async (max) => {
     const { store, most } = open(max);
     await store.findByDigest(['none']);
     most();
@@ -128,7 +128,7 @@ describe('16,000 look-ups of different keys in one turn', () => {
       for (let round = 0; round < ROUNDS; round++) turns.push(await longestTurn(store));
       turns.sort((a, b) => a - b);
       console.log(`${task.suite?.name}: blocked for ${turns.map(Math.round).join(', ')} ms`);
-      // The least, for whatever else runs on this machine makes all of them longer.
+      // The least, because anything else that runs on this machine makes all of them longer.
       expect(turns[0]).toBeLessThanOrEqual(LIMIT_MS);
     });
   }

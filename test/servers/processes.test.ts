@@ -1,6 +1,6 @@
 /**
- * Processes that race and processes that are killed on each kind of store, 200 rounds and 20 kills;
- * `npm run test:races` makes it 1,000 and 100. Prints what it counted.
+ * Processes that race and processes that are killed, on each kind of store: 200 rounds and 20
+ * kills. `npm run test:races` runs 1,000 and 100. Prints its counts.
  */
 import type { SuiteFactory } from 'vitest';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -67,7 +67,7 @@ function suite(kind: StoreKind): SuiteFactory {
 
     beforeAll(async () => {
       scratch = await makeScratch(kind);
-      // All of them find nothing, and make the tables.
+      // None of them finds tables, so all of them try to create them.
       const start = () => startChild(scratch.address);
       children = [start(), start(), start(), start()];
       opened = await openStore(scratch.address);
@@ -87,15 +87,15 @@ function suite(kind: StoreKind): SuiteFactory {
       return { store: opened.store, children: [children[0], children[1]] };
     }
 
-    test('has one winner where two processes rotate one key', { timeout }, async () => {
+    test('has one winner if two processes rotate one key', { timeout }, async () => {
       const seen = await rotateAgainstRotate(arena(), ROUNDS);
       console.log(`${kind}, rotate against rotate, ${racesLine(seen)}`);
       expect(seen.oneWinner).toBe(ROUNDS);
-      // Rounds in which one came too late to race prove nothing.
+      // Rounds in which one process was too late to race prove nothing.
       expect(seen.metAtTheWrite).toBeGreaterThan(0);
     });
 
-    test('revokes what one process revokes and another rotates', { timeout }, async () => {
+    test('revokes a key that one process revokes and another rotates', { timeout }, async () => {
       const seen = await revokeAgainstRotate(arena(), ROUNDS);
       const { rotations } = seen;
       const first = `rotate ${grouped(rotations)}, revoke ${grouped(ROUNDS - rotations)}`;
@@ -106,13 +106,13 @@ function suite(kind: StoreKind): SuiteFactory {
     });
 
     test.each(PAIRS)(
-      'marks as if one had come after the other, where one process may %s and another %s',
+      'marks as if one came after the other, if one process may %s and another %s',
       { timeout },
       async (...pair) => {
         const seen = await markAgainstMark(arena(), pair, ROUNDS);
         console.log(`${kind}, ${marksLine(pair, seen)}`);
         expect(seen.oneWrote + seen.bothWrote + seen.noneWrote).toBe(ROUNDS);
-        // Rounds in which one came too late to race prove nothing.
+        // Rounds in which one process was too late to race prove nothing.
         expect(seen.met).toBeGreaterThan(0);
       },
     );
@@ -123,8 +123,7 @@ function suite(kind: StoreKind): SuiteFactory {
       console.log(`  killed at ${JSON.stringify(seen.at)}`);
       expect(seen.predecessorAlive).toBe(KILLS);
       expect(seen.remedied).toBe(KILLS);
-      // Each moment has had its turn: between insert, mark and the hand-out there are no
-      // others.
+      // Each moment has had its turn. Between insert, mark and the hand-out there is nothing else.
       expect(Object.keys(seen.at).length).toBe(kind === 'sqlite' ? 8 : 11);
     });
   };
@@ -140,7 +139,7 @@ describe('processes on SQLite files', () => {
     { timeout },
     async (driver) => {
       let keys = 0;
-      // A new file every ten rounds: the kill also falls into its creation.
+      // A new file every ten rounds: the kill also hits its creation.
       for (let first = 0; first < KILLS; first += 10) {
         const numbers = Array.from({ length: 10 }, (_, index) => first + index);
         const moments = numbers.map((number) => (number % 5 === 0 ? 0 : (number * 17) % 60));
@@ -153,7 +152,7 @@ describe('processes on SQLite files', () => {
     },
   );
 
-  test('migrate a new file once where four open it at once', { timeout }, async () => {
+  test('migrate a new file once if four open it at a time', { timeout }, async () => {
     const children = [startChild(), startChild(), startChild(), startChild()];
     for (let i = 0; i < 200; i++) await migrationRound(children, file(`migrate-${i}.db`));
     await Promise.all(children.map((child) => child.stop()));

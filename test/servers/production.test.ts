@@ -1,4 +1,4 @@
-/** The complete file for production, as README prints it, run as it stands. */
+/** The complete file for production, as README prints it, run unchanged. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -59,7 +59,7 @@ onPostgres('the file for production', { timeout: 60_000 }, () => {
     await client.end();
   });
 
-  test('lets keys in, hears of revocations elsewhere, writes usage, ends in order', async () => {
+  test('admits keys, learns of revocations elsewhere, writes usage and ends in order', async () => {
     const first = await start();
     const second = await start();
     const me = await get(`${second.url}/me`, first.key);

@@ -1,5 +1,5 @@
 /**
- * What was ended stays ended, whatever somebody writes into the database. `npm run test:edits`
+ * An ended key stays ended, whatever an attacker writes into the database. `npm run test:edits`
  * tries 10,000 edits on each store.
  */
 import { describe, expect, it } from 'vitest';
@@ -21,8 +21,8 @@ const SUITES = {
 
 for (const [name, open] of Object.entries(EDITABLE)) {
   const suite = SUITES[name.split(' ')[0] as keyof typeof SUITES];
-  suite(`a key that was ended, in ${name}`, () => {
-    it('never authenticates again, unless its whole row is put back', {
+  suite(`an ended key, in ${name}`, () => {
+    it('never authenticates again, unless its whole row is restored', {
       timeout: 3_600_000,
     }, async () => {
       const editable = await open();

@@ -1,9 +1,11 @@
 /**
  * How long a key that one process revoked, suspended or retired still works in another that caches
  * look-ups, and how long it still addresses an entity that withdrew: with the channel up, and with
- * it down. Prints a table. What is asserted holds on any machine: no verification that began later
- * than the promise let it in; and with the channel up the promise, which is longer than this test,
- * is not what ended it.
+ * it down. Prints a table.
+ *
+ * The assertions hold on any machine. No verification that began after `maxStalenessMs` admitted
+ * the key. With the channel up, the test is shorter than `maxStalenessMs`, so that is not what
+ * ended it.
  */
 import { cacheStore } from 'keyscope/cache';
 import { LRUCache } from 'lru-cache';
@@ -16,9 +18,10 @@ import { describeOn, type Server } from '../support/servers.ts';
 import { makeScratch } from '../support/store-address.ts';
 
 const timeout = 120_000;
-// With the channel down each takes as long as the promise. Each kind of mark is made equally often.
+// With the channel down, each takes the full `maxStalenessMs`. Each kind of mark is made equally
+// often.
 const ROUNDS = { up: 32, down: 12 } as const;
-// With the channel up nothing but the channel can end a key within this test.
+// With the channel up, only the channel can end a key within this test.
 const PROMISE = { up: 30_000, down: 400 } as const;
 type Channel = keyof typeof PROMISE;
 
@@ -52,10 +55,10 @@ afterAll(() => {
 
 // ── The other process ────────────────────────────────────────────────────────────────────────────
 
-/** The marks that take something away: what `cached-child.ts` waits for. */
+/** The marks that take something away: `cached-child.ts` waits for them. */
 const TAKING = MARKINGS.filter(({ before }) => before === 'two entities');
 
-/** How long each of some keys still worked there, in milliseconds and sorted. */
+/** How long each key still worked there, in milliseconds and sorted. */
 async function readLags(address: string, channel: Channel): Promise<number[]> {
   const { store, invalidation, close } = await openStore(address);
   const cached = cacheStore(store, {
@@ -68,7 +71,7 @@ async function readLags(address: string, channel: Channel): Promise<number[]> {
   const lags: number[] = [];
   try {
     expect(await child.hear()).toEqual(['ready']);
-    // The first two rounds warm up: connections are made, and the channel is subscribed to.
+    // The first two rounds warm up: they open connections and subscribe to the channel.
     for (let round = -2; round < ROUNDS[channel]; round++) {
       const marking = TAKING.at(round % TAKING.length);
       const { key, info } = await issueForTwo(keyring);

@@ -6,7 +6,7 @@ import { longestTurnOf } from '../support/turns.ts';
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Answers queries when it is told to. */
+/** Answers queries on demand. */
 function openQueries() {
   const asked: (readonly string[])[] = [];
   const open: { answer(): void; fail(): void }[] = [];
@@ -24,7 +24,7 @@ function openQueries() {
 describe('batchLookUps', () => {
   const record = (digest: string) => ({ digest }) as KeyRecord;
 
-  it('asks once a turn, for each digest once, and gives to each caller its own', async () => {
+  it('sends one query a turn with each digest once, and gives each caller its rows', async () => {
     const asked: (readonly string[])[] = [];
     const find = batchLookUps(async (digests) => {
       asked.push(digests);
@@ -41,8 +41,8 @@ describe('batchLookUps', () => {
     expect(asked).toEqual([['a', 'b', 'none', 'c']]);
   });
 
-  // A caller whose two peppers were one got its row twice, which is a broken store to the core.
-  it('gives a row once to each caller, also to one that names a digest twice', async () => {
+  // With two equal peppers, a caller got its row twice, which the core takes for a broken store.
+  it('gives each caller a row only once, even if it names a digest twice', async () => {
     const asked: (readonly string[])[] = [];
     const find = batchLookUps(async (digests) => {
       asked.push(digests);
@@ -54,12 +54,12 @@ describe('batchLookUps', () => {
     expect(asked).toEqual([['a', 'b']]);
   });
 
-  it('gives nobody a row that was not asked for', async () => {
+  it('gives no caller a row that it did not ask for', async () => {
     const find = batchLookUps(async () => [record('A'), record('a ')]);
     expect(await Promise.all([find(['a']), find(['A'])])).toEqual([[], [record('A')]]);
   });
 
-  it('tells all of a batch that the store is broken, and none of the next', async () => {
+  it('rejects every caller of a batch if the store fails, and no caller of the next', async () => {
     let down = true;
     const find = batchLookUps(async (digests) => {
       if (down) throw new Error('down');
@@ -71,7 +71,7 @@ describe('batchLookUps', () => {
     expect(await find(['a'])).toEqual([record('a')]);
   });
 
-  it('splits what is more than 1,000 digests', async () => {
+  it('splits more than 1,000 digests', async () => {
     const sizes: number[] = [];
     const find = batchLookUps(async (digests) => {
       sizes.push(digests.length);
@@ -85,10 +85,10 @@ describe('batchLookUps', () => {
   });
 });
 
-describe('look-ups while others are in flight', () => {
-  // Of 800 a second, 37 % were answered where the database was 20 ms away: each turn sent a query
-  // of its own, and ten connections had no time for them.
-  it('wait, and go together when a query is answered or has failed', async () => {
+describe('look-ups while other queries are in flight', () => {
+  // At 800 look-ups a second and a database 20 ms away, only 37 % were answered: each turn sent its
+  // own query, and ten connections could not keep up.
+  it('wait, and share a query once another is answered or has failed', async () => {
     const { asked, open, find } = openQueries();
     const lookUp = batchLookUps(find, undefined, createQuerySlots(2));
     const answers: Promise<unknown>[] = [];
@@ -111,7 +111,7 @@ describe('look-ups while others are in flight', () => {
     ]);
   });
 
-  it('share places with those of another kind, first come, first served', async () => {
+  it('share their slots with look-ups of another kind, first come, first served', async () => {
     const ids = openQueries();
     const digests = openQueries();
     const slots = createQuerySlots(1);
@@ -134,7 +134,7 @@ describe('look-ups while others are in flight', () => {
   });
 
   // Comparing each row with the digests of every caller blocked the event loop for 19 s.
-  it('are 16,000 at once, and nobody else waits long', async () => {
+  it('leave the event loop to others, even 16,000 at once', async () => {
     const find = async (digests: readonly string[]) => {
       await nextTurn();
       return digests.map((digest) => ({ digest }) as KeyRecord);
@@ -146,7 +146,7 @@ describe('look-ups while others are in flight', () => {
       rows.push(...(await Promise.all(all)));
     });
     expect(rows.every(([row], i) => row?.digest === `h1.p1$${i}`)).toBe(true);
-    // Some 20 ms where nothing else runs.
+    // About 20 ms on an idle machine.
     expect(longest).toBeLessThan(2_000);
   });
 });
@@ -159,7 +159,7 @@ describe('a look-up', () => {
     vi.useRealTimers();
   });
 
-  it('that nobody waits for any more is not sent', async () => {
+  it('is not sent if its caller has given up', async () => {
     const { asked, open, find } = openQueries();
     const lookUp = batchLookUps(find, undefined, createQuerySlots(1));
     const first = lookUp(['first']);
@@ -179,7 +179,7 @@ describe('a look-up', () => {
     expect(await kept).toEqual([{ digest: 'kept' }]);
   });
 
-  it('leaves the place to others if nobody of its query is left', async () => {
+  it('leaves its slot to others if every caller of its query has given up', async () => {
     const { asked, open, find } = openQueries();
     const lookUp = batchLookUps(find, undefined, createQuerySlots(1));
     const first = lookUp(['first']);
@@ -197,7 +197,7 @@ describe('a look-up', () => {
   });
 
   // A signal costs more to make than a digest costs to look up.
-  it('that is sent soon is not asked for its signal', async () => {
+  it("does not touch its caller's signal if it is sent soon", async () => {
     const { asked, open, find } = openQueries();
     const lookUp = batchLookUps(find, undefined, createQuerySlots(1));
     const options = {
@@ -214,7 +214,7 @@ describe('a look-up', () => {
     expect(asked).toEqual([['first'], ['second']]);
   });
 
-  it('whose query hangs holds up the others for a second, and no longer', async () => {
+  it('blocks the others for only a second if its query hangs', async () => {
     const { asked, open, find } = openQueries();
     const lookUp = batchLookUps(find, undefined, createQuerySlots(1));
     const hanging = lookUp(['hanging']);
@@ -225,7 +225,7 @@ describe('a look-up', () => {
     expect(asked).toEqual([['hanging']]);
     vi.advanceTimersByTime(1);
     expect(asked).toEqual([['hanging'], ['next']]);
-    // Its own answer, however late, gives nobody another place.
+    // A late answer to the hanging query frees no second slot.
     open[0]?.answer();
     await hanging;
     void lookUp(['third']);

@@ -1,4 +1,4 @@
-/** What each mark does, and when it may: written out once more, for every state that a key has. */
+/** The effect and the condition of each mark, written out once more for every state of a key. */
 import type { KeyRecord, Mark } from 'keyscope';
 import { describe, expect, it } from 'vitest';
 import { applyMark } from '../../src/stores/marks.js';
@@ -20,7 +20,7 @@ const ENDS = {
 type State = keyof typeof ENDS;
 const STATES = Object.keys(ENDS) as State[];
 
-/** Whose withdrawals a key has. */
+/** The entities that withdrew from the key. */
 const WITHDRAWN = [[], [OTHER], [OTHER, THIRD], [THIRD, OTHER]] as const;
 
 /** The states in which each kind of mark may be written. */
@@ -35,7 +35,7 @@ const MAY: Readonly<Record<Mark['kind'], readonly State[]>> = {
 const BY = { by: 'grace', reason: 'because' } as const;
 const ENDED = { endedBy: 'grace', endReason: 'because' } as const;
 
-/** Every kind of mark, and exactly what it changes. */
+/** Every kind of mark, with exactly what it changes. */
 const CHANGES: readonly (readonly [Mark, Partial<KeyRecord>])[] = [
   [
     { kind: 'revoke', at: 99, ...BY, seal: 'new' },
@@ -69,7 +69,7 @@ function recordOf(state: State, withdrawn: readonly string[] = []): KeyRecord {
 }
 
 describe('a mark', () => {
-  describe.each(STATES)('of a key that is %s', (state) => {
+  describe.each(STATES)('on a key that is %s', (state) => {
     it.each(CHANGES)('%o', (mark, changes) => {
       for (const withdrawn of WITHDRAWN) {
         const record = recordOf(state, withdrawn);
@@ -103,7 +103,7 @@ describe('a mark', () => {
     });
   });
 
-  it('is dated apart from the end of a retired key, and by it if it is not', () => {
+  it('dates a retirement by its end, or by changedAt if given', () => {
     const retire: Mark = { kind: 'retire', at: 99, ...BY, changedAt: 7 };
     expect(applyMark(recordOf('live'), retire)).toMatchObject({ retireAt: 99, changedAt: 7 });
     const sameTime: Mark = { kind: 'retire', at: 99, ...BY };
@@ -114,13 +114,13 @@ describe('a mark', () => {
     expect(applyMark(recordOf('live'), atZero)).toMatchObject({ retireAt: 99, changedAt: 0 });
   });
 
-  it('retires where nobody withdrew if it does not say who did', () => {
+  it('treats a missing withdrawn list as empty', () => {
     const mark: Mark = { kind: 'retire', at: 99, ...BY };
     expect(applyMark(recordOf('live'), mark)).not.toBeNull();
     expect(applyMark(recordOf('live', [OTHER]), mark)).toBeNull();
   });
 
-  it('takes time 0 for a mark like any other', () => {
+  it('treats time 0 like any other time', () => {
     const revoked = { ...recordOf('live'), revokedAt: 0 };
     expect(applyMark(revoked, { kind: 'revoke', at: 99, ...BY, seal: null })).toBeNull();
     const suspended = { ...recordOf('live'), suspendedAt: 0 };
@@ -130,7 +130,7 @@ describe('a mark', () => {
     expect(applyMark(retired, { kind: 'retire', at: 99, ...BY })).toBeNull();
   });
 
-  it('leaves the record that it was given as it is', () => {
+  it('does not modify the given record', () => {
     const record = Object.freeze({ ...recordOf('live'), withdrawn: Object.freeze([OTHER]) });
     applyMark(record, { kind: 'withdraw', at: 99, entityUuid: THIRD });
     expect(record).toEqual(recordOf('live', [OTHER]));

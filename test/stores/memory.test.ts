@@ -7,7 +7,7 @@ import { numbered, RECORD } from '../support/records.ts';
 
 describe('memory', () => storeContract(test, memoryStore));
 
-test('has every method, answers at once, and shares nothing with another', () => {
+test('has every method, answers synchronously, and shares nothing with another store', () => {
   const store = memoryStore();
   store.insert(RECORD);
   const { prefix, rootKeyId } = RECORD;
@@ -19,7 +19,7 @@ test('has every method, answers at once, and shares nothing with another', () =>
   expect(store.listExpiring({ ...all, before: 5 })).toEqual({ items: [], next: null });
   const expiring = { ...numbered(RECORD)(1), expiresAt: 4 };
   store.insert(expiring);
-  // A part that is full is not followed by an empty one.
+  // A full part is not followed by an empty one.
   const last = { items: [expiring], next: null };
   expect(store.listExpiring({ after: null, limit: 1, before: 5 })).toEqual(last);
   expect(store.listAll({ ...all, limit: 2 })).toMatchObject({ next: null });
@@ -36,7 +36,7 @@ test('summarizes now by default, and lists from the newest key by default', asyn
   await expectLooseCalls(store, RECORD.entityUuid);
 });
 
-test('keeps a malformed record as it was, whatever becomes of the object', async () => {
+test('keeps a malformed record unchanged, even if the caller edits the object later', async () => {
   const store = memoryStore();
   const malformed = { ...RECORD, scopes: ['*'], metadata: { a: '1' } };
   await store.insert(malformed);
@@ -52,8 +52,8 @@ test('lists a record once, however often it names an entity', () => {
   expect(store.list({ ...query, entityUuid: OTHER, addressing: true })).toHaveLength(1);
 });
 
-// An index of names that are found by a prefix of them, or on a prototype, would find this.
-test.each(['constructor', '__proto__', 'toString', ''])('has no keys of %o', (name) => {
+// An index that searches by prefix, or on a prototype, would find these.
+test.each(['constructor', '__proto__', 'toString', ''])('finds no keys for %o', (name) => {
   const store = memoryStore();
   store.insert({ ...RECORD, accessibleEntities: [OWN, THIRD] });
   const query = { prefix: RECORD.prefix, entityUuid: name, after: null, limit: 10 };
@@ -64,7 +64,7 @@ test.each(['constructor', '__proto__', 'toString', ''])('has no keys of %o', (na
   expect(store.findByDigest([name])).toEqual([]);
 });
 
-test('a record that is refused leaves nothing, and neither does one that cannot be read', () => {
+test('keeps nothing of a rejected or unreadable record', () => {
   const store = memoryStore();
   store.insert(RECORD);
   const digest = 's1$other';

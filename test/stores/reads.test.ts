@@ -6,13 +6,13 @@ const { keyId } = RECORD;
 const JUST_BEFORE = { changedAt: 9, keyId: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
 
 test.each([{}, { after: null }, { after: undefined }])(
-  'a first part begins behind the millisecond before: %o',
+  'starts the first part after the millisecond before: %o',
   (given) => {
     expect(readChangesStart({ ...given, since: 10, limit: 5 })).toEqual(JUST_BEFORE);
   },
 );
 
-test('the next part begins behind the last key, but not before `since`', () => {
+test('starts the next part after the last key, but not before `since`', () => {
   const startAfter = (changedAt: number) =>
     readChangesStart({ since: 10, after: { changedAt, keyId }, limit: 5 });
   expect(startAfter(10)).toEqual({ changedAt: 10, keyId });

@@ -18,8 +18,9 @@ describe('remembered rows', () => {
     expect(remembered(firstRow.keyId, firstRow)).toBe(again);
   });
 
-  // A row kept the place of its first reading, and was forgotten before rows that nobody asked for.
-  it.each(['is read again', 'has changed'])('keep one that %s before older ones', (how) => {
+  // A row kept the place of its first reading, and was dropped before rows that nobody had asked
+  // for.
+  it.each(['is read again', 'has changed'])('keep a row that %s longer than older ones', (how) => {
     const remembered = read();
     const rows = Array.from({ length: 1_001 }, (_, index) => numbered(RECORD)(index));
     const [first = RECORD, second = RECORD, ...others] = rows;
@@ -33,7 +34,7 @@ describe('remembered rows', () => {
     expect(remembered(second.keyId, second)).not.toBe(forgotten);
   });
 
-  it('never are malformed: those are read as they stand', () => {
+  it('never include malformed rows, which pass through unchanged', () => {
     const remembered = read();
     const damaged = { ...RECORD, scopes: ['*:*'] };
     const first = remembered('name', damaged);
@@ -43,7 +44,7 @@ describe('remembered rows', () => {
     expect(remembered('name', RECORD)).toEqual(RECORD);
   });
 
-  it('are replaced by what was read since, not kept beside it', () => {
+  it('are replaced by newer readings', () => {
     const remembered = read();
     const first = remembered('name', RECORD);
     const changed = { ...RECORD, lastUsedAt: 7 };
@@ -52,7 +53,7 @@ describe('remembered rows', () => {
   });
 });
 
-describe('a hash that was read before', () => {
+describe('a remembered hash', () => {
   const hash = toHash({ ...RECORD, scopesUsed: { 'threats:read': 5 } });
 
   it('gives the same frozen record', () => {
@@ -62,7 +63,7 @@ describe('a hash that was read before', () => {
     expect(read(RECORD.digest, [...hash])).toBe(first);
   });
 
-  it('is read again if one of its texts differs, or if there are more or fewer', () => {
+  it('is read again if one of its texts differs, or if it has more or fewer', () => {
     const read = createHashReader();
     const first = read(RECORD.digest, hash);
     for (const index of hash.keys()) {

@@ -13,7 +13,7 @@ import { RECORD } from '../support/records.ts';
 
 const COLUMNS = COLUMN_LIST.split(', ');
 
-/** A record without a null, in which no two texts and no two numbers are the same. */
+/** A record without a null, in which all texts and all numbers differ. */
 const FULL: KeyRecord = {
   ...RECORD,
   justification: 'because',
@@ -32,7 +32,7 @@ const FULL: KeyRecord = {
   scopesUsed: { 'threats:read': 8 },
 };
 
-/** A row as a driver returns it that parses nothing. */
+/** The row as a driver returns it that parses nothing. */
 function rowOf(record: KeyRecord): Record<string, unknown> {
   const values = toValues(record);
   return Object.fromEntries(COLUMNS.map((column, index) => [column, values[index]]));
@@ -47,16 +47,19 @@ describe('a row', () => {
   it.each([
     ['of a live key', RECORD],
     ['without a null', FULL],
-  ])('%s has its values where its columns are, and makes the same record', (_what, record) => {
-    const row = rowOf(record);
-    for (const [field, value] of Object.entries(record)) {
-      const isJson = typeof value === 'object' && value !== null;
-      expect(row[columnOf(field)], field).toEqual(isJson ? JSON.stringify(value) : value);
-    }
-    expect(toRecord(row)).toEqual(record);
-  });
+  ])(
+    '%s has its values in the order of its columns, and gives the same record',
+    (_what, record) => {
+      const row = rowOf(record);
+      for (const [field, value] of Object.entries(record)) {
+        const isJson = typeof value === 'object' && value !== null;
+        expect(row[columnOf(field)], field).toEqual(isJson ? JSON.stringify(value) : value);
+      }
+      expect(toRecord(row)).toEqual(record);
+    },
+  );
 
-  it('makes the same record where the driver has parsed JSON', () => {
+  it('gives the same record if the driver has parsed JSON', () => {
     const { accessibleEntities, scopes, metadata, withdrawn, scopesUsed } = FULL;
     const parsed = { scopes, metadata, withdrawn };
     const names = { accessible_entities: accessibleEntities, scopes_used: scopesUsed };
@@ -66,19 +69,19 @@ describe('a row', () => {
   it.each([
     ['text', String],
     ['bigint', (time: number) => BigInt(time)],
-  ])('makes the same record where the driver has whole numbers as %s', (_what, as) => {
+  ])('gives the same record if the driver returns whole numbers as %s', (_what, as) => {
     const entries = Object.entries(rowOf(FULL)).map(([column, value]) => {
       return [column, typeof value === 'number' ? as(value) : value] as const;
     });
     expect(toRecord(Object.fromEntries(entries))).toEqual(FULL);
   });
 
-  it('keeps a text that is a number where the field is a text', () => {
+  it('keeps a numeric text as text in text fields', () => {
     const row = { ...rowOf(FULL), name: '7', hint: '0000', end_reason: '8', prefix: '9' };
     expect(toRecord(row)).toMatchObject({ name: '7', hint: '0000', endReason: '8', prefix: '9' });
   });
 
-  it('leaves JSON that is none as it is, and a column that is missing undefined', () => {
+  it('keeps invalid JSON unchanged, and a missing column undefined', () => {
     for (const column of [
       'accessible_entities',
       'scopes',
@@ -94,13 +97,13 @@ describe('a row', () => {
     expect(fields.filter((value) => value !== undefined)).toEqual([]);
   });
 
-  it('has no column of a service’s own', () => {
+  it('ignores a column that the service has added', () => {
     expect(toRecord({ ...rowOf(FULL), tenant: 1 })).toEqual(FULL);
   });
 });
 
-describe('a row that was read before', () => {
-  it('gives the same frozen record, with what was found out about it', () => {
+describe('a remembered row', () => {
+  it('gives the same frozen record, on which a seal was already checked', () => {
     const read = createRowReader();
     const first = read(rowOf(FULL));
     expect(first).toEqual(FULL);
@@ -121,7 +124,7 @@ describe('a row that was read before', () => {
     },
   );
 
-  it('is another key’s if its digest differs', () => {
+  it('belongs to another key if its digest differs', () => {
     const read = createRowReader();
     const first = read(rowOf(FULL));
     const other = { ...FULL, digest: `s1$${'cd'.repeat(32)}` };
@@ -138,7 +141,7 @@ describe('toInteger', () => {
     [5n, 5],
     ['8640000000000000', 8_640_000_000_000_000],
     [null, null],
-    // What is no whole number, or beyond 2^53, is left for the core to refuse.
+    // Anything but a whole number up to 2^53 is left for the core to reject.
     ['9'.repeat(19), '9'.repeat(19)],
     [2n ** 60n, 2n ** 60n],
     ['', ''],
@@ -147,7 +150,7 @@ describe('toInteger', () => {
     [' 1', ' 1'],
     [undefined, undefined],
     [true, true],
-  ])('makes of %o: %o', (value, expected) => {
+  ])('converts %o to %o', (value, expected) => {
     expect(toInteger(value)).toBe(expected);
   });
 });

@@ -5,7 +5,7 @@ import { MIN_READERS, minReaderOf } from '../../src/stores/schema/versions.ts';
 const DIALECTS = ['postgres', 'mysql', 'sqlite'] as const;
 
 describe('schemaSql', () => {
-  it('is text for each dialect, and refuses others by naming those it has', () => {
+  it('returns text for each dialect, and rejects others with the supported names', () => {
     for (const dialect of DIALECTS) {
       expect(schemaSql(dialect)).toMatch(
         /^CREATE TABLE[^;]+keyscope_schema[\s\S]+INSERT INTO keyscope_schema[^;]+;\n$/,
@@ -16,24 +16,24 @@ describe('schemaSql', () => {
     }
   });
 
-  it('has no triggers if told so, where databases may have none', () => {
+  it('omits the triggers if asked to, for databases that may have none', () => {
     for (const dialect of ['mysql', 'postgres'] as const) {
       expect(schemaSql(dialect)).toContain('TRIGGER');
       expect(schemaSql(dialect, { triggers: false })).not.toMatch(/TRIGGER|FUNCTION/);
     }
     const sql = schemaSql('mysql', { triggers: false });
     expect(schemaSql('mysql').startsWith(sql.slice(0, sql.indexOf('INSERT')))).toBe(true);
-    expect(() => schemaSql('sqlite', { triggers: false })).toThrow(/^schemaSql: sqlite has/);
+    expect(() => schemaSql('sqlite', { triggers: false })).toThrow(/^schemaSql: triggers: sqlite/);
   });
 
-  // CockroachDB has no EXECUTE, and no tables made in a DO block.
-  it('is plain statements, none of which builds another', () => {
+  // CockroachDB has no EXECUTE, and cannot create tables in a DO block.
+  it('consists of plain statements, none of which builds another', () => {
     for (const dialect of DIALECTS) {
       expect(schemaSql(dialect)).not.toMatch(/\bDO \$|EXECUTE (?!FUNCTION)/);
     }
   });
 
-  it.each([{ trigger: false }, { triggers: 0 }, null])('refuses the options %j', (options) => {
+  it.each([{ trigger: false }, { triggers: 0 }, null])('rejects the options %j', (options) => {
     for (const dialect of DIALECTS) {
       expect(() => schemaSql(dialect, options as SchemaOptions)).toThrow(TypeError);
       expect(() => schemaSql(dialect, options as SchemaOptions)).toThrow(/^schemaSql: /);
@@ -50,7 +50,7 @@ describe('schemaSql', () => {
 });
 
 describe('the oldest version whose releases work with another', () => {
-  it('is said of every version, and is none that comes after it', () => {
+  it('is listed for every version, and never comes after it', () => {
     for (const dialect of DIALECTS) {
       for (const version of MIGRATIONS[dialect].keys()) {
         const oldest = MIN_READERS[version] ?? Number.NaN;
@@ -60,8 +60,8 @@ describe('the oldest version whose releases work with another', () => {
     }
   });
 
-  // A version of which nobody has said it would otherwise let every release write to its tables.
-  it('is that version itself where nobody has said which', () => {
+  // Otherwise a version without an entry would let every release write to its tables.
+  it('defaults to that version itself', () => {
     const next = MIN_READERS.length + 1;
     expect(minReaderOf(next)).toBe(next);
     expect(minReaderOf(1)).toBe(1);

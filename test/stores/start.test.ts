@@ -46,9 +46,9 @@ describe('startOnce', () => {
     expect(await second).toBe('up');
   });
 
-  // On a half-open connection the first attempt is never answered; every use then waited for it for
+  // On a half-open connection the first attempt is never answered, and every use waited for it for
   // ever.
-  it('tries again beside an attempt that hangs, after 5 s', async () => {
+  it('starts a second attempt after 5 s if the first hangs', async () => {
     const { made, ready } = attempts();
     void ready();
     vi.advanceTimersByTime(4_999);
@@ -59,7 +59,7 @@ describe('startOnce', () => {
     expect(made).toHaveLength(2);
     made[1]?.resolve('up');
     expect(await second).toBe('up');
-    // The first one's late failure takes nothing back, nor does its late success start anything.
+    // A late failure of the first undoes nothing, and a late success starts nothing.
     made[0]?.reject(new Error('late'));
     await Promise.resolve();
     expect(await ready()).toBe('up');
@@ -79,9 +79,9 @@ describe('startOnce', () => {
   });
 });
 
-describe('behind', () => {
-  // By the parameters of `summarize` the contract knows whether to ask for other times than now.
-  it('has the parameters of the store that is behind', () => {
+describe('afterStart', () => {
+  // The contract uses the number of parameters of `summarize` to see whether it accepts a time.
+  it("keeps the parameters of the store's methods", () => {
     function lengthsOf({ isInProcess: _, ...store }: KeyStore): [string, number][] {
       const methods = Object.entries<{ readonly length: number }>({ ...store });
       return methods.map(([name, method]) => [name, method.length]);

@@ -18,7 +18,7 @@ describe('usageBatches', () => {
     return entries.map(({ keyId }) => keyId);
   }
 
-  it('has each valid id once, in order, with the later of its times', () => {
+  it('returns each valid id once, in order, with the later of its times', () => {
     const entries = [
       entry('b', 5, { x: 5, y: 1 }),
       entry('no'),
@@ -32,13 +32,13 @@ describe('usageBatches', () => {
     expect(usageBatches([entry('no')], () => false)).toEqual([]);
   });
 
-  it('has the shape that a statement reads', () => {
+  it('uses the shape that a statement reads', () => {
     const entries = [entry('a', 2), entry('b', 3)];
     const shape = ({ keyId, lastUsedAt }: UsageEntry) => [keyId, lastUsedAt];
     expect(usageBatches(entries, any, shape)).toEqual(['[["a",2],["b",3]]']);
   });
 
-  it('has at most 1,000 keys', () => {
+  it('puts at most 1,000 keys into a batch', () => {
     const ids = Array.from({ length: 2_001 }, (_, i) => String(i).padStart(5, '0'));
     const entries = ids.map((id) => entry(id));
     const batches = usageBatches(entries, any).map(keysOf);
@@ -46,9 +46,9 @@ describe('usageBatches', () => {
     expect(batches.flat()).toEqual(ids);
   });
 
-  // With 256 long scopes each, 1,000 keys were 38 MB in one statement: more than a packet may have,
+  // With 256 long scopes each, 1,000 keys made one statement of 38 MB: more than a packet may have,
   // at every attempt.
-  it('has at most a million characters, and one key at the least', () => {
+  it('puts at most a million characters, and at least one key, into a batch', () => {
     const scopes = Array.from({ length: 256 }, (_, i) => `${'r'.repeat(125)}:${i}`);
     const scopesUsed = Object.fromEntries(scopes.map((scope) => [scope, 1e12]));
     const ids = Array.from({ length: 1_000 }, (_, i) => String(i).padStart(5, '0'));
@@ -62,7 +62,7 @@ describe('usageBatches', () => {
     expect(usageBatches(huge, any).map(keysOf)).toEqual([['a'], ['b']]);
   });
 
-  it('fills batches up to the limits that it is given', () => {
+  it('fills batches up to the given limits', () => {
     const entries = ['a', 'b', 'c', 'd', 'e'].map((keyId) => entry(keyId));
     const shape = ({ keyId }: UsageEntry) => keyId;
     const byKeys = usageBatches(entries, any, shape, { keys: 2, characters: 100 });

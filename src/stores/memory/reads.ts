@@ -1,4 +1,4 @@
-/** The methods that read: all records that there are, or those under a name, and which of them. */
+/** The methods that read. */
 import type { KeyRecord } from '../../core/record.js';
 import type {
   ChangedKey,
@@ -21,11 +21,11 @@ import {
 } from '../reads.js';
 import { addIfLive, type Summaries } from '../summaries.js';
 
-/** The keys, and by what to find them. */
+/** The keys, and the maps that find them. */
 export interface Tables {
   readonly byId: Map<string, KeyRecord>;
   readonly byDigest: Map<string, KeyRecord>;
-  /** Key ids by the entities that a key names. These never change: only `insert` writes them. */
+  /** Key ids by the entities that a key names. Only `insert` writes them: they never change. */
   readonly idsByEntity: Map<string, string[]>;
   /** Key ids by `rootKeyId` and by `issuedUnder`, which never change either. */
   readonly idsByRoot: Map<string, string[]>;
@@ -53,7 +53,7 @@ export function createReads({ byId, byDigest, idsByEntity, idsByRoot }: Tables):
   };
 }
 
-/** The records under these names, in the order of the names. */
+/** Returns the records with these names, in the order of the names. */
 function findAll(records: ReadonlyMap<string, KeyRecord>, names: readonly string[]): KeyRecord[] {
   const found: KeyRecord[] = [];
   for (const name of names) {
@@ -65,7 +65,7 @@ function findAll(records: ReadonlyMap<string, KeyRecord>, names: readonly string
 
 // ── The keys of one entity ──────────────────────────────────────────────────────────────────────
 
-/** A part of what `list` answers, from the records that name the entity in any way. */
+/** Returns a part of a listing, from the records that name the entity in any way. */
 function page(records: readonly KeyRecord[], query: ListQuery): readonly KeyRecord[] {
   const { after, limit } = query;
   const listed = records.filter((record) => isListed(record, query));
@@ -93,7 +93,7 @@ function compare(first: string, second: string): number {
 
 // ── The keys of all entities ────────────────────────────────────────────────────────────────────
 
-/** A part of all records. Its position is a number: records keep their places. */
+/** Returns a part of all records. The cursor is a number, because records keep their places. */
 function sliceOf(records: readonly KeyRecord[], query: SliceQuery): Slice<KeyRecord> {
   const { after, limit } = query;
   const start = Number(after ?? 0);
@@ -102,12 +102,12 @@ function sliceOf(records: readonly KeyRecord[], query: SliceQuery): Slice<KeyRec
   return { items: records.slice(start, end), next };
 }
 
-/** A record that has an expiry. */
+/** A record that expires. */
 interface ExpiringRecord extends KeyRecord {
   readonly expiresAt: number;
 }
 
-/** A part of the records that are not revoked and expire in a span, the next one first. */
+/** Returns a part of the unrevoked records that expire in a span, the next to expire first. */
 function expiringWithin(records: readonly KeyRecord[], query: ExpiringQuery): Slice<KeyRecord> {
   const { from = Number.NEGATIVE_INFINITY, before, after, limit } = query;
   const expiring = records
@@ -128,7 +128,7 @@ function soonestFirst(first: ExpiryPosition, second: ExpiryPosition): number {
   return first.expiresAt - second.expiresAt || compare(first.keyId, second.keyId);
 }
 
-/** A part of the keys that were marked at a time or later, oldest first. */
+/** Returns a part of the keys that were marked at a time or later, oldest first. */
 function changedSince(records: readonly KeyRecord[], query: ChangedQuery): readonly ChangedKey[] {
   const start = readChangesStart(query);
   const changed: ChangedKey[] = [];
@@ -143,7 +143,7 @@ function oldestFirst(first: ChangedKey, second: ChangedKey): number {
   return first.changedAt - second.changedAt || compare(first.keyId, second.keyId);
 }
 
-/** How many of the records are live, and when one of them was last used. */
+/** Counts the live records of each scheme, and finds the last use of one of them. */
 function summaryOf(records: readonly KeyRecord[], now: number): SchemeSummary[] {
   const summaries: Summaries = new Map();
   for (const record of records) addIfLive(summaries, record, now);

@@ -1,4 +1,4 @@
-/** The methods that write. A record that is marked or used is replaced, and never changed. */
+/** The methods that write. They replace records and never change them in place. */
 import { type KeyRecord, readRecord } from '../../core/record.js';
 import { mergeUsage } from '../../core/usage.js';
 import { applyMark } from '../marks.js';
@@ -7,7 +7,7 @@ import type { Tables } from './reads.js';
 
 export function createWrites({ byId, byDigest, idsByEntity, idsByRoot }: Tables): Writes {
   function put(record: KeyRecord): void {
-    // Checked only once, here. A malformed record is kept as it is; the core refuses it.
+    // Checked only here. A malformed record is kept unchanged; the core rejects it.
     const copy = readRecord(record) ?? structuredClone(record);
     byId.set(copy.keyId, copy);
     byDigest.set(copy.digest, copy);
@@ -43,7 +43,7 @@ export function createWrites({ byId, byDigest, idsByEntity, idsByRoot }: Tables)
   };
 }
 
-/** Adds to the list under a name. */
+/** Adds to the list with this name. */
 function addTo(lists: Map<string, string[]>, name: string, item: string): void {
   const list = lists.get(name);
   if (list === undefined) lists.set(name, [item]);

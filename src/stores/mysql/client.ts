@@ -1,6 +1,6 @@
 /**
- * The clients that the store works with, those of `mysql2/promise` and of `mariadb`, and one way to
- * query them and to read their answers, whether a client is a pool or a single connection.
+ * The clients that the store accepts, those of `mysql2/promise` and of `mariadb`, and one way to
+ * query pools and single connections and to read their answers.
  */
 import { assert } from '../../core/input.js';
 import { within } from '../../core/thenable.js';
@@ -18,7 +18,7 @@ export interface MysqlStatement {
 export interface MysqlConnection {
   /** Prepares a statement and runs it with values. */
   execute(statement: MysqlStatement, values?: Value[]): Promise<unknown>;
-  /** Runs a statement as it is. */
+  /** Runs a statement without preparing it. */
   query(statement: MysqlStatement): Promise<unknown>;
 }
 
@@ -36,15 +36,15 @@ export interface MysqlPool extends MysqlConnection {
   getConnection(): Promise<MysqlLoan>;
 }
 
-/** What `createPool` or `createConnection` of `mysql2/promise` or of `mariadb` returned. */
+/** The result of `createPool` or `createConnection` of `mysql2/promise` or `mariadb`. */
 export type MysqlClient = MysqlConnection | MysqlPool;
 
-/** Whether the client is a pool: only a pool lends connections. */
+/** Checks whether the client is a pool: only a pool lends connections. */
 export function isPool(client: MysqlClient): client is MysqlPool {
   return typeof (client as Partial<MysqlPool>).getConnection === 'function';
 }
 
-/** The properties that tell whether a value is a client. */
+/** The properties that distinguish clients from other values. */
 interface UnreadClient {
   readonly execute?: unknown;
   readonly query?: unknown;
@@ -54,67 +54,74 @@ interface UnreadClient {
 
 const NO_CLIENT = 'mysqlStore: pass a pool or a connection of mysql2/promise or mariadb';
 const NO_PROMISES =
-  'mysqlStore: pass the promise API, ' +
-  "such as 'mysql2/promise' or what .promise() of mysql2 returns, not the callback API";
+  'mysqlStore: this client has the callback API. ' +
+  'Take one from mysql2/promise or mariadb, or pass what .promise() of mysql2 returns';
 
 /**
  * Throws a `TypeError` unless `client` looks like a client of the promise API. Not checked: which
  * driver it is from, and whether it is open.
  */
 export function assertClient(client: MysqlClient): void {
-  // Without types, a caller may pass nothing.
+  // A caller without types may pass nothing.
   const unread: UnreadClient = client ?? {};
   const { execute, query, promise, of } = unread;
   assert(typeof execute === 'function' && typeof query === 'function', NO_CLIENT);
-  // A cluster of pools, which has an `of`, cannot execute, although mysql2's has the method.
+  // Excludes clusters of pools, which have an `of`: they cannot execute, although mysql2's has the
+  // method.
   assert(of === undefined, NO_CLIENT);
   // Both drivers have callback APIs with the same names, where `execute` has one more parameter.
   // mysql2's callback API has `promise()`.
   assert(promise === undefined && execute.length < 3, NO_PROMISES);
 }
 
-// ── One way to query ────────────────────────────────────────────────────────────────────────────
+// ── Queries ──────────────────────────────────────────────────────────────────────────────────────
 
 /** The connections of a client. Errors keep the server's message, but no parameters. */
 export interface Connections {
   /**
-   * Runs statements on one connection; no other statement of keyscope comes between. If they take
-   * longer than `limitMs`, it throws, and a connection of a pool is closed: what a network has lost
-   * never ends by itself, and would keep the connection for ever.
+   * Runs statements on one connection, with no other statement of keyscope in between. Throws if
+   * they take longer than `limitMs`, and closes a pool's connection: over a lost network it would
+   * never end, and would block the connection for ever.
    */
   withSession<Result>(
     work: (session: Session) => Promise<Result>,
     limitMs?: number,
   ): Promise<Result>;
-  /** Makes all statements from now on name the database of the tables. */
+  /** Makes all later statements name the database of the tables. */
   stayIn(database: string): void;
 }
 
-/** In which database statements find the tables; '' for the connection's own. */
+/** The database of the tables; '' for the connection's own. */
 interface Place {
   database: string;
 }
 
-/** Not where usage is written: there, a row that is not found is an error by itself. */
+/**
+ * The tables' names, except before FORCE INDEX, where usage is written: a row that is not found
+ * there is an error anyway.
+ */
 const TABLE = /\bkeyscope_(?:keys|addressing|schema)\b(?! FORCE)/g;
 
-/** Somebody who shares a connection may choose another database on it, with tables like these. */
+/**
+ * Adds the database, because others on a shared connection may switch it to one with similar
+ * tables.
+ */
 function inDatabase({ database }: Place, sql: string): string {
   if (database === '') return sql;
   const name = database.replaceAll('`', '``');
   return sql.replace(TABLE, (table) => `\`${name}\`.${table}`);
 }
 
-/** One connection, for as long as keyscope holds it. */
+/** One connection, while keyscope holds it. */
 export interface Session {
   /** Runs one statement. */
   query(sql: string, values?: readonly Value[]): Promise<unknown>;
   /**
-   * The same for a statement that is sent often: it is prepared, unless the service wants none.
-   * Each connection keeps what it has prepared, and a server only 16,382 for all of them.
+   * Does the same for a frequent statement, which is prepared unless the service opted out. Each
+   * connection keeps its prepared statements, and a server keeps only 16,382 in all.
    */
   execute(sql: string, values: Value[]): Promise<unknown>;
-  /** Marks the connection's state as unknown, so that it does not return to the pool. */
+  /** Keeps the connection from returning to the pool, because its state is unknown. */
   discard(): void;
 }
 
@@ -142,7 +149,7 @@ function execute(connection: MysqlConnection, sql: string, values: Value[]): Pro
 
 type Send = typeof execute;
 
-/** How statements are sent, and to where. */
+/** How and where statements are sent. */
 interface Sending {
   readonly send: Send;
   readonly place: Place;
@@ -161,15 +168,15 @@ function createSession(
 }
 
 /**
- * The end of the queue of each connection. All stores on a connection share it, because a server
- * lock belongs to the connection, too.
+ * The end of each connection's queue. All stores on a connection share it, because a server lock
+ * belongs to the connection, too.
  */
 const queues = new WeakMap<object, Promise<unknown>>();
 
 function enqueue<Result>(connection: object, work: () => Promise<Result>): Promise<Result> {
   const before = queues.get(connection) ?? Promise.resolve();
   const result = before.then(work);
-  // The next in the queue waits until this has ended, even if it fails.
+  // The next in the queue waits until this one has ended, even if it fails.
   const ended = result.catch(() => {});
   queues.set(connection, ended);
   return result;
@@ -178,7 +185,7 @@ function enqueue<Result>(connection: object, work: () => Promise<Result>): Promi
 type WithSession = Connections['withSession'];
 
 function singleConnection(connection: MysqlConnection, sending: Sending): WithSession {
-  // There is no other connection to replace it with.
+  // There is nothing to discard: no other connection could replace this one.
   const session = createSession(connection, sending, () => {});
   return (work) => enqueue(connection, () => work(session));
 }
@@ -199,7 +206,7 @@ function pooledConnections(pool: MysqlPool, sending: Sending): WithSession {
     const session = createSession(loan, sending, () => {
       isDiscarded = true;
     });
-    // What is under way ends with the connection.
+    // Ends the work by closing the connection.
     const giveUp = (): never => {
       session.discard();
       const seconds = Number(limitMs) / 1_000;
@@ -215,9 +222,9 @@ function pooledConnections(pool: MysqlPool, sending: Sending): WithSession {
 }
 
 /**
- * Throws a `TypeError` if `client` is not one. Opens nothing and sends nothing.
+ * Opens nothing and sends nothing. Throws a `TypeError` if `client` is not a supported client.
  *
- * @param isPreparing Whether statements that are sent often are prepared.
+ * @param isPreparing Whether frequent statements are prepared.
  */
 export function connectionsOf(client: MysqlClient, isPreparing: boolean = true): Connections {
   assertClient(client);
@@ -238,8 +245,8 @@ export function connectionsOf(client: MysqlClient, isPreparing: boolean = true):
 export type Row = Readonly<Record<string, unknown>>;
 
 /**
- * The rows of an answer. mysql2 returns `[rows, fields]`; mariadb returns the rows, or the same as
- * mysql2 with `metaAsArray`.
+ * Returns the rows of an answer. mysql2 returns `[rows, fields]`. mariadb returns the rows, or with
+ * `metaAsArray` the same as mysql2.
  */
 export function rowsOf(answer: unknown): readonly Row[] {
   if (!Array.isArray(answer)) return [];
@@ -249,7 +256,7 @@ export function rowsOf(answer: unknown): readonly Row[] {
   return rows as readonly Row[];
 }
 
-/** The number of rows that a write affected. mysql2 returns the header in a list. */
+/** Returns the number of rows that a write affected. mysql2 returns the header in a list. */
 export function affectedRows(answer: unknown): number {
   const header: unknown = Array.isArray(answer) ? answer[0] : answer;
   return Number((header as { readonly affectedRows?: unknown } | undefined)?.affectedRows);

@@ -1,22 +1,24 @@
 /**
- * Which values fit the columns. Checked here, because unless the SQL mode is strict, a longer text
- * is truncated, and a value of another type is stored as text.
+ * Checks that values fit their columns. The server would not: unless the SQL mode is strict, it
+ * truncates a longer text and stores a value of another type as text.
  */
 import type { KeyRecord } from '../../core/record.js';
 import type { Mark } from '../../core/store.js';
 import { isUuid } from '../../core/uuid.js';
 
-/** Whether `value` fits a column for a digest or a seal: printable ASCII, at most 255 bytes. */
+/**
+ * Checks whether `value` fits a column for a digest or a seal: printable ASCII, at most 255 bytes.
+ */
 export function isDigest(value: unknown): value is string {
   return typeof value === 'string' && /^[ -~]{1,255}$/.test(value);
 }
 
-/** Whether `value` fits the column for prefixes: ASCII without spaces, at most 20 bytes. */
+/** Checks whether `value` fits the column for prefixes: ASCII without spaces, at most 20 bytes. */
 export function isPrefix(value: unknown): value is string {
   return typeof value === 'string' && /^[!-~]{1,20}$/.test(value);
 }
 
-/** Empty where nobody holds the text of the key. */
+/** The hint is empty if the key's text is unknown. */
 function isHint(value: unknown): boolean {
   return value === '' || isPrefix(value);
 }
@@ -56,7 +58,7 @@ export function assertFits(record: KeyRecord): void {
   }
 }
 
-/** Throws if what a mark writes does not fit its column. */
+/** Throws if a value that a mark writes does not fit its column. */
 export function assertMarkFits(mark: Mark): void {
   if (mark.kind === 'revoke' && !isSeal(mark.seal ?? null)) {
     throw new Error('keyscope: mark: seal does not fit its column');

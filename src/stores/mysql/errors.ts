@@ -7,7 +7,9 @@ const NO_RIGHT_TO_CREATE_TRIGGERS = 1419;
 const NO_SUCH_DEFINER = 1449;
 const IN_A_TRANSACTION = 1568;
 const DEADLOCK = 1213;
-/** The wait for a row was too long, or the statement, of which MariaDB is told how long. */
+/**
+ * The wait for a row, or the statement, took longer than its limit (on MariaDB, a limit we set).
+ */
 const LOCK_WAIT_TIMEOUT = 1205;
 const STATEMENT_TIMEOUT = 1969;
 /** On MariaDB 11: a row has changed since the transaction began. */
@@ -17,20 +19,20 @@ const CHANGED_SINCE = 1020;
 const INSTEAD: Readonly<Record<number, string>> = {
   [DUPLICATE_KEY]: 'a key with this id or digest exists already',
   [IN_A_TRANSACTION]:
-    'the connection is in the middle of a transaction; ' +
-    'give keyscope a pool or connection of its own',
+    'the connection is in the middle of a transaction. ' +
+    'Give keyscope its own pool or connection',
 };
 
-/** Says what to do, after the server's message. */
+/** Advice that follows the server's message. */
 const ADVICE: Readonly<Record<number, string>> = {
   [NO_RIGHT_TO_CREATE_TRIGGERS]:
-    '; migrate as a user with SUPER, or set log_bin_trust_function_creators',
+    '. Migrate as a user with SUPER, or set log_bin_trust_function_creators = 1',
   [NO_SUCH_DEFINER]:
-    '; the triggers run as the user that migrated: ' +
-    'DELETE FROM keyscope_schema, and migrate as one that stays',
+    '. The triggers run as the user that migrated, which no longer exists. ' +
+    'DELETE FROM keyscope_schema, then migrate as a user that you keep',
 };
 
-/** The fields that are read from a driver's error. */
+/** The fields of a driver's error that are read. */
 interface DriverError {
   readonly errno?: number;
   readonly code?: unknown;
@@ -40,15 +42,15 @@ interface DriverError {
 
 /** An error of the server or of the driver, as this store throws it. */
 export interface MysqlError extends Error {
-  /** The server's number for it, 0 if it has none. */
+  /** The server's error number, or 0 if it has none. */
   readonly errno: number;
   /** The code from the server or the network; undefined if the error comes from neither. */
   readonly code: unknown;
 }
 
 /**
- * Drops what the driver attached to the error. With an option of mariadb, its message contains the
- * parameters, including digests and seals.
+ * Drops everything that the driver attached to the error. With one of its options, mariadb's
+ * message contains the parameters, including digests and seals.
  */
 function toMysqlError(error: unknown): MysqlError {
   const { errno = 0, code, sqlMessage, message } = (error ?? {}) as DriverError;
@@ -58,7 +60,7 @@ function toMysqlError(error: unknown): MysqlError {
   return Object.assign(new Error(`keyscope: ${shown}`), { errno, code });
 }
 
-/** Awaits a call of a driver. Whatever it throws becomes a {@link MysqlError}. */
+/** Awaits a driver's call. Any error becomes a {@link MysqlError}. */
 export async function withMysqlErrors<Result>(call: () => Promise<Result>): Promise<Result> {
   try {
     return await call();
@@ -71,24 +73,26 @@ function errnoOf(error: unknown): unknown {
   return (error as Partial<MysqlError>).errno;
 }
 
-/** Whether a statement named a table that does not exist. */
+/** Checks whether a statement named a table that does not exist. */
 export function isMissingTable(error: unknown): boolean {
   return errnoOf(error) === NO_SUCH_TABLE;
 }
 
-/** Whether a row was held by somebody else for as long as the statement would wait. */
+/** Checks whether another transaction held a row longer than the statement would wait. */
 export function isLockTimeout(error: unknown): boolean {
   const errno = errnoOf(error);
   return errno === LOCK_WAIT_TIMEOUT || errno === STATEMENT_TIMEOUT;
 }
 
-/** Whether the server has rolled back the whole transaction, so that a retry may succeed. */
+/** Checks whether the server has rolled back the whole transaction, so that a retry may succeed. */
 export function isRetryable(error: unknown): boolean {
   const errno = errnoOf(error);
   return errno === DEADLOCK || errno === CHANGED_SINCE;
 }
 
-/** Whether the connection was in the middle of a transaction, so that nothing was written. */
+/**
+ * Checks whether the connection was in the middle of a transaction, so that nothing was written.
+ */
 export function isInTransaction(error: unknown): boolean {
   return errnoOf(error) === IN_A_TRANSACTION;
 }

@@ -1,15 +1,14 @@
 /**
- * Reads that are current. A look-up that sees an old state would accept a revoked key, so every
- * row also says whether it may be out of date.
+ * Reads that are current. A look-up that sees an old state would accept a revoked key, so every row
+ * also says whether it may be out of date.
  */
 import { toInteger, type Value } from '../rows.js';
 import type { Connections, Row, Session } from './client.js';
 import { rowsOf } from './client.js';
 
 /**
- * False if autocommit is off, because all later look-ups would then see the same data as the first
- * one, or if somebody has begun a transaction. Only MariaDB reads the comment as SQL; MySQL has no
- * such variable.
+ * False if autocommit is off, because every later look-up would see the same data as the first, or
+ * if a transaction is open. Only MariaDB reads the comment as SQL; MySQL has no such variable.
  */
 const SETTLED = '@@autocommit = 1 /*M! AND @@in_transaction = 0 */';
 
@@ -24,16 +23,16 @@ const PROBE = `SELECT ${FRESHNESS}`;
 const UNSETTLED =
   'keyscope: the connection has autocommit off, or is in the middle of a transaction; ' +
   'look-ups would miss later revocations. ' +
-  'Give keyscope a pool or connection of its own, with autocommit on';
+  'Give keyscope its own pool or connection, with autocommit on';
 const READ_ONLY =
-  'keyscope: this server is read-only, as replicas are, which lag; connect to the primary';
+  'keyscope: this server is read-only, so it may be a replica that lags. Connect to the primary';
 
-/** Whether a column says true, however the driver reads integers. */
+/** Checks whether a column is true, however the driver reads integers. */
 export function isTrue(value: unknown): boolean {
   return toInteger(value) === 1;
 }
 
-/** Whether a row was read in a transaction that somebody had left open, or with autocommit off. */
+/** Checks whether a row was read inside an open transaction, or with autocommit off. */
 export function isUnsettled(rows: readonly Row[]): boolean {
   return rows.some(({ settled }) => !isTrue(settled));
 }
@@ -47,24 +46,24 @@ export function requireFresh(rows: readonly Row[]): readonly Row[] {
 
 // ── Reads ───────────────────────────────────────────────────────────────────────────────────────
 
-/** How many connections are tried in all on which somebody has left a transaction open. */
+/** How many connections a read tries while they have a transaction left open. */
 const TRIES = 4;
 
 /** How long a connection may take for a look-up, and for a list, in milliseconds. */
 const LOOK_UP_MS = 5_000;
 const SELECT_MS = 60_000;
 
-/** How rows are read. Both throw if what they read may be out of date. */
+/** The two ways to read rows. Both throw if a row may be out of date. */
 export interface Readers {
   /** Runs one statement. */
   select(sql: string, values: readonly Value[]): Promise<readonly Row[]>;
-  /** The same for a statement that is sent often. */
+  /** Does the same for a frequent statement. */
   lookUp(sql: string, values: Value[]): Promise<readonly Row[]>;
 }
 
 /**
- * A connection of a pool that somebody gave back inside a transaction is closed: nobody else would
- * end it, and every read on it would be of the past.
+ * Sends a read. Discards a pool's connection that was returned inside a transaction: nobody else
+ * would end the transaction, and every read on it would see the past.
  */
 async function sendSettled(
   connections: Connections,
@@ -74,7 +73,8 @@ async function sendSettled(
   for (let attempt = 1; ; attempt++) {
     const { rows, seen } = await connections.withSession(async (session) => {
       const answer = rowsOf(await send(session));
-      // No row says of itself whether it is current, and a replica that lags may have none yet.
+      // An empty answer does not say whether it is current: a replica that lags may not have the
+      // row yet.
       const asked = answer.length > 0 ? answer : rowsOf(await session.query(PROBE));
       if (isUnsettled(asked)) session.discard();
       return { rows: answer, seen: asked };
@@ -85,7 +85,7 @@ async function sendSettled(
   }
 }
 
-/** @param before What each statement begins with, as the server needs it. */
+/** @param before Returns the text that each statement begins with on this server. */
 export function createReaders(connections: Connections, before: () => string): Readers {
   return {
     select(sql, values) {

@@ -1,12 +1,12 @@
 /**
- * Writes values into statements that are not prepared. How a quoted text is escaped depends on the
- * session's SQL mode and character set, which a driver may not know; so every text is written in
+ * Writes values into statements that are not prepared. How to escape a quoted text depends on the
+ * session's SQL mode and character set, which a driver may not know. So every text is written in
  * hexadecimal digits, which mean the same everywhere and cannot end early.
  */
 import { encoder } from '../../core/bytes.js';
 import type { Value } from '../rows.js';
 
-const UNFIT = 'keyscope: a value is neither text, nor an integer, nor null';
+const UNFIT = 'keyscope: a value must be text, an integer or null';
 
 function literal(value: Value): string {
   if (value === null) return 'NULL';
@@ -21,10 +21,13 @@ function toHex(text: string): string {
   return hex;
 }
 
-/** Puts a value in each place of a statement. No text in our statements has a question mark. */
+/** Fills in the values of a statement. Our statements contain no text with a question mark. */
 export function withLiterals(sql: string, values: readonly Value[]): string {
   const [first = '', ...parts] = sql.split('?');
-  if (parts.length !== values.length) throw new TypeError('keyscope: not a value for each place');
-  // A caller without types may leave out what is then null.
+  if (parts.length !== values.length) {
+    const counts = `${parts.length} places and ${values.length} values`;
+    throw new TypeError(`keyscope: the statement has ${counts}`);
+  }
+  // A caller without types may leave out a value that is then null.
   return first + parts.map((part, index) => literal(values[index] ?? null) + part).join('');
 }

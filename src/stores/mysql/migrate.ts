@@ -30,7 +30,7 @@ const WRITE_VERSION = `
   INSERT INTO keyscope_schema (id, version, min_reader) VALUES (1, ?, ?)
   ON DUPLICATE KEY UPDATE version = ?, min_reader = ?`;
 
-/** The database, and how many of what is named as the tables are none. */
+/** The database, and how many of the tables' names belong to views. */
 const WHERE = `SELECT DATABASE() AS place, (
     SELECT COUNT(*) FROM information_schema.TABLES
     WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'VIEW'
@@ -38,10 +38,10 @@ const WHERE = `SELECT DATABASE() AS place, (
   ) AS views`;
 
 const A_VIEW =
-  'keyscope: a view is in the place of a table, and may hide keys; ' +
-  'let the user that keyscope connects as use the tables themselves';
+  'keyscope: a view has the name of one of the tables, and may hide keys. ' +
+  'Let the user that keyscope connects as use the tables themselves';
 
-/** The version to migrate from; 0 if there is none or a migration was interrupted. */
+/** Returns the version to migrate from; 0 if the schema is missing or incomplete. */
 async function readVersion(session: Session): Promise<number> {
   let row: Row = {};
   try {
@@ -58,7 +58,7 @@ async function lock(session: Session): Promise<void> {
   const answer = await session.query(`SELECT GET_LOCK(${LOCK}, ${LOCK_SECONDS}) AS got`);
   const { got } = rowsOf(answer)[0] ?? {};
   if (isTrue(got)) return;
-  throw new Error(`keyscope: another process has been migrating for ${LOCK_SECONDS} s; try again`);
+  throw new Error(`keyscope: another process has been migrating for ${LOCK_SECONDS} s. Try again`);
 }
 
 async function migrateUnderLock(session: Session, versions: Versions): Promise<void> {
@@ -94,17 +94,18 @@ export async function migrateIfNeeded(
 }
 
 /**
- * Migrates the schema to this release; `mysqlStore` calls it before its first use. Any number
- * of processes may call it at once. If the schema is current, it only reads. Not atomic, because
- * DDL commits by itself: the next run completes a migration that was interrupted.
+ * Migrates the schema to this release; `mysqlStore` calls it before its first use. Any number of
+ * processes may call it at once. If the schema is current, it only reads. Not atomic, because each
+ * DDL statement commits: the next run completes an interrupted migration.
  *
  * Not checked: that nobody has changed the tables since; that the lock holds on all nodes of a
  * cluster. If `GET_LOCK` holds on only one node, migrate from one place.
  *
  * @param client As for `mysqlStore`.
- * @param options `{ triggers: false }` leaves out the triggers: see `SchemaOptions` for what is
- *   missing then. Pass it with each release, before the store starts, which migrates with them.
- * @throws TypeError if `client` is not such a client, or on an unknown or wrong option.
+ * @param options `{ triggers: false }` leaves out the triggers: see `SchemaOptions` for the
+ *   consequences. Run this with each release before the store starts, because the store migrates
+ *   with triggers.
+ * @throws TypeError if `client` is not a supported client, or on an unknown or wrong option.
  * @throws Error if a newer release has migrated the database, the connection is unsuitable, or the
  *   server refuses.
  * @example
@@ -119,8 +120,8 @@ export async function migrate(client: MysqlClient, options: SchemaOptions = {}):
 // ── The connection ──────────────────────────────────────────────────────────────────────────────
 
 /**
- * Contains a character of four bytes in UTF-8, which the older `utf8` cannot store, and what a
- * `typeCast` might trim or fold.
+ * Contains a character of four bytes in UTF-8, which the older `utf8` cannot store, and spaces and
+ * letters that a `typeCast` might trim or fold.
  */
 const PROBE_TEXT = ' Aé🦊 ';
 const LARGEST = Number.MAX_SAFE_INTEGER;
@@ -131,8 +132,8 @@ const PROBE = `
     (@@character_set_client = 'utf8mb4' AND @@character_set_connection = 'utf8mb4') AS wide`;
 
 const PLAIN_ROWS =
-  'the driver must return rows as objects, text as strings and integers as such; ' +
-  'connect without a typeCast';
+  'the driver must return rows as objects, texts as strings, and integers unchanged. ' +
+  'Connect without a typeCast';
 
 /** A requirement of a connection, and what to do if it is not met. */
 interface Requirement {
@@ -148,11 +149,14 @@ const REQUIREMENTS: readonly Requirement[] = [
   },
   {
     isMet: ({ echo, wide }) => echo === PROBE_TEXT && isTrue(wide),
-    instead: "connect with charset 'utf8mb4' and no typeCast that changes texts, or they are lost",
+
+    instead:
+      'texts would be damaged. ' +
+      "Connect with charset 'utf8mb4' and no typeCast that changes texts",
   },
   {
     isMet: ({ nothing }) => nothing === '',
-    instead: 'connect without the SQL mode EMPTY_STRING_IS_NULL, or texts are lost',
+    instead: 'empty texts would be lost. Connect without the SQL mode EMPTY_STRING_IS_NULL',
   },
 ];
 
@@ -166,13 +170,13 @@ async function probe(send: Send): Promise<unknown> {
     if (code !== undefined) throw error;
     // An error without a code comes neither from the server nor from the network: mysql2 is closed,
     // or could not read the row.
-    throw new Error(`${message}; if the client is open, ${PLAIN_ROWS}`);
+    throw new Error(`${message}. If the client is open, ${PLAIN_ROWS}`);
   }
 }
 
 /** Throws if the connection lacks something. Not checked: rights, and the server's durability. */
 async function inspect({ execute, query }: Session): Promise<void> {
-  // Drivers read the answers to statements that are prepared, and to others, in different ways.
+  // Drivers read the answers to prepared statements and to others in different ways.
   for (const send of [execute, query]) {
     const answer = await probe(send);
     const row = rowsOf(answer)[0] ?? {};

@@ -24,10 +24,10 @@ function toEnded({ key_id, ended_at, is_due }: Row): EndedKey {
 }
 
 /**
- * Returns what it deleted of the keys that were found. Those that somebody else has locked are left
- * for the next purge, so that nobody waits for them. What was due stays so: no end is ever undone.
- * The schema's row, which it locks first, lets one purge after the other through; what is set there
- * is never committed.
+ * Deletes the found keys that are still due, and returns their ids. Leaves keys that another
+ * transaction has locked to the next purge, so that nobody waits. A key that was due stays due: no
+ * end is ever undone. First locks the schema's row, so purges run one after the other; the value
+ * set there is never committed.
  */
 async function deleteDue(
   session: Session,
@@ -47,24 +47,24 @@ async function deleteDue(
 
 /**
  * Deletes the keys that were revoked, retired or expired before a time, for services that may not
- * keep them for ever. An audit log then names keys that nobody can look up any more, so leave as
- * much time as you keep logs. A key is kept for as long as the one that replaced it has
- * not ended, or one that was issued on its authority.
+ * keep them for ever. An audit log may then name keys that nobody can look up, so set the time at
+ * least as far back as you keep logs. A key stays while its replacement, or a key that was issued
+ * on its authority, has not ended.
  *
- * Reads the keys that have ended, in the order in which they did, and no others. Works in batches,
- * each of them one transaction, and migrates first. Any number of processes may
- * purge at once, beside stores in use: each key is deleted by one of them. If it fails halfway, the
- * batches before stay deleted; call it again. Keys that somebody else has locked stay until then.
+ * Reads only keys that have ended, in the order in which they ended. Works in batches, each in one
+ * transaction, and migrates first. Any number of processes may purge at once, while stores are in
+ * use: each key is deleted by one of them. If it fails halfway, the earlier batches stay deleted;
+ * call it again. Keys that another transaction has locked stay until then.
  *
  * Not checked: that the clocks of this machine and of those that end keys agree; that caches have
- * forgotten the keys, which are refused anyway.
+ * dropped the keys, which are rejected anyway.
  *
- * @param client As for `mysqlStore`, of a user who may also DELETE from `keyscope_keys` and
- *   `keyscope_addressing` and UPDATE `keyscope_schema`.
+ * @param client As for `mysqlStore`. Its user also needs DELETE on `keyscope_keys` and
+ *   `keyscope_addressing`, and UPDATE on `keyscope_schema`.
  * @param options `endedBefore`, a `Date` that is not in the future.
- * @returns The ids of the keys that it deleted.
- * @throws TypeError if `client` is not such a client, or `endedBefore` no such date.
- * @throws Error as `migrate`, and if the server refuses.
+ * @returns The ids of the deleted keys.
+ * @throws TypeError if `client` is not a supported client, or `endedBefore` is not such a date.
+ * @throws Error as `migrate` does, and if the server refuses.
  * @example
  * const year = 365 * 86_400_000;
  * await purgeEnded(pool, { endedBefore: new Date(Date.now() - year) });

@@ -69,7 +69,7 @@ function listStatement(query: ListQuery): { readonly sql: string; readonly value
   return { sql, values: [entityUuid, prefix, createdAt, createdAt, keyId, limit] };
 }
 
-/** Unchecked: the core checks what comes back. */
+/** Unchecked: the core checks the answer. */
 function toSummary({ scheme, live, last_used_at, row_count, last_id }: Row): PartSummary {
   const summary: { readonly [Field in keyof PartSummary]: unknown } = {
     scheme,
@@ -123,7 +123,7 @@ function createReports(readers: Readers): Reports {
       return summarizeInParts(readPart, options);
     },
 
-    // One row more than asked for tells whether there is another part.
+    // The query asks for one more row, which shows whether another part follows.
     async listAll({ after, limit }) {
       const keyId = readAllCursor(after, isKeyId);
       const sql = keyId === null ? LIST_ALL : LIST_ALL_AFTER;
@@ -149,18 +149,21 @@ function createReports(readers: Readers): Reports {
   };
 }
 
-/** An id that somebody has edited can be shorter than a UUID. */
+/** An id edited by hand can be shorter than a UUID. */
 function isKeyId(keyId: string): boolean {
   return keyId.length <= 36;
 }
 
-/** The position after which a part of `listExpiring` begins. An empty text is before every id. */
+/**
+ * Returns the position after which a part of `listExpiring` begins. An empty text sorts before
+ * every id.
+ */
 function readExpiringStart({ after, from }: ExpiringQuery): ExpiryPosition {
   const beginning = { expiresAt: from ?? Number.MIN_SAFE_INTEGER, keyId: '' };
   return readExpiringCursor(after, isKeyId) ?? beginning;
 }
 
-/** The reading half of a store. */
+/** Makes the reading half of a store. */
 export function createReads(readers: Readers, maxQueries: LookUpOptions['maxQueries']): Reads {
   return {
     ...createLookUps(findersOf(readers), maxQueries),

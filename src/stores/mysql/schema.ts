@@ -1,26 +1,26 @@
 /**
  * MySQL 8.0.16 or newer, MariaDB 10.6 or newer.
  *
- * - Every statement can be repeated: DDL commits by itself, so an interrupted migration starts over
- *   from its beginning. MySQL has `CREATE TRIGGER IF NOT EXISTS` only since 8.0.29.
+ * - Every statement can be repeated: DDL commits on its own, so an interrupted migration starts
+ *   over. MySQL has `CREATE TRIGGER IF NOT EXISTS` only since 8.0.29.
  * - `digest`, `prefix`: VARBINARY, because every collation that MySQL and MariaDB share ignores
  *   trailing spaces. A UUID fills its column, so the spaces do not matter there.
- * - LONGTEXT: unless the SQL mode is strict, a text that is too long for its column is silently
- *   truncated.
+ * - LONGTEXT: unless the SQL mode is strict, the server silently truncates a text that is too long
+ *   for its column.
  * - The triggers are single statements without an inner semicolon, so that command-line clients and
- *   migration tools need no DELIMITER. They refuse by a sum that overflows: this always fails, in
- *   every SQL mode and even with IGNORE, and its error shows a text. CAST is needed because
- *   otherwise trailing spaces could change.
- * - `keyscope_addressing`: who else is addressed by which key, in the order of the listing. The
- *   store writes it, in one transaction with the key: servers that speak MySQL's language may have
- *   no triggers. Whoever inserts rows by hand writes it, too.
- * - `ended_at`: when the key ended or will end, null for never. A purge reads it in its order.
- *   MariaDB has no index on an expression; of a virtual column only the index takes room. Where
- *   the server can hide it, `SELECT *` and an INSERT of its result are without it.
- * - `delete`: keys are ended and never deleted on the way, so that the keys in an audit log can
- *   still be looked up. `purgeEnded` sets `purge_before` for as long as its transaction lasts. SET
- *   of a variable is the one statement that can refuse here: DO hides errors, and SIGNAL knows no
- *   condition. TRUNCATE fires no trigger: grant nobody DROP.
+ *   migration tools need no DELIMITER. They fail by a sum that overflows, which works in every SQL
+ *   mode and even with IGNORE, and whose error shows a text. CAST is needed because otherwise
+ *   trailing spaces could change.
+ * - `keyscope_addressing`: which other entities a key addresses, in the order of the listing. The
+ *   store writes it, in one transaction with the key, because servers that speak MySQL's language
+ *   may have no triggers. If you insert rows by hand, write it, too.
+ * - `ended_at`: when the key ended or will end, null for never. A purge reads keys in this order.
+ *   MariaDB cannot index an expression; a virtual column takes room only in the index. Servers that
+ *   can hide the column do, so `SELECT *` and an INSERT of its result leave it out.
+ * - `delete`: keys end and stay, so that the keys in an audit log can still be looked up.
+ *   `purgeEnded` sets `purge_before` during its transaction. SET of a variable is the only
+ *   statement that can fail here: DO hides errors, and SIGNAL takes no condition. TRUNCATE fires no
+ *   trigger: do not grant DROP.
  */
 import {
   isTime,
@@ -32,7 +32,7 @@ import {
 
 const ID = 'VARCHAR(36) CHARACTER SET ascii COLLATE ascii_bin';
 
-/** An expression that fails and shows why, without a semicolon. */
+/** Returns an expression that fails and shows why, without a semicolon. */
 function refusal(why: string): string {
   const said = why.replaceAll(';', ',');
   return `18446744073709551615 + LENGTH('keyscope: ${said}')`;
@@ -43,19 +43,19 @@ function isJson(column: string, type: 'ARRAY' | 'OBJECT'): string {
   return `JSON_VALID(${column}) AND JSON_TYPE(${column}) = '${type}'`;
 }
 
-/** The error of the triggers if somebody signs for an ending that was not written. */
+/** The triggers' error if an update changes who ended a key or why, without a mark. */
 const ENDINGS_BELONG_TO_MARKS = 'ended_by and end_reason change only together with a mark';
 
-/** After every time. */
+/** A time after every other. */
 const NEVER = '9223372036854775807';
 
-/** When a key ends: the first of its three ends. */
+/** Returns when a key ends: the earliest of its three ends. */
 function endOf(row: '' | 'OLD.'): string {
   const ends = ['revoked_at', 'retire_at', 'expires_at'];
   return `LEAST(${ends.map((end) => `COALESCE(${row}${end}, ${NEVER})`).join(', ')})`;
 }
 
-/** For the first that knows it, MySQL 8.0.23, and for MariaDB. Others read a comment. */
+/** Read by MySQL since 8.0.23, and by MariaDB; a comment for others. */
 const INVISIBLE = '/*!80023 INVISIBLE */ /*M! INVISIBLE */';
 
 /** The tables and indexes. */
@@ -116,7 +116,7 @@ CREATE TABLE IF NOT EXISTS keyscope_addressing (
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
 ];
 
-/** What may change in a key, and which rows may be deleted. */
+/** The triggers that limit what may change in a key, and which rows may be deleted. */
 const TRIGGERS: readonly string[] = [
   `
 DROP TRIGGER IF EXISTS keyscope_keys_update`,

@@ -5,9 +5,9 @@ import { PART_SIZE } from '../summaries.js';
 import { FRESHNESS } from './freshness.js';
 
 /**
- * Columns selected as text, because drivers differ in what they make of JSON, of bytes and of
- * integers: one of them can be told to throw over a number that JavaScript cannot hold, and then
- * one damaged row would hide all others.
+ * Columns selected as text, because drivers read JSON, bytes and integers differently. One of them
+ * can be set to throw on a number that JavaScript cannot hold, and then one damaged row would hide
+ * all others.
  */
 const AS_TEXT: Readonly<Record<string, string>> = {
   prefix: 'CONVERT(k.prefix USING utf8mb4)',
@@ -26,7 +26,7 @@ const AS_TEXT: Readonly<Record<string, string>> = {
   scopes_used: 'CONCAT(k.scopes_used)',
 };
 
-/** The columns of a key, some of them as these expressions. */
+/** Returns the columns of a key, some of them as these expressions. */
 function selected(expressions: Readonly<Record<string, string>>): string {
   return COLUMN_LIST.replace(/\w+/g, (column) => {
     const expression = expressions[column] ?? `k.${column}`;
@@ -52,18 +52,18 @@ export interface LookUp {
   readonly values: string[];
 }
 
-/** A place for each of a list. */
+/** Returns a placeholder for each item of a list. */
 export function placesFor(list: readonly unknown[]): string {
   return list.map(() => '?').join(', ');
 }
 
 /**
- * One row more, of no key: it says whether the answer is current even if nothing was found. A
- * replica that lags does not know a new key, which is then no bad one.
+ * One more row, without a key. It says whether the answer is current even if nothing was found: a
+ * replica that lags does not know a new key, which must not be taken for a bad one.
  */
 const NOBODY = `SELECT ${COLUMN_LIST.replace(/\w+/g, 'NULL')}, ${FRESHNESS}`;
 
-/** How many names a look-up has room for. */
+/** The numbers of names that a look-up has room for. */
 const ROOMS: readonly number[] = [1, 10, 100, 1000];
 
 /**
@@ -85,7 +85,7 @@ export const LIST_LINEAGE: string = `${SELECT} WHERE root_key_id = ?
 
 // ── Listings of an entity ───────────────────────────────────────────────────────────────────────
 
-/** Written so that both servers begin to read at the position. */
+/** Written so that both servers start reading at the position. */
 function isAfter(table: string): string {
   const isOlder = `${table}.created_at < ?`;
   const isAsOld = `${table}.created_at = ? AND ${table}.key_id < ?`;
@@ -96,7 +96,7 @@ function newestFirst(table: string): string {
   return `ORDER BY ${table}.created_at DESC, ${table}.key_id DESC LIMIT ?`;
 }
 
-/** By itself, MariaDB sometimes reads all that is newer than the position, too. */
+/** Forces the index: otherwise MariaDB sometimes also reads everything newer than the position. */
 const SELECT_OWN = `${SELECT} FORCE INDEX (keyscope_keys_listing)
   WHERE entity_uuid = ? AND prefix = ?`;
 
@@ -105,8 +105,8 @@ export const LIST: string = `${SELECT_OWN} ${newestFirst('k')}`;
 export const LIST_AFTER: string = `${SELECT_OWN} AND ${isAfter('k')} ${newestFirst('k')}`;
 
 /**
- * Where somebody has edited a key or its pair, the position is the pair's, after which the next
- * part begins, and the row has no seal, so that it shows as damaged.
+ * If a key or its pair was edited by hand, the row shows the pair's position, where the next part
+ * begins. It has no seal, so that it counts as damaged.
  */
 const FILED: Readonly<Record<string, string>> = {
   ...AS_TEXT,
@@ -115,7 +115,7 @@ const FILED: Readonly<Record<string, string>> = {
   seal: 'CASE WHEN k.prefix = pair.prefix AND k.created_at = pair.created_at THEN k.seal END',
 };
 
-/** STRAIGHT_JOIN reads the pairs in the order of the listing, and only as many as are wanted. */
+/** STRAIGHT_JOIN reads the pairs in the order of the listing, and only as many as needed. */
 const SELECT_ADDRESSING = `SELECT ${selected(FILED)}, ${FRESHNESS}
   FROM keyscope_addressing AS pair FORCE INDEX (PRIMARY)
   STRAIGHT_JOIN keyscope_keys AS k ON k.key_id = pair.key_id
@@ -138,8 +138,8 @@ export const LIST_EXPIRING: string = `${SELECT}
   ORDER BY k.expires_at, k.key_id LIMIT ?`;
 
 /**
- * One row even if no key was marked: it says whether the answer is current. A replica that lags
- * would say that nothing has changed.
+ * Returns one row even if no key was marked, which says whether the answer is current. A replica
+ * that lags would otherwise seem to have no changes.
  */
 export const LIST_CHANGED: string = `
   SELECT marked.key_id, CONCAT(marked.changed_at) AS changed_at, ${FRESHNESS}
@@ -169,8 +169,8 @@ export const SUMMARIZE: string = `
 // ── Marks ───────────────────────────────────────────────────────────────────────────────────────
 
 /**
- * Only MariaDB reads the comment as SQL. It checks every constraint of a row in every update, so
- * that a row that somebody has damaged could not be revoked, and would fail every batch of usage.
+ * Only MariaDB reads the comment as SQL. It checks every constraint of a row in every update, so a
+ * damaged row could not be revoked, and would fail every batch of usage.
  */
 const UNCHECKED = '/*M! SET STATEMENT check_constraint_checks = 0 FOR */';
 
@@ -197,7 +197,7 @@ export const MARKS: Readonly<Record<Mark['kind'], string>> = {
   WHERE key_id = ? AND retire_at IS NULL AND revoked_at IS NULL AND suspended_at IS NULL
     AND REPLACE(withdrawn, ' ', '') = ?`,
 
-  // A value that is not a JSON array is left alone.
+  // Leaves a value alone that is not a JSON array.
   withdraw: `UPDATE keyscope_keys
   SET withdrawn = JSON_ARRAY_APPEND(withdrawn, '$', CONVERT(? USING utf8mb4)), changed_at = ?
   WHERE key_id = ? AND CASE WHEN JSON_VALID(withdrawn) AND JSON_TYPE(withdrawn) = 'ARRAY'
@@ -207,36 +207,38 @@ export const MARKS: Readonly<Record<Mark['kind'], string>> = {
 // ── Usage ───────────────────────────────────────────────────────────────────────────────────────
 
 /**
- * {@link UNCHECKED} for usage, which is not worth a longer wait for a row that somebody else holds:
- * half a second. On MySQL the connection's own variable says so.
+ * {@link UNCHECKED} for usage, which waits at most half a second for a row that another transaction
+ * holds. On MySQL, a variable of the connection sets that limit.
  */
 const IMPATIENTLY = `/*M! SET STATEMENT
   check_constraint_checks = 0, innodb_lock_wait_timeout = 1, max_statement_time = 0.5 FOR */`;
 
-/** Sets the variable, in whole seconds, which is what MySQL has. Every server runs both. */
+/** Sets the variable, in whole seconds, the only unit that MySQL has. Every server runs both. */
 export const HURRY: string =
   'SET @keyscope_lock_wait = @@innodb_lock_wait_timeout, innodb_lock_wait_timeout = 1';
 export const HURRY_NO_MORE: string = 'SET innodb_lock_wait_timeout = @keyscope_lock_wait';
 
-/** What is stored of the use of some keys, and what tells whether it has changed since. */
+/**
+ * Returns the stored usage of some keys, and the version that shows whether it has changed since.
+ */
 export function findUsage(keyIds: readonly string[]): string {
   return `SELECT key_id, CONCAT(last_used_at) AS last_used_at, CONCAT(scopes_used) AS scopes_used,
   ${VERSION} AS version
   FROM keyscope_keys WHERE key_id IN (${placesFor(keyIds)}) ${ALL}`;
 }
 
-/** Of scopes that were used: a text that is another one as soon as the scopes are. */
+/** A text that differs whenever the used scopes do. */
 const VERSION = 'SHA2(scopes_used, 256)';
 
-/** Before every time. */
+/** A time before every other. */
 const NEVER = '-8640000000000000';
 
 /**
- * Writes the use of some keys where their scopes are as they were read. The index is forced, so
- * that it reads, and so locks, no other row, and these in their order: batches may wait for each
- * other, but cannot deadlock.
+ * Writes the usage of some keys, if their scopes are still as they were read. The forced index
+ * makes it read, and so lock, only these rows in their order: batches may wait for each other, but
+ * cannot deadlock.
  *
- * Its places: for each key its id and time; id and scopes; the ids; id and version.
+ * Its placeholders: each key's id and time; id and scopes; the ids; id and version.
  */
 export function touchStatement(count: number): string {
   const cases = ' WHEN ? THEN ?'.repeat(count);
@@ -247,7 +249,7 @@ export function touchStatement(count: number): string {
   WHERE key_id IN (${ids.join(', ')}) AND CAST(${VERSION} AS BINARY) = CASE key_id${cases} END`;
 }
 
-/** Of some keys, those whose rows nobody holds. */
+/** Selects those of some keys whose rows nobody holds. */
 export function findFree(keyIds: readonly string[]): string {
   return `SELECT key_id FROM keyscope_keys FORCE INDEX (PRIMARY)
   WHERE key_id IN (${placesFor(keyIds)}) ${ALL} FOR UPDATE SKIP LOCKED`;
@@ -258,7 +260,7 @@ export function findFree(keyIds: readonly string[]): string {
 /** How many keys are deleted in one transaction; each can have a thousand pairs. */
 const PURGE_BATCH = 100;
 
-/** How many rows of a table end after a time, or never. */
+/** Counts the rows that end after a time, or never. */
 function liveIn(table: 'successor' | 'child', condition: string): string {
   return `(SELECT COUNT(*) FROM keyscope_keys AS ${table}
     WHERE ${condition} AND (${table}.ended_at IS NULL OR ${table}.ended_at > ?))`;
@@ -267,9 +269,9 @@ function liveIn(table: 'successor' | 'child', condition: string): string {
 const ROTATED_FROM = 'successor.root_key_id = k.root_key_id AND successor.rotated_from = k.key_id';
 
 /**
- * Some keys that ended before a time, behind a place in the order of ends, and whether each is due:
- * it has no successor that ends after another time, and nothing that was issued on its authority
- * does. COUNT and not EXISTS, for which the servers may read the whole table for each key.
+ * Finds keys that ended before a time, after a position in the order of ends, and whether each is
+ * due: neither its successor nor a key that was issued on its authority ends after another time.
+ * Uses COUNT because for EXISTS the servers may read the whole table for each key.
  */
 export const FIND_ENDED: string = `SELECT k.key_id, CONCAT(k.ended_at) AS ended_at,
     0 = ${liveIn('successor', ROTATED_FROM)}

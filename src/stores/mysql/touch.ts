@@ -1,4 +1,6 @@
-/** Writes usage, in the background: it never waits long for a row that somebody else holds. */
+/**
+ * Writes usage, in the background. It never waits long for a row that another transaction holds.
+ */
 import type { UsageEntry } from '../../core/store.js';
 import { isUuid } from '../../core/uuid.js';
 import { toInteger, type Value } from '../rows.js';
@@ -9,23 +11,23 @@ import { isLockTimeout } from './errors.js';
 import { findFree, findUsage, HURRY, HURRY_NO_MORE, touchStatement } from './statements.js';
 import { commit, withRetries } from './transactions.js';
 
-/** So little that a statement ends long before its time is up. */
+/** Small enough for a statement to end long before its time limit. */
 const LIMITS: UsageLimits = { keys: 200, characters: 200_000 };
 
-/** How often a batch is written again whose keys others write at the same time. */
+/** How often a batch is retried while others write the same keys' usage. */
 const ROUNDS = 100;
-const CONTENDED = 'keyscope: touch: others keep writing the usage of the same keys';
+const CONTENDED = 'keyscope: touch: other processes keep writing the usage of the same keys';
 
-/** The use of a key that is to be written, where the row is as it was read. */
+/** The usage of a key that is written if the row is still as it was read. */
 interface Write {
   readonly keyId: string;
   readonly lastUsedAt: number;
-  /** As JSON: only those whose time is later than the row's. */
+  /** As JSON: only the scopes whose time is later than the row's. */
   readonly scopesUsed: string;
   readonly version: string;
 }
 
-/** Runs work that waits for rows for a second at most, and leaves the connection as it was. */
+/** Runs work that waits at most a second for rows, and leaves the connection as it was. */
 async function inHurry<Result>(session: Session, work: () => Promise<Result>): Promise<Result> {
   await session.query(HURRY);
   try {
@@ -43,24 +45,24 @@ function idOfRow({ key_id }: Row): unknown {
   return key_id;
 }
 
-/** The times of a row's scopes; null if somebody has damaged them. */
+/** Returns the times of a row's scopes, or null if they are damaged. */
 function timesOf({ scopes_used }: Row): Readonly<Record<string, unknown>> | null {
   try {
     const times: unknown = JSON.parse(String(scopes_used));
     const isTable = typeof times === 'object' && times !== null && !Array.isArray(times);
     return isTable ? (times as Record<string, unknown>) : null;
   } catch {
-    // Its row is skipped: it would fail every batch that contains the key.
+    // Skip this row: it would fail every batch that contains the key.
     return null;
   }
 }
 
-/** Whether a time is later than a stored one, which may be missing or damaged. */
+/** Checks whether a time is later than a stored one, which may be missing or damaged. */
 function isLater(time: number, stored: unknown): boolean {
   return typeof stored !== 'number' || !Number.isSafeInteger(stored) || time > stored;
 }
 
-/** What is to be written of an entry; null if the row has it already, or is damaged. */
+/** Returns the part of an entry to write, or null if the row already has it or is damaged. */
 function toWrite({ keyId, lastUsedAt, scopesUsed }: UsageEntry, row: Row): Write | null {
   const { last_used_at: storedAt, version } = row;
   const times = timesOf(row);
@@ -88,7 +90,7 @@ async function findWrites(session: Session, entries: readonly UsageEntry[]): Pro
   });
 }
 
-/** Returns how many rows were as they had been read. */
+/** Writes the usage, and returns how many rows were still as they had been read. */
 async function writeAll(session: Session, writes: readonly Write[]): Promise<number> {
   const keyIds = writes.map(idOf);
   const values: Value[] = [
@@ -103,7 +105,7 @@ async function writeAll(session: Session, writes: readonly Write[]): Promise<num
 
 /**
  * Reads and writes without a lock in between, so that batches do not wait for each other over a
- * busy key: who comes second finds another version, and reads again.
+ * busy key. The slower batch finds another version, and reads again.
  */
 async function touchAll(session: Session, entries: readonly UsageEntry[]): Promise<void> {
   for (let round = 0; round < ROUNDS; round++) {
@@ -114,7 +116,7 @@ async function touchAll(session: Session, entries: readonly UsageEntry[]): Promi
   throw new Error(CONTENDED);
 }
 
-/** Those entries of a batch whose rows nobody holds. */
+/** Returns those entries of a batch whose rows nobody holds. */
 async function freeAmong(
   session: Session,
   entries: readonly UsageEntry[],
@@ -126,8 +128,8 @@ async function freeAmong(
 }
 
 /**
- * Writes one batch. If somebody holds the row of one of its keys for too long, those of the others
- * are written, and it returns the error.
+ * Writes one batch. If another transaction holds one of the rows for too long, writes the other
+ * rows and returns the error.
  */
 async function touchBatch(session: Session, entries: readonly UsageEntry[]): Promise<unknown> {
   try {
@@ -140,7 +142,7 @@ async function touchBatch(session: Session, entries: readonly UsageEntry[]): Pro
   }
 }
 
-/** Returns an error if that of some keys could not be written, after that of all others. */
+/** Writes all batches, and then returns an error if some keys could not be written. */
 async function touchBatches(session: Session, batches: readonly string[]): Promise<unknown> {
   let failure: unknown;
   for (const batch of batches) {
@@ -150,7 +152,7 @@ async function touchBatches(session: Session, batches: readonly string[]): Promi
   return failure;
 }
 
-/** Writes usage. Throws if that of some keys could not be written, after that of all others. */
+/** Writes usage. If some keys cannot be written, writes all others and then throws. */
 export async function touch(
   connections: Connections,
   entries: readonly UsageEntry[],

@@ -11,8 +11,8 @@ const TRIES = 4;
 const WRITE_MS = 10_000;
 
 /**
- * `SET TRANSACTION` throws inside another transaction, on both servers. So somebody else's rollback
- * cannot undo an acknowledged write, and nothing of theirs is committed.
+ * `SET TRANSACTION` throws inside another transaction, on both servers. So another user's rollback
+ * cannot undo an acknowledged write, and we never commit another user's work.
  */
 const SETTINGS = 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ WRITE';
 
@@ -20,7 +20,7 @@ const SETTINGS = 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ WRITE';
 const COMMIT = 'COMMIT AND NO CHAIN NO RELEASE';
 const ROLLBACK = 'ROLLBACK AND NO CHAIN NO RELEASE';
 
-/** A connection that somebody gave back inside a transaction is closed: nobody would end that. */
+/** Discards a connection that was returned inside a transaction, because nobody would end it. */
 async function begin(session: Session): Promise<void> {
   try {
     await session.query(SETTINGS);
@@ -64,7 +64,7 @@ export async function transact<Result>(
   return endTransaction(session, work());
 }
 
-/** Works on one connection, and again if nothing was written that can be now. */
+/** Works on one connection, and retries if nothing was written and a retry may succeed. */
 export async function withRetries<Result>(
   connections: Connections,
   work: (session: Session) => Promise<Result>,

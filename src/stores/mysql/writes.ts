@@ -9,7 +9,7 @@ import { INSERT, MARKS } from './statements.js';
 import { touch } from './touch.js';
 import { transact, withRetries, write } from './transactions.js';
 
-/** Duplicates are refused by the primary key and by the digest's UNIQUE. */
+/** The primary key and the digest's UNIQUE reject duplicates. */
 async function insert(connections: Connections, record: KeyRecord): Promise<void> {
   const values = toValues(record);
   const guests = guestsOf(record);
@@ -25,7 +25,7 @@ async function insert(connections: Connections, record: KeyRecord): Promise<void
   );
 }
 
-/** The writing half of a store. */
+/** Makes the writing half of a store. */
 export function createWrites(connections: Connections): Writes {
   return {
     async insert(record) {
@@ -47,17 +47,17 @@ export function createWrites(connections: Connections): Writes {
   };
 }
 
-// ── Whom a key addresses ────────────────────────────────────────────────────────────────────────
+// ── The entities that a key addresses ────────────────────────────────────────────────────────────
 
-// The pairs of keys and of the entities that they address beside their own are written in one
-// transaction with the key: not by a trigger, which not every server has.
+// A key's pairs are written in one transaction with the key, not by a trigger, because some servers
+// have none.
 
-/** The entities that a key addresses beside its own. */
+/** Returns the entities that a key addresses in addition to its own. */
 function guestsOf({ accessibleEntities, entityUuid }: KeyRecord): readonly string[] {
   return accessibleEntities.filter((entity) => entity !== entityUuid);
 }
 
-/** Writes the pairs of a key with these entities. They may be there before, from a dump. */
+/** Writes the pairs of a key with these entities. A restored dump may already contain them. */
 async function addPairs(
   session: Session,
   { prefix, createdAt, keyId }: KeyRecord,

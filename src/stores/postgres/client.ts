@@ -1,11 +1,11 @@
 /**
- * The clients that a service may pass, as structural types, and how each kind is queried. Imports
- * no driver.
+ * The clients that a service may pass, as structural types, and how to query each kind. Imports no
+ * driver.
  */
 import { assert, hasMethods } from '../../core/input.js';
 import { isInTransaction, type PgPool, queryPool } from './pool.js';
 
-/** A query as `pg` accepts it; if it has a name, it is prepared once per connection. */
+/** A query as `pg` accepts it. With a name, it is prepared once per connection. */
 export interface PgQuery {
   name?: string;
   text: string;
@@ -17,15 +17,15 @@ export interface PgClient {
   readonly connect: unknown;
   query(query: PgQuery): PromiseLike<{ readonly rows: readonly unknown[] }>;
   /**
-   * Only a `Client` has it: `T` or `E` in the middle of a transaction, `null` before it is
+   * Only a `Client` has it. Returns `T` or `E` in the middle of a transaction, `null` before it is
    * connected.
    */
   getTransactionStatus?(): string | null;
 }
 
 /**
- * What `postgres(…)` of postgres.js returns; not what its `begin` passes on, whose writes could be
- * rolled back.
+ * The result of `postgres(…)` of postgres.js. Not the transaction that its `begin` passes to a
+ * callback: writes in it could be rolled back.
  */
 export interface PostgresJsClient {
   readonly begin: unknown;
@@ -36,16 +36,19 @@ export interface PostgresJsClient {
   ): PromiseLike<readonly unknown[]>;
 }
 
-/** `PGlite` of `@electric-sql/pglite`; not what its `transaction` passes on. */
+/**
+ * `PGlite` of `@electric-sql/pglite`. Not the transaction that its `transaction` passes to a
+ * callback.
+ */
 export interface PgliteClient {
-  /** Absent, or `memory://…`, where the database ends with the process. */
+  /** Absent, or `memory://…`, if the database ends with the process. */
   readonly dataDir?: string | undefined;
   readonly transaction: unknown;
   query(text: string, values?: string[]): PromiseLike<{ readonly rows: readonly unknown[] }>;
   exec(text: string): PromiseLike<unknown>;
 }
 
-/** What the store accepts. */
+/** The clients that the store accepts. */
 export type PostgresClient = PgClient | PostgresJsClient | PgliteClient;
 
 /** One statement, ready to be sent. */
@@ -57,7 +60,7 @@ export interface Statement {
   readonly prepare: boolean;
 }
 
-/** How the three kinds of client are queried. */
+/** One way to query the three kinds of client. */
 export interface Session {
   /** Sends one statement, and returns its rows, unchecked. */
   send(statement: Statement): PromiseLike<unknown>;
@@ -66,7 +69,7 @@ export interface Session {
 }
 
 /**
- * Recognises the kind of client, and returns how to query it. Throws a `TypeError` for anything
+ * Recognizes the kind of client, and returns how to query it. Throws a `TypeError` for anything
  * else.
  */
 export function openSession(client: PostgresClient): Session {
@@ -74,7 +77,7 @@ export function openSession(client: PostgresClient): Session {
   if (isPglite(client)) return pgliteSession(client);
   assert(
     hasMethods(client, 'query', 'connect'),
-    'postgresStore: pass a Pool or Client of pg, what postgres() returned, or a PGlite; ' +
+    'postgresStore: pass a Pool or Client of pg, the result of postgres(), or a PGlite; ' +
       'not a transaction',
   );
   return pgSession(client as PgClient);
@@ -82,7 +85,7 @@ export function openSession(client: PostgresClient): Session {
 
 // postgres.js
 
-/** With `in`, because a proxy of a `pg` client may return a function for any name. */
+/** Uses `in`, because a proxy of a `pg` client may return a function for any name. */
 function isPostgresJs(client: PostgresClient): client is PostgresJsClient {
   return hasMethods(client, 'unsafe', 'begin') && 'unsafe' in client;
 }
@@ -104,7 +107,7 @@ function isPglite(client: PostgresClient): client is PgliteClient {
   return hasMethods(client, 'query', 'exec', 'transaction');
 }
 
-/** Whether the database ends with the process. */
+/** Checks whether the database ends with the process. */
 export function isInMemory(client: PostgresClient): boolean {
   if (!isPglite(client)) return false;
   const { dataDir = 'memory://' } = client;
@@ -126,10 +129,10 @@ function pgliteSession(client: PgliteClient): Session {
 
 function pgSession(client: PgClient): Session {
   const hasStatus = hasMethods(client, 'getTransactionStatus');
-  // Both identify an older Client; `native` is one over libpq. A Pool has neither, and lends each
-  // query a connection.
+  // Both identify an older Client; `native` is one over libpq. A Pool has neither, and lends a
+  // connection to each query.
   const isOlderClient = !hasStatus && ('processID' in client || 'native' in client);
-  assert(!isOlderClient, 'postgresStore: a Client needs pg 8.21 or newer; pass a Pool');
+  assert(!isOlderClient, 'postgresStore: a Client needs pg 8.21 or newer. Pass a Pool instead');
   const query = hasStatus ? queryOneByOne(client) : queryMany(client);
   return {
     async send({ name, text, values, prepare }) {
@@ -143,17 +146,17 @@ function pgSession(client: PgClient): Session {
   };
 }
 
-/** A `Pool` accepts several queries at once, and so has to be whatever else is passed. */
+/** A `Pool` accepts several queries at once, and any other object passed here must, too. */
 function queryMany(client: PgClient): PgClient['query'] {
-  // Only a Pool lends connections, and counts them.
+  // Only a Pool lends connections and counts them.
   const isPool = 'totalCount' in client && hasMethods(client, 'listenerCount', 'emit');
   if (isPool) return queryPool(client as unknown as PgPool<PgQuery, { rows: readonly unknown[] }>);
   return (query) => client.query(query);
 }
 
 /**
- * One query at a time: a `Client` warns if it is queried while it is busy, and from pg 9 on
- * refuses.
+ * Sends one query at a time: a `Client` warns if it is queried while busy, and refuses from pg 9
+ * on.
  */
 function queryOneByOne(client: PgClient): PgClient['query'] {
   let last: PromiseLike<unknown> = Promise.resolve();
@@ -167,22 +170,22 @@ function queryOneByOne(client: PgClient): PgClient['query'] {
   };
 }
 
-/** Not detected: a BEGIN that somebody else has queued and the server has not answered. */
+/** Not detected: a BEGIN that the service has queued and the server has not answered. */
 function assertOutsideTransaction(client: PgClient): void {
   const status = client.getTransactionStatus?.();
-  // The query would wait for a connection that may never be opened.
+  // The query would wait for a connection that may never open.
   if (status === null) {
-    throw new Error('the Client is not connected; await client.connect() first');
+    throw new Error('the Client is not connected. Await client.connect() first');
   }
   if (isInTransaction(client)) {
     throw new Error(
-      'the Client is in the middle of a transaction; ' +
-        'give keyscope the pool, or a Client of its own',
+      'the Client is in the middle of a transaction. ' +
+        'Give keyscope the pool, or its own Client',
     );
   }
 }
 
-/** Unchecked: whether this is a list is checked later, for all clients. */
+/** Unchecked: a later check, for all clients, makes sure that this is a list. */
 function rowsOf(answer: { readonly rows: unknown } | null | undefined): unknown {
   return answer?.rows;
 }

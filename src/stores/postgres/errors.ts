@@ -1,48 +1,48 @@
 /** Turns errors of the drivers into errors that the store may pass on. */
 
-const UNPREPARED = '; behind a PgBouncer that keeps no prepared statements pass { prepare: false }';
+const UNPREPARED = '. If PgBouncer keeps no prepared statements, pass { prepare: false }';
 
-/** Is in the message of a statement that found itself in somebody's transaction. */
+/** Part of the message of a statement that ran in a transaction that was left open. */
 export const TRANSACTION_MARK: string = 'keyscope in a transaction';
 
-/** The error then, of look-ups and of writes. */
+/** The error that look-ups and writes then throw. */
 export const IN_TRANSACTION: string =
-  'keyscope: PostgreSQL: the connection is in the middle of a transaction that somebody left ' +
-  'open: look-ups may miss revocations, and writes would be rolled back with it. ' +
-  'End each transaction before its connection returns, or give keyscope a pool of its own';
+  'keyscope: PostgreSQL: the connection is in the middle of a transaction that was left open: ' +
+  'look-ups may miss revocations, and a rollback would undo writes. ' +
+  'End each transaction before you return its connection, or give keyscope its own pool';
 
-/** Is in the message of a write that may not have seen the row of its key. */
+/** Part of the message of a write that may not have seen the row of its key. */
 export const HIDDEN_MARK: string = 'keyscope may not see all rows';
 
-/** The error then, at the start, of reads and of writes. */
+/** The error that the start, reads and writes then throw. */
 export const HIDDEN: string =
-  'keyscope: PostgreSQL: this role may not see all keys: the tables have row-level security for ' +
-  'it, which counts also if a policy lets every row through, or something else is in their ' +
-  'place, such as a view, or they are in a schema that it may not use (GRANT USAGE). ' +
+  'keyscope: PostgreSQL: this role may not see all keys. Either row-level security applies to ' +
+  'it (even with a policy that lets every row through), something else, such as a view, is in ' +
+  'the place of a table, or the role may not use the schema (GRANT USAGE). ' +
   'ALTER TABLE … DISABLE ROW LEVEL SECURITY and REVOKE the rights of other roles, ' +
   'or let keyscope connect as a role with BYPASSRLS';
 
-/** Told by the pool when a connection of that kind is ended before it is used. */
+/** The pool emits this error when it ends such a connection instead of using it. */
 export const LEFT_OPEN: string =
   'keyscope: PostgreSQL: a connection was given back to the pool in the middle of a transaction, ' +
-  'and is ended. End each transaction before its connection returns';
+  'so keyscope ends it. End each transaction before you return its connection';
 
-/** Says what to do, by SQLSTATE. */
+/** Advice by SQLSTATE. */
 const ADVICE: ReadonlyMap<unknown, string> = new Map([
   ['26000', UNPREPARED],
   ['42P05', UNPREPARED],
-  ['25006', '; pass a client of the primary'],
+  ['25006', '. Pass a client of the primary'],
   [
     '42501',
-    '; run migrate in a deploy step with a role that may create tables, ' +
-      'then GRANT what keyscope uses',
+    '. Run migrate in a deploy step with a role that may create tables, ' +
+      'then GRANT the rights that keyscope needs',
   ],
-  ['3F000', '; GRANT USAGE on a schema that exists, and put it on the search_path'],
-  ['0A000', '; if the server has no triggers, run migrate(client, { triggers: false }) first'],
-  ['22P05', '; keyscope needs a database in UTF8'],
+  ['3F000', '. GRANT USAGE on a schema that exists, and add it to the search_path'],
+  ['0A000', '. If the server has no triggers, run migrate(client, { triggers: false }) first'],
+  ['22P05', '. Use a database in UTF8'],
 ]);
 
-/** The fields that are read from an error. The core never sees the rest. */
+/** The fields of an error that are read. The core never sees the rest. */
 interface DriverError {
   readonly message?: unknown;
   /** The SQLSTATE, or a code of the driver or of Node. */
@@ -56,31 +56,31 @@ function readDriverError(error: unknown): DriverError {
 /** Serialization failure and deadlock. */
 const ROLLED_BACK: ReadonlySet<unknown> = new Set(['40001', '40P01']);
 
-/** Whether the server has rolled the whole statement back, so that it can be sent again. */
+/** Checks whether the server has rolled the whole statement back, so that it can be sent again. */
 export function isRetryable(error: unknown): boolean {
   return ROLLED_BACK.has(readDriverError(error).code);
 }
 
-/** Whether the server has no such function. */
+/** Checks whether the server lacks such a function. */
 export function isUnknownFunction(error: unknown): boolean {
   return readDriverError(error).code === '42883';
 }
 
-/** Whether the server has the function, and says that it does nothing. */
+/** Checks whether the server has the function, but reports that it does not support it. */
 export function isUnsupported(error: unknown): boolean {
   return readDriverError(error).code === '0A000';
 }
 
-/** Whether a row was held by somebody else for as long as the statement would wait. */
+/** Checks whether another transaction held a row longer than the statement would wait. */
 export function isLockTimeout(error: unknown): boolean {
   return readDriverError(error).code === '55P03';
 }
 
-/** What the server says of an insert that a policy refuses, and with `row_security = off`. */
+/** Part of the server's message if a policy rejects an insert, or with `row_security = off`. */
 const POLICY = 'row-level security policy';
 
 /**
- * Makes an error with only the driver's message and code. Details of the server quote rows, and
+ * Makes an error with only the driver's message and code. The server's details quote rows, and
  * postgres.js attaches the parameters; both contain digests and seals. Messages name only tables,
  * columns and constraints.
  */

@@ -1,4 +1,4 @@
-/** Tells other processes over LISTEN and NOTIFY which key has ended. */
+/** Announces ended keys to other processes, over LISTEN and NOTIFY. */
 import { assert, hasMethods } from '../../core/input.js';
 import type { Invalidation } from '../../core/invalidation.js';
 import { isUuid } from '../../core/uuid.js';
@@ -11,7 +11,7 @@ import {
   type PgListener,
 } from './listening-connection.js';
 
-/** What `postgres(…)` of postgres.js returns. */
+/** The result of `postgres(…)` of postgres.js. */
 export interface PostgresJsChannel {
   listen(
     channel: string,
@@ -28,33 +28,36 @@ export interface PgliteChannel {
 }
 
 /**
- * What {@link postgresInvalidation} accepts. For `pg`, a function that makes a `Client`, called
- * again when a connection is lost.
+ * The clients that {@link postgresInvalidation} accepts. For `pg`, a function that makes a
+ * `Client`; it is called again when a connection is lost.
  */
 export type PostgresChannel = PostgresJsChannel | PgliteChannel | (() => PgListener);
 
 /**
- * Tells other processes over LISTEN and NOTIFY which key has ended, for `cacheStore`. Carries only
- * key ids and the cache's beat, on the database's channel `keyscope_revoked`. That it cannot listen
- * at the start is told at once; what is lost later shows by the beat.
+ * Makes a channel for `cacheStore` that announces ended keys to other processes, over LISTEN and
+ * NOTIFY. It carries only key ids and the cache's beat, on the database's channel
+ * `keyscope_revoked`. A failure to listen at the start is reported at once; the beat reveals a
+ * later loss.
  *
- * Listens on a dedicated connection, which PgBouncer in transaction mode cannot provide: pass one
- * that goes to the server. Through such a pooler the beat may come back while nothing of others is
- * heard, and nobody is told. If it is lost, postgres.js opens another, and for `pg` this function
- * does so after a second. Messages published in between are missed: a key that was revoked then
- * works for at most `maxStalenessMs`, as without a channel. The `Client`'s own
- * `connectionTimeoutMillis` limits how long a connection may take to open; without it, this waits
- * for a connection that hangs. A standby refuses LISTEN: `pg` tries again each second, postgres.js
- * only after its connection is lost.
+ * It listens on a dedicated connection. PgBouncer in transaction mode cannot provide one, so
+ * connect directly to the server. Through such a pooler the beat may come back although no other
+ * process's messages arrive, and nothing reports it.
  *
- * Not checked: who publishes. Whoever may use the database can make caches ask it again, and
+ * If the connection is lost, postgres.js opens another; for `pg`, keyscope does so after a second.
+ * Messages published in between are missed: a key that was revoked then works for at most
+ * `maxStalenessMs`, as without a channel. Set the `Client`'s `connectionTimeoutMillis` to limit how
+ * long a connection may take to open; without it, the channel waits for a connection that hangs. A
+ * standby refuses LISTEN: with `pg`, keyscope retries every second, and postgres.js only after its
+ * connection is lost.
+ *
+ * Not checked: who publishes. Anyone who can use the database can make caches query it again, and
  * nothing worse.
  *
- * @param client For `pg`, a function that makes a `Client`, which is connected here; what
- *   `postgres()` returned; or a `PGlite`. The function is called at once, and again for each
- *   further connection.
+ * @param client For `pg`, a function that makes a `Client`, which is connected here; the result of
+ *   `postgres()`; or a `PGlite`. The function is called at once, and again for each further
+ *   connection.
  * @returns A channel for `cacheStore`.
- * @throws TypeError if `client` is none of them, or makes anything else.
+ * @throws TypeError if `client` is not one of these, or the function makes anything else.
  * @example
  * const settings = { connectionString, keepAlive: true, connectionTimeoutMillis: 5_000 };
  * const invalidation = postgresInvalidation(() => new pg.Client(settings));
@@ -74,8 +77,8 @@ export function postgresInvalidation(client: PostgresChannel): Invalidation {
     async publish(keyId) {
       if (isUuid(keyId)) await channel.notify(keyId);
     },
-    // Rejects for as long as nothing was ever heard, so that `onError` is told at once. What is
-    // lost later comes back by itself, and until then the beat tells.
+    // Rejects until it has listened once, so that `onError` hears at once. A connection that is
+    // lost later reconnects, and until then the beat reveals the loss.
     async subscribe(listener) {
       listeners.add(listener);
       if (!isListening) await channel.listen(onMessage);
@@ -84,7 +87,7 @@ export function postgresInvalidation(client: PostgresChannel): Invalidation {
   };
 }
 
-/** Recognises the kind of client, and returns how it listens and notifies. */
+/** Recognizes the kind of client, and returns how it listens and notifies. */
 function openChannel(client: PostgresChannel): Channel {
   if (isPostgresJs(client)) return postgresJsChannel(client);
   if (isPglite(client)) {
@@ -101,7 +104,10 @@ function openChannel(client: PostgresChannel): Channel {
   return createPgChannel(client);
 }
 
-/** Asked once: it tries again by itself, and would hear twice if it were asked twice. */
+/**
+ * Calls `listen` only once: postgres.js retries on its own, and a second call would deliver each
+ * message twice.
+ */
 function postgresJsChannel(client: PostgresJsChannel): Channel {
   let first: Promise<unknown> | undefined;
   let isListening = false;

@@ -1,12 +1,12 @@
 /**
- * LISTEN and NOTIFY over `pg`, on a connection of its own that is made again when it is lost. The
- * other drivers do this by themselves.
+ * LISTEN and NOTIFY over `pg`, on a dedicated connection that is replaced when it is lost. The
+ * other drivers replace theirs themselves.
  */
 import { assert, hasMethods } from '../../core/input.js';
 import type { PgQuery } from './client.js';
 import { pause } from './query.js';
 
-/** The database's channel that carries the ids of ended keys. */
+/** The database's channel for the ids of ended keys. */
 export const CHANNEL: string = 'keyscope_revoked';
 
 /** Publishes its parameter to all listeners. */
@@ -15,13 +15,13 @@ export const NOTIFY: string = `SELECT pg_notify('${CHANNEL}', $1::text)`;
 /** How long to wait after a connection was lost or failed to open, in milliseconds. */
 const RETRY_MS = 1_000;
 
-/** The error if something else is passed in place of a channel. */
+/** The error if the argument is not a supported client. */
 export const NO_CHANNEL: string =
-  'postgresInvalidation: pass () => new pg.Client(…), what postgres() returned, or a PGlite; ' +
+  'postgresInvalidation: pass () => new pg.Client(…), the result of postgres(), or a PGlite; ' +
   'not a Pool';
 
 /**
- * A `Client` of `pg` that is not connected yet. A `Pool` is refused, because it would listen on a
+ * A `Client` of `pg` that is not connected yet. A `Pool` is rejected, because it would listen on a
  * connection that it also lends to others.
  */
 export interface PgListener {
@@ -30,7 +30,7 @@ export interface PgListener {
   on(event: 'error', listener: (error: Error) => void): unknown;
   on(event: 'notification', listener: (message: { payload?: string | undefined }) => void): unknown;
   end(): PromiseLike<unknown>;
-  /** With it, an otherwise idle process may end, except while it publishes. */
+  /** Lets an otherwise idle process end, except while it publishes. */
   unref?(): void;
   ref?(): void;
 }
@@ -38,11 +38,11 @@ export interface PgListener {
 /** Called with every message until the process ends. */
 export type OnMessage = (payload: unknown) => void;
 
-/** How to listen and how to notify. */
+/** The two operations of a channel. */
 export interface Channel {
   /**
-   * Called until it has succeeded once, each time with the same function; from the first time on,
-   * the channel also tries by itself. Rejects if it does not hear.
+   * Starts listening. Called until it has succeeded once, each time with the same function; after
+   * the first call, the channel also retries on its own. Rejects if it does not listen.
    */
   listen(onMessage: OnMessage): PromiseLike<unknown>;
   notify(keyId: string): PromiseLike<unknown>;
@@ -54,12 +54,12 @@ interface Connection {
 }
 
 /**
- * A dedicated connection that listens and notifies: opened on first use, and again a second after
- * it was lost or failed to open. There is only one at a time: the lost connection is ended, and
- * publishers wait for the next one.
+ * Makes a channel with a dedicated connection, opened on first use, and again a second after it was
+ * lost or failed to open. There is only one connection at a time: the lost one is ended, and
+ * publishers wait for the next.
  */
 export function createPgChannel(makeClient: () => PgListener): Channel {
-  // Called at once, so that a mistake throws now; later, nobody would see the error.
+  // Called now, so that a mistake throws now; nobody would see a later error.
   const first = makeClient();
   assertListener(first);
   let registered: OnMessage | undefined;
@@ -94,7 +94,7 @@ export function createPgChannel(makeClient: () => PgListener): Channel {
   };
 }
 
-/** Refuses a Pool, which has a `totalCount` and would receive nothing. */
+/** Rejects a Pool, which has a `totalCount` and would receive nothing. */
 function assertListener(client: PgListener): void {
   const isClient = hasMethods(client, 'connect', 'query', 'on', 'end');
   assert(isClient && !('totalCount' in client), NO_CHANNEL);
@@ -128,7 +128,7 @@ async function startListening(
   return { notify: createNotifier(client) };
 }
 
-/** Publishes on one connection, which keeps the process alive only while it does so. */
+/** Makes a function that publishes on one connection and keeps the process alive only meanwhile. */
 function createNotifier(client: PgListener): Connection['notify'] {
   let pending = 0;
   let last: PromiseLike<unknown> = Promise.resolve();
@@ -136,7 +136,7 @@ function createNotifier(client: PgListener): Connection['notify'] {
   return async (keyId) => {
     pending += 1;
     client.ref?.();
-    // One at a time: a `Client` warns if it is queried while it is busy, and pg 9 will refuse.
+    // One at a time: a `Client` warns if it is queried while busy, and pg 9 will refuse.
     const sent = last.then(() => client.query({ text: NOTIFY, values: [keyId] }));
     last = sent.then(undefined, () => {});
     try {

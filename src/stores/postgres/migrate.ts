@@ -1,4 +1,4 @@
-/** Migrates the schema, whichever process comes first. */
+/** Migrates the schema. Any number of processes may try at once. */
 import {
   minReaderOf,
   readSchemaVersion,
@@ -14,32 +14,33 @@ import { POSTGRES, POSTGRES_WITHOUT_TRIGGERS } from './schema.js';
 
 /** The error if a replica answers, at the start or to a look-up. */
 export const REPLICA: string =
-  'keyscope: this is a replica, which lags behind; pass a client of the primary';
+  'keyscope: this is a replica, which lags behind. Pass a client of the primary';
 
 /**
  * The number of the advisory lock: the letters of "keyscope", so that it is unlikely to collide
- * with another. Without it, whoever comes second waits for a table, and fails as it does with it.
+ * with another. Without it, a second process would wait for a table and then fail, which it also
+ * does with the lock.
  */
 const LOCK = '7738725071202512997';
 
 /** The error if the tables are not found where they have just been created. */
 const LOST =
-  'keyscope: PostgreSQL: the tables are not on the search_path; ' +
-  'set it on the role, so that each connection has the same';
+  'keyscope: PostgreSQL: the tables are not on the search_path. ' +
+  'Set it on the role, so that each connection has the same';
 
 /** The version of the schema that this release migrates to. */
 const CURRENT = POSTGRES.length;
 
-/** How often a migration without a lock is tried where others may be migrating, too. */
+/** How often a migration without a lock is tried, since others may be migrating, too. */
 const TRIES = 5;
 
-/** The pause before it is tried again, in milliseconds: longer with each time. */
+/** The pause before the second try, in milliseconds. Each later pause is longer. */
 const PAUSE_MS = 100;
 
 /**
- * Migrates from a version through all that follow, as one simple query: one transaction, on
- * whichever connection of a pool. It fails if another process was faster, at the latest where the
- * version is written.
+ * Returns the script that migrates from a version to the current one, as one simple query: one
+ * transaction, on any connection of a pool. It fails if another process was faster, at the latest
+ * when it writes the version.
  */
 function scriptFrom(found: number, versions: Versions, isLocked: boolean): string {
   const minReader = minReaderOf(CURRENT);
@@ -59,7 +60,7 @@ function scriptFrom(found: number, versions: Versions, isLocked: boolean): strin
   return statements.join(';\n');
 }
 
-/** Where the tables are, as SQL names the schema; null if there are none. */
+/** Returns the schema with the tables, quoted for SQL, or null if the tables are missing. */
 async function findSchema(run: RunStatement): Promise<string | null> {
   const answers = (await run('start')) as readonly (readonly unknown[])[];
   const [schema, isReplica, mayHide] = answers[0] ?? [];
@@ -69,8 +70,8 @@ async function findSchema(run: RunStatement): Promise<string | null> {
 }
 
 /**
- * Reads the schema's version, 0 if there is none. Throws on a replica, where rows may be hidden,
- * and if a newer release has migrated the database to a schema that this one cannot work with.
+ * Reads the schema's version, 0 without a schema. Throws on a replica, if rows may be hidden, and
+ * if a newer release has migrated the database to a schema that this one cannot work with.
  */
 async function readVersion(run: RunStatement): Promise<number> {
   if ((await findSchema(run)) === null) return 0;
@@ -78,7 +79,7 @@ async function readVersion(run: RunStatement): Promise<number> {
   return readSchemaVersion(rows[0], CURRENT);
 }
 
-/** Migrates, unless the schema is current. Returns where the tables are. */
+/** Migrates, unless the schema is current. Returns the schema with the tables. */
 export async function migrateIfNeeded(
   session: Session,
   versions: Versions = POSTGRES,
@@ -110,15 +111,15 @@ async function migrateFrom(
   }
 }
 
-/** Another process may have been faster, one of a newer release even. */
+/** Ignores an error if another process has migrated meanwhile, even one of a newer release. */
 async function throwUnlessCurrent(run: RunStatement, error: unknown): Promise<void> {
   const version = await readVersion(run);
   if (version !== CURRENT) throw toSafeError(error);
 }
 
 /**
- * For servers without advisory locks. Of several processes each may fail because of the others, and
- * one is the first; where tables are no part of a transaction, another goes on with what it left.
+ * For servers without advisory locks. If several processes migrate, each may fail because of the
+ * others, but one is first. If DDL is not transactional there, another continues where it stopped.
  */
 async function migrateWithoutLock(
   session: Session,
@@ -140,15 +141,15 @@ async function migrateWithoutLock(
 /**
  * Migrates the schema to this release, all of it or nothing; `postgresStore` calls it before its
  * first use. Any number of processes may call it at once. If the schema is current, or that of a
- * newer release with which this one works, it only reads.
+ * newer release that this one works with, it only reads.
  *
  * Not checked: that nobody has changed the tables since.
  *
  * @param client As for `postgresStore`.
  * @param options `{ triggers: false }` leaves out the triggers and their functions: see
- *   `SchemaOptions` for what is missing then. Pass it with each release, before the store starts,
- *   which migrates with them.
- * @throws TypeError if `client` is not such a client, or on an unknown or wrong option.
+ *   `SchemaOptions` for the consequences. Run this with each release before the store starts,
+ *   because the store migrates with triggers.
+ * @throws TypeError if `client` is not a supported client, or on an unknown or wrong option.
  * @throws Error if a newer release has migrated the database to a schema that this one cannot work
  *   with, on a replica, or if PostgreSQL refuses.
  * @example

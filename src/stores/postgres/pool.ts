@@ -1,19 +1,19 @@
 /**
- * Queries of a `Pool` of `pg`, on connections on which nobody has left a transaction open: there, a
- * write would be acknowledged and later rolled back.
+ * Queries a `Pool` of `pg`, on connections without an open transaction: inside one, a write would
+ * be acknowledged and later rolled back.
  */
 import { LEFT_OPEN, TRANSACTION_MARK } from './errors.js';
 
-/** How many connections are given up for one query, at most: more than most pools have. */
+/** How many connections one query may discard: more than most pools have. */
 const MAX_LEFT_OPEN = 100;
 
-/** A connection that knows, if it is of pg 8.21 or newer, whether it is in a transaction. */
+/** A connection that knows, with pg 8.21 or newer, whether it is in a transaction. */
 export interface Transacting {
-  /** `T` or `E` in the middle of a transaction, `null` before it is connected. */
+  /** Returns `T` or `E` in the middle of a transaction, `null` before it is connected. */
   getTransactionStatus?(): string | null;
 }
 
-/** What a pool lends. */
+/** A connection lent by a pool. */
 interface Loan<Query, Answer> extends Transacting {
   query(query: Query): PromiseLike<Answer>;
   /** With an error, the pool ends the connection. */
@@ -22,20 +22,20 @@ interface Loan<Query, Answer> extends Transacting {
   removeListener(event: 'error', listener: () => void): unknown;
 }
 
-/** A `Pool` of `pg`, which tells of connections that it loses. */
+/** A `Pool` of `pg`, which emits an error for each connection that it loses. */
 export interface PgPool<Query, Answer> {
   connect(): PromiseLike<Loan<Query, Answer>>;
   listenerCount(event: 'error'): number;
   emit(event: 'error', error: Error, client: unknown): unknown;
 }
 
-/** Whether the connection has answered last from within a transaction. */
+/** Checks whether the connection's last answer came from inside a transaction. */
 export function isInTransaction(connection: Transacting): boolean {
   const status = connection.getTransactionStatus?.();
   return status === 'T' || status === 'E';
 }
 
-/** Makes the function that queries a pool, as its own method does. */
+/** Makes a function that queries a pool as the pool's own method does. */
 export function queryPool<Query, Answer>(
   pool: PgPool<Query, Answer>,
 ): (query: Query) => Promise<Answer> {
@@ -46,14 +46,14 @@ export function queryPool<Query, Answer>(
     let failure: unknown;
     try {
       const answer = await loan.query(query);
-      // Somebody had sent BEGIN and not waited for its answer before giving the connection back.
+      // Another user sent BEGIN and returned the connection before the answer arrived.
       if (isInTransaction(loan)) throw new Error(TRANSACTION_MARK);
       return answer;
     } catch (error) {
       failure = error;
       throw error;
     } finally {
-      // As the pool's own method does, also after an error of the server alone.
+      // As the pool's own method does, even after an error of the server alone.
       loan.release(failure);
       loan.removeListener('error', ignore);
     }
@@ -63,8 +63,8 @@ export function queryPool<Query, Answer>(
 function ignore(): void {}
 
 /**
- * Borrows a connection. One on which somebody has left a transaction open is ended, which rolls it
- * back; the pool tells of it, and opens another.
+ * Borrows a connection. Ends those that have an open transaction, which rolls it back; the pool
+ * emits an error and opens another.
  */
 async function borrow<Query, Answer>(pool: PgPool<Query, Answer>): Promise<Loan<Query, Answer>> {
   for (let count = 1; ; count += 1) {

@@ -1,4 +1,4 @@
-/** Deletes what ended long ago. */
+/** Deletes keys that ended long ago. */
 import { readFields, readInteger } from '../../core/input.js';
 import {
   type EndedKey,
@@ -13,38 +13,40 @@ import { migrateIfNeeded } from './migrate.js';
 import { createRunner, createSender, type RunStatement } from './query.js';
 import { FIRST_ID, readEnded } from './reads.js';
 
-/** Which keys to delete, and how many at once. */
+/** The options of `purgeEnded`. */
 export interface PurgeOptions {
-  /** Only keys that were revoked, retired or expired before this time. Not in the future. */
+  /**
+   * Deletes only keys that were revoked, retired or expired before this time. Not in the future.
+   */
   readonly endedBefore: Date;
-  /** At most this many are read, and deleted in one transaction: 1 to 10,000. Default: 1,000. */
+  /** The most keys to read, and to delete in one transaction: 1 to 10,000. Default: 1,000. */
   readonly batchSize?: number | undefined;
 }
 
-/** The same, read. */
+/** The options after validation. */
 interface Purge extends PurgeTimes {
   readonly batchSize: number;
 }
 
 /**
  * Deletes the rows of keys that ended before a time, by revocation, retirement or expiry, whichever
- * came first. An audit log may then name keys that nobody can look up any more.
+ * came first. An audit log may then name keys that nobody can look up.
  *
- * The row of a key is kept as long as another one that it was rotated to has not ended. A row that
- * somebody else has locked is left for the next purge, so that nobody waits for it. Migrates first.
+ * The row of a key stays while the key that replaced it has not ended. A row that another
+ * transaction has locked is left for the next purge, so that nobody waits. Migrates first.
  *
- * Reads the keys that have ended, in the order in which they did, and no others. Each batch is one
- * transaction. Any number of processes may purge at once: each row is deleted by
- * one of them. If it throws, the batches before stay deleted; call it again.
+ * Reads only keys that have ended, in the order in which they ended. Each batch is one transaction.
+ * Any number of processes may purge at once: each row is deleted by one of them. If it throws, the
+ * earlier batches stay deleted; call it again.
  *
  * Not checked: that the clocks of this process and of those that end keys agree. Backups and the
  * server's log keep the rows.
  *
- * @param client As for `postgresStore`, of a role that may also `DELETE` from `keyscope_keys` and
- *   `keyscope_addressing` and `UPDATE (purge_before)` of `keyscope_schema`.
- * @param options Up to when.
+ * @param client As for `postgresStore`. Its role also needs `DELETE` on `keyscope_keys` and
+ *   `keyscope_addressing`, and `UPDATE (purge_before)` on `keyscope_schema`.
+ * @param options `endedBefore`: the time. `batchSize`: how many rows a transaction deletes.
  * @returns The ids of the keys whose rows were deleted.
- * @throws TypeError if `client` is not such a client, or on an invalid option.
+ * @throws TypeError if `client` is not a supported client, or on an invalid option.
  * @throws Error as `migrate` does, and if PostgreSQL refuses.
  * @example
  * const year = 365 * 86_400_000;
@@ -88,7 +90,7 @@ function deleteInBatches(
   return purgeInBatches(findAfter, deleteBatch);
 }
 
-/** The function belongs to the triggers: where they were left out, it is not there. */
+/** Calls the function that belongs to the triggers, or if it does not exist deletes without it. */
 async function purgeBatch(
   run: RunStatement,
   values: readonly string[],

@@ -14,7 +14,7 @@ export type SendStatement = (
   ...values: readonly string[]
 ) => Promise<readonly string[]>;
 
-/** The same, but returns the content of the rows. */
+/** Does the same, but returns the parsed rows. */
 export type RunStatement = (
   name: StatementName,
   ...values: readonly string[]
@@ -22,12 +22,12 @@ export type RunStatement = (
 
 /** The error if the client changed a row that the server sent. */
 export const CHANGED_BY_CLIENT: string =
-  'keyscope: PostgreSQL: the client must return rows as objects, and text as it is; ' +
-  'pass one whose types and transforms leave text alone';
+  'keyscope: PostgreSQL: the client must return rows as objects, and texts unchanged. ' +
+  'Pass one without types or transforms that change texts';
 
 /**
  * How long a statement is retried, in milliseconds. Of concurrent writes to one key, one succeeds
- * each time. After this long, no caller is waiting any more.
+ * each time. After this long, no caller waits any more.
  */
 const RETRY_FOR_MS = 5_000;
 
@@ -37,8 +37,8 @@ const MAX_PAUSE_MS = 50;
 /**
  * Makes the function that sends all statements of a store.
  *
- * @param schemaOf Where its tables are, once it is known. Default: where the search path of the
- *   connection finds them.
+ * @param schemaOf Returns the schema of the tables, once it is known. Default: the connection's
+ *   search path finds them.
  */
 export function createSender(
   session: Session,
@@ -61,7 +61,7 @@ export function createSender(
   };
 }
 
-/** Reads what a sender returns. */
+/** Parses the answers of a sender. */
 export function createRunner(send: SendStatement): RunStatement {
   return async (name, ...values) => {
     const texts = await send(name, ...values);
@@ -69,7 +69,7 @@ export function createRunner(send: SendStatement): RunStatement {
   };
 }
 
-/** Retries a statement as long as the server rolls it back because of a concurrent one. */
+/** Retries a statement while the server rolls it back because of a concurrent one. */
 async function sendUntilDone(session: Session, statement: Statement): Promise<unknown> {
   const deadline = performance.now() + RETRY_FOR_MS;
   for (let tries = 1; ; tries += 1) {
@@ -79,12 +79,12 @@ async function sendUntilDone(session: Session, statement: Statement): Promise<un
       const sendAgain = isRetryable(error) && performance.now() <= deadline;
       if (!sendAgain) throw toSafeError(error);
     }
-    // Spread out, so that they do not collide again: some milliseconds, more with each attempt.
+    // Random, so that the retries do not collide again, and longer with each attempt.
     await pause(Math.random() * Math.min(2 ** tries, MAX_PAUSE_MS));
   }
 }
 
-/** The text in a row's only column. */
+/** Returns the text in a row's only column. */
 function textOfRow(row: unknown): string {
   const isObject = typeof row === 'object' && row !== null;
   const answer: unknown = isObject && 'answer' in row ? row.answer : undefined;
@@ -92,7 +92,7 @@ function textOfRow(row: unknown): string {
   return answer;
 }
 
-/** Parses such a text. If that fails, the error does not quote it, as the JSON parser's would. */
+/** Parses such a text. The error does not quote it, as the JSON parser's would. */
 export function parseText(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,6 +1,6 @@
 /**
- * The SQL that only reads. Each row of an answer is a JSON array, whose last element tells whether
- * it may be out of date.
+ * The SQL that only reads. Each row of an answer is a JSON array; its last element says whether it
+ * may be out of date.
  */
 import { COLUMN_LIST } from '../rows.js';
 import { PART_SIZE } from '../summaries.js';
@@ -48,7 +48,7 @@ export const READS: Readonly<Record<ReadName, string>> = {
       AND (created_at, key_id) < ($3::text::bigint, $4::text::uuid)
     ORDER BY created_at DESC, key_id DESC LIMIT $5::text::bigint) ${OR_REASON}`,
 
-  // Not a join, for which the planner could read all keys: it does not know how few a page has.
+  // Not a join: the planner does not know how few keys a page has, and might read all keys.
   listAddressing: `(${SELECT}
     WHERE key_id = ANY (ARRAY(
       SELECT key_id FROM keyscope_addressing
@@ -90,8 +90,8 @@ export const READS: Readonly<Record<ReadName, string>> = {
     WHERE key_id >= $1::text::uuid
     ORDER BY key_id LIMIT $2::text::bigint) ${OR_REASON}`,
 
-  // One row, also where nothing has changed: a replica that lags behind would say the same. The
-  // first condition is part of the second; without it the index, which is partial, is not used.
+  // Returns a row even if nothing has changed, because a replica that lags would look the same. The
+  // first condition is part of the second; without it, the partial index would not be used.
   listChanged: `
     SELECT json_build_array(
       (
@@ -105,8 +105,8 @@ export const READS: Readonly<Record<ReadName, string>> = {
       ${OUTDATED}
     )::text AS answer ${OR_REASON}`,
 
-  // What a purge looks at next, in the order of its index. The end is text, because JavaScript
-  // cannot hold every integer.
+  // Finds the keys that a purge checks next, in the order of its index. The end is text, because
+  // JavaScript cannot hold every integer.
   listEnded: `(
     SELECT json_build_array(
       old.key_id, ${endOf('old.')}::text, ${isDue('old', '$2::text::bigint')}, ${OUTDATED}

@@ -1,4 +1,4 @@
-/** The methods of the store that only read. Every content is checked by the core. */
+/** The methods that only read. The core checks the content of every row. */
 import type { KeyRecord } from '../../core/record.js';
 import type { CallOptions, ChangedKey, ExpiringQuery, ListQuery, Slice } from '../../core/store.js';
 import { isUuid } from '../../core/uuid.js';
@@ -31,8 +31,8 @@ import {
 } from './query.js';
 
 /**
- * An id is always a lower-case UUID. Anything else is never sent, because the type `uuid` would
- * refuse it or fold its case.
+ * Makes the reading half of a store. An id is always a lower-case UUID. Anything else is never
+ * sent, because the type `uuid` would reject it or fold its case.
  */
 export function createReads(send: SendStatement, maxQueries: LookUpOptions['maxQueries']): Reads {
   const run = createRunner(send);
@@ -57,13 +57,13 @@ export function createReads(send: SendStatement, maxQueries: LookUpOptions['maxQ
 }
 
 function findersOf(send: SendStatement): Finders {
-  // By the whole text, which says of itself that it is current.
+  // Remembers the whole text, which includes whether the row is current.
   const read = rememberRows(
     (text: string) => readRow(parseText(text)),
     () => true,
   );
 
-  /** Looks for one name or several: a single one takes less time than a list. */
+  /** Looks up one name or several: a single one takes less time than a list. */
   async function find(
     kind: 'findDigest' | 'findId',
     names: readonly string[],
@@ -81,10 +81,10 @@ function findersOf(send: SendStatement): Finders {
   };
 }
 
-/** Behind any key of a listing: the largest 64-bit integer and the largest id. */
+/** After any key of a listing: the largest 64-bit integer and the largest id. */
 const END_OF_TIME = '9223372036854775807';
 
-/** The parameters of `list`. Callers may leave out the position to start at the newest key. */
+/** Returns the parameters of `list`. Without a position, it starts at the newest key. */
 function listValues({ entityUuid, prefix, after, limit }: ListQuery): string[] {
   const createdAt = after ? String(after.createdAt) : END_OF_TIME;
   const keyId = after ? after.keyId : LAST_ID;
@@ -93,10 +93,10 @@ function listValues({ entityUuid, prefix, after, limit }: ListQuery): string[] {
 
 // ── Listings over all entities ──────────────────────────────────────────────────────────────────
 
-/** Not after any other. */
+/** Sorts before every other id. */
 export const FIRST_ID: string = '00000000-0000-0000-0000-000000000000';
 
-/** Not after any other: the smallest 64-bit integer. */
+/** The earliest time: the smallest 64-bit integer. */
 const FIRST_TIME = '-9223372036854775808';
 
 function createReports(run: RunStatement): Reports {
@@ -132,7 +132,10 @@ function createReports(run: RunStatement): Reports {
   };
 }
 
-/** A part whose cursor names the first record of the next one, which was read and is not shown. */
+/**
+ * Returns a part whose cursor names the first record of the next part. That record was read but is
+ * not shown.
+ */
 function toNextSlice(
   rows: readonly unknown[],
   limit: number,
@@ -141,18 +144,21 @@ function toNextSlice(
   return toSlice(rows.map(readRow), limit, (_last, following) => format(following));
 }
 
-/** The position at which a part of `listExpiring` begins, as parameters of the statement. */
+/**
+ * Returns the position at which a part of `listExpiring` begins, as parameters of the statement.
+ */
 function readExpiringStart({ after, from }: ExpiringQuery): Record<'expiresAt' | 'keyId', string> {
   const start = readExpiringCursor(after, isUuid);
   if (start === null) return { expiresAt: String(from ?? FIRST_TIME), keyId: FIRST_ID };
   return { expiresAt: String(start.expiresAt), keyId: start.keyId };
 }
 
-// ── What the statements answer ──────────────────────────────────────────────────────────────────
+// ── Rows ─────────────────────────────────────────────────────────────────────────────────────────
 
 /**
- * The values of a row, less the last, which tells whether it may be out of date: every row says so,
- * because a client with several hosts may switch to a replica between two rows of a page.
+ * Returns the values of a row. Throws if the last one says that the row may be out of date. Every
+ * row says so itself, because a client with several hosts may switch to a replica between two rows
+ * of a page.
  */
 function readValues(row: unknown): readonly unknown[] {
   if (!Array.isArray(row)) throw new Error(CHANGED_BY_CLIENT);
@@ -164,7 +170,7 @@ function readValues(row: unknown): readonly unknown[] {
   return values;
 }
 
-/** The record in a row, whose values are in the order of `COLUMN_LIST`. */
+/** Returns the record in a row, whose values are in the order of `COLUMN_LIST`. */
 function readRow(row: unknown): KeyRecord {
   const values = readValues(row);
   const record: UnreadRecord = {
@@ -200,19 +206,19 @@ function readRow(row: unknown): KeyRecord {
   return record as unknown as KeyRecord;
 }
 
-/** What the keys of a digest scheme in a part come to. */
+/** Returns the summary of one digest scheme's keys in a part. */
 function readSummary(row: unknown): PartSummary {
   const [scheme, live, lastUsedAt, keys, lastId] = readValues(row);
   return { scheme, live, lastUsedAt, keys, lastId } as PartSummary;
 }
 
-/** A key that a purge looks at. */
+/** Returns a key that a purge checks. */
 export function readEnded(row: unknown): EndedKey {
   const [keyId, endedAt, isDue] = readValues(row);
   return { keyId: String(keyId), endedAt: String(endedAt), isDue: isDue === true };
 }
 
-/** The keys in the first row of what has changed; a second one says why it has too few. */
+/** Returns the keys in the first row; a second row would say why some may be missing. */
 function readChanged(rows: readonly unknown[]): readonly ChangedKey[] {
   const [values = []] = rows.map(readValues);
   return values[0] as readonly ChangedKey[];

@@ -1,24 +1,25 @@
 /**
  * PostgreSQL 12 or newer.
  *
- * - `uuid` and `uuid[]`: half the size of text, no second spelling of an id, and the service's own
- *   tables join and reference them without a cast. They sort as their text does.
+ * - `uuid` and `uuid[]`: half the size of text, a single spelling of an id, and the service's own
+ *   tables can join and reference them without a cast. They sort as their text does.
  * - `COLLATE "C"`: digests and prefixes are compared and sorted byte for byte, whatever the
  *   database's own collation is.
  * - `fillfactor`: leaves room to write usage in place. 92 % of random updates then touch no index,
  *   instead of 55 %.
- * - `keyscope_keys_lineage`: the keys of one root, and of these the successor of a key, which a
- *   purge asks for. `keyscope_keys_issued`: the keys that were made on the authority of one root.
- *   `keyscope_keys_ended`: what a purge deletes, in its order, without reading any other key.
+ * - `keyscope_keys_lineage`: the keys of one root, and among them the successor of a key, which a
+ *   purge looks for. `keyscope_keys_issued`: the keys that were issued on the authority of one
+ *   root. `keyscope_keys_ended`: the keys that a purge deletes, in its order, without reading any
+ *   other key.
  * - `update`, `marks`, `with_mark`: these triggers run AFTER and have a condition instead of a list
- *   of columns, so that they see what other triggers did to the row, and call a function only if
- *   something is wrong. An update of several columns may do at once what updates one after the
- *   other may do: end a key and suspend it, but not mark it again after its revocation.
- * - `keyscope_addressing`: who else is addressed by which key, in the order of the listing. The
- *   store writes it in one statement with the key: servers that speak PostgreSQL's language may
- *   have no triggers. Whoever inserts rows by hand writes it, too.
- * - `delete`: keys are ended and never deleted, so that the keys in an audit log can still be
- *   looked up. The exception is what ended before `keyscope_schema.purge_before`, which is null:
+ *   of columns. So they see what other triggers did to the row, and call a function only if
+ *   something is wrong. One update of several columns may do whatever consecutive updates may: end
+ *   a key and suspend it, but not mark it again after its revocation.
+ * - `keyscope_addressing`: which other entities a key addresses, in the order of the listing. The
+ *   store writes it in one statement with the key, because servers that speak PostgreSQL's language
+ *   may have no triggers. If you insert rows by hand, write it, too.
+ * - `delete`: keys end and stay, so that the keys in an audit log can still be looked up. The
+ *   exception is keys that ended before `keyscope_schema.purge_before`, which is null:
  *   `keyscope_purge` sets it and clears it in one transaction, so that nobody else ever sees it
  *   set, and a crash leaves it null.
  */
@@ -31,7 +32,7 @@ import {
   WITH_A_MARK,
 } from '../schema/versions.js';
 
-/** When the key of a row ended or will end; null for never. */
+/** Returns when the key of a row ended or will end; null for never. */
 export function endOf(row: string): string {
   return `least(${row}revoked_at, ${row}retire_at, ${row}expires_at)`;
 }
@@ -59,15 +60,15 @@ export function isDue(old: string, now: string): string {
 interface PurgeParameters {
   readonly endedBefore: string;
   readonly now: string;
-  /** Of which keys, as an array. */
+  /** The keys, as an array. */
   readonly keyIds: string;
   /** Further conditions. Default: none. */
   readonly more?: string;
 }
 
 /**
- * The beginning of a statement that deletes those of some keys that are due; `deleted` has them.
- * One whose row somebody else has locked is left for the next purge.
+ * Returns the beginning of a statement that deletes the due ones of some keys, and lists them in
+ * `deleted`. A row that another transaction has locked is left for the next purge.
  */
 export function deletionOf({ endedBefore, now, keyIds, more = '' }: PurgeParameters): string {
   return `WITH ended AS (
@@ -155,7 +156,7 @@ CREATE TABLE keyscope_addressing (
 )`,
 ];
 
-/** What may change in a key. */
+/** The triggers that limit what may change in a key. */
 const UPDATES: readonly string[] = [
   `
 CREATE OR REPLACE FUNCTION keyscope_refuse() RETURNS trigger LANGUAGE plpgsql AS $keyscope$
@@ -203,7 +204,7 @@ WHEN (
 EXECUTE FUNCTION keyscope_refuse('${WITH_A_MARK}')`,
 ];
 
-/** Which rows may be deleted, and how. */
+/** The triggers that limit which rows may be deleted, and the function that deletes them. */
 const DELETES: readonly string[] = [
   `
 CREATE OR REPLACE FUNCTION keyscope_keep() RETURNS trigger LANGUAGE plpgsql AS $keyscope$
@@ -240,8 +241,8 @@ $keyscope$`,
 export const POSTGRES: Versions = [[...TABLES, ...UPDATES, ...DELETES]];
 
 /**
- * The same without triggers, for servers that have none. Nor may a migration there be one
- * transaction: one that was interrupted begins anew, and leaves what it finds.
+ * The same without triggers, for servers that have none. Such a server may not run a migration as
+ * one transaction: an interrupted migration starts over, and keeps what it finds.
  */
 export const POSTGRES_WITHOUT_TRIGGERS: Versions = [
   TABLES.map((sql) => sql.replace(/CREATE (?:TABLE|INDEX)/, '$& IF NOT EXISTS')),

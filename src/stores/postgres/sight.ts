@@ -1,28 +1,30 @@
 /**
- * Parts of the statements that say whether they see all rows of the tables, as they are now. A
- * store that may see less than is there must not say that there is no such key.
+ * Parts of statements that check whether they see all current rows of the tables. A store that may
+ * see fewer rows must not report that a key does not exist.
  *
- * Not noticed: rows that somebody has moved elsewhere or has not copied yet, as a subscriber of a
- * logical replication that has only begun.
+ * Not noticed: rows that were moved elsewhere or not copied yet, for example on a subscriber whose
+ * logical replication has only begun.
  */
 import { HIDDEN_MARK } from './errors.js';
 
 /**
- * Whether somebody has begun a transaction before, and left it open. The clock of the statement
- * stands while it waits for a lock, and the transaction of a statement alone begins with it.
+ * Whether the statement runs in a transaction that was left open. The statement's clock does not
+ * advance while it waits for a lock, and a single statement's transaction begins with it.
  */
 export const IN_TRANSACTION: string =
   "statement_timestamp() - transaction_timestamp() > interval '1 s'";
 
-/** Why an answer may be out of date, null if it is not: the last value of every row of a read. */
+/**
+ * Why an answer may be out of date, or null if it is not: the last value of every row of a read.
+ */
 export const OUTDATED: string = `CASE
       WHEN pg_is_in_recovery() THEN 'replica' WHEN ${IN_TRANSACTION} THEN 'transaction'
     END`;
 
 /**
- * Whether the statement may see fewer rows than there are: row-level security, also by a policy
- * that lets every row through, or something else in the place of a table. Read once for each
- * statement.
+ * Returns whether the statement may see fewer rows than exist: because of row-level security, even
+ * with a policy that lets every row through, or because something else is in a table's place.
+ * Evaluated once for each statement.
  */
 export function mayHide(...tables: readonly string[]): string {
   const oids = tables.map((table) => `$keyscope$${table}$keyscope$::regclass`);
@@ -34,8 +36,9 @@ export function mayHide(...tables: readonly string[]): string {
 const KEYS_MAY_HIDE: string = mayHide('keyscope_keys');
 
 /**
- * Follows a read: a row that says why some may not have been found, if there is a reason. A replica
- * may not have a key yet, and a policy may hide it: it would otherwise be taken for a bad one.
+ * Follows a read. Adds a row with the reason why some rows may be missing, if there is one. A
+ * replica may not have a key yet, and a policy may hide it: it would otherwise be taken for a bad
+ * key.
  */
 export function orReason(hidden: string = KEYS_MAY_HIDE): string {
   return `
@@ -48,8 +51,8 @@ export function orReason(hidden: string = KEYS_MAY_HIDE): string {
 export const OR_REASON: string = orReason();
 
 /**
- * Whether tables are in a schema of the search path that the role may not use: PostgreSQL passes it
- * over, so that they are not found, or those of a later schema are.
+ * Whether tables are in a schema of the search path that the role may not use. PostgreSQL skips
+ * that schema, so it finds no tables, or those of a later schema.
  */
 const FIRST_IS_CLOSED = `EXISTS (
         SELECT FROM pg_class JOIN pg_namespace AS place ON place.oid = relnamespace
@@ -59,7 +62,7 @@ const FIRST_IS_CLOSED = `EXISTS (
             SELECT btrim(name) FROM unnest(
               string_to_array(current_setting('search_path'), ',')) AS path (name))))`;
 
-/** The same at the start, for the tables to which the search path of the connection leads. */
+/** The same at the start, for the tables that the connection's search path finds. */
 export const TABLES_MAY_HIDE: string = `(
         SELECT coalesce(bool_or(
           row_security_active(oid) OR relkind <> 'r' OR relpersistence = 't'
@@ -70,21 +73,21 @@ export const TABLES_MAY_HIDE: string = `(
       OR ${FIRST_IS_CLOSED}`;
 
 /**
- * A condition that is false, and fails where rows may be hidden. The text is no boolean, and
- * not a constant, which would fail when it is planned.
+ * A condition that is false, and fails if rows may be hidden. The text is not a boolean, so the
+ * cast fails; it is not a constant, which would fail during planning.
  */
 export const FAILING: string = `CASE
       WHEN ${KEYS_MAY_HIDE} THEN ('${HIDDEN_MARK}' || left(now()::text, 0))::boolean ELSE false
     END`;
 
 /**
- * Follows a write of rows that are there: no row, or a failure. A condition of the write itself is
- * not read where there is no policy, which hides every row.
+ * Follows a write to existing rows. Adds no row, or fails. A condition in the write itself would
+ * not be evaluated without a policy, because then every row is hidden.
  */
 export const OR_FAILURE: string = `
     UNION ALL SELECT NULL::text WHERE ${FAILING}`;
 
-/** A mark that fails where the row of its key may be hidden. */
+/** Makes a mark fail if the row of its key may be hidden. */
 export function orFailure(mark: string): string {
   return `WITH marked AS (${mark}) SELECT answer FROM marked ${OR_FAILURE}`;
 }
@@ -93,8 +96,8 @@ export function orFailure(mark: string): string {
 const NAME = /\bkeyscope_(?:keys|addressing|schema|purge)\b/g;
 
 /**
- * A statement whose names say in which schema they are, so that neither a search path that somebody
- * has changed nor a temporary table of the same name leads it to other rows.
+ * Adds the schema to the names in a statement, so that neither a changed search path nor a
+ * temporary table with the same name leads it to other rows.
  */
 export function inSchema(schema: string, sql: string): string {
   return sql.replace(NAME, (name) => `${schema}.${name}`);

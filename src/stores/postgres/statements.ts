@@ -9,9 +9,9 @@ import { deletionOf } from './schema.js';
 import { FAILING, IN_TRANSACTION, OR_FAILURE, orFailure, TABLES_MAY_HIDE } from './sight.js';
 
 /**
- * A condition for writes that is true, or fails: a write in somebody's transaction would be undone
- * with it, and where rows may be hidden, none is added. The text is no boolean, and not a constant,
- * which would fail when it is planned.
+ * A condition for writes that is true, or fails. Another user's transaction could undo the write,
+ * and if rows may be hidden, none must be added. The text is not a boolean, so the cast fails; it
+ * is not a constant, which would fail during planning.
  */
 const SETTLED = `
       CASE
@@ -20,8 +20,8 @@ const SETTLED = `
       END`;
 
 /**
- * Another that is always true. It sets `synchronous_commit` for their transaction,
- * so that the commit is on disk before it is acknowledged.
+ * Another condition, always true. It sets `synchronous_commit` for the transaction, so that the
+ * commit is on disk before it is acknowledged.
  */
 const DURABLY = `
       set_config(
@@ -31,9 +31,9 @@ const DURABLY = `
       ) <> '' AND ${SETTLED}`;
 
 /**
- * Another: usage is not worth a longer wait for a row that somebody else holds, nor one for another
- * server. It is true before the first row is locked, because rows are sorted in between, and holds
- * for the transaction of this statement alone.
+ * Another condition. Usage waits neither long for a row that another transaction holds nor for
+ * another server. It is evaluated before the first row is locked, because rows are sorted in
+ * between, and applies only to this statement's transaction.
  */
 const IMPATIENTLY = `set_config('lock_timeout', '500ms', true) <> ''
         AND set_config(
@@ -45,14 +45,14 @@ const IMPATIENTLY = `set_config('lock_timeout', '500ms', true) <> ''
 /** A JSON list of ids in `$3`, as an array. */
 const KEY_IDS = 'ARRAY(SELECT json_array_elements_text($3::text::json)::uuid)';
 
-/** What a mark says of itself: JSON in `$3`, where what is absent is null. */
+/** The author and the reason of a mark: JSON in `$3`; an absent field is null. */
 const BY_AND_REASON = `
       ended_by = $3::text::json ->> 'by', end_reason = $3::text::json ->> 'reason'`;
 
 /**
- * Writes usage, and answers which keys it has not written. Rows are locked in the order of their
- * ids before the first is written. A scope's time that is not a number fails no batch, because any
- * two JSON values can be compared.
+ * Writes usage, and answers with the keys that it has not written. Locks the rows in the order of
+ * their ids before it writes the first. A scope's time that is not a number does not fail the
+ * batch, because any two JSON values can be compared.
  */
 function touch(held: 'SKIP LOCKED' | ''): string {
   return `
@@ -95,11 +95,12 @@ export type StatementName =
   | 'purgeUnguarded'
   | ReadName;
 
-/** The text of each, but that a mark does not say yet whether its row may have been hidden. */
+/** The text of each statement. Marks do not check yet whether their row may have been hidden. */
 const TEXTS: Readonly<Record<StatementName, string>> = {
   ...READS,
 
-  // Before the store knows its schema: where the connection's search path finds the tables.
+  // Runs before the store knows its schema: it asks where the connection's search path finds the
+  // tables.
   start: `
     SELECT json_build_array(
       (
@@ -115,7 +116,7 @@ const TEXTS: Readonly<Record<StatementName, string>> = {
     FROM keyscope_schema`,
 
   // The names are the record's, in column order. The key is filed with the other entities that it
-  // addresses, where a dump may have been restored before it.
+  // addresses; a dump that was restored earlier may already contain these pairs.
   insert: `
     WITH made AS (
     INSERT INTO keyscope_keys (${COLUMN_LIST})
@@ -171,10 +172,10 @@ const TEXTS: Readonly<Record<StatementName, string>> = {
       AND ${DURABLY}
     RETURNING 'true' AS answer`,
 
-  // Leaves out the rows that somebody else holds; their ids are the answer.
+  // Skips the rows that other transactions hold, and answers with their ids.
   touch: touch('SKIP LOCKED'),
 
-  // For those: waits for them, in the order of their ids, so that batches cannot deadlock.
+  // Waits for those rows, in the order of their ids, so that batches cannot deadlock.
   touchHeld: touch(''),
 
   purge: `
@@ -183,7 +184,7 @@ const TEXTS: Readonly<Record<StatementName, string>> = {
     ))::text AS answer
     WHERE ${DURABLY}`,
 
-  // The same where no triggers, and so no function, guard what is deleted.
+  // The same without triggers, where no function guards what is deleted.
   purgeUnguarded: `
     ${deletionOf({
       endedBefore: '$1::text::bigint',

@@ -7,73 +7,74 @@
  * single JSON text. All drivers read text alike, however they are configured to read integers,
  * arrays, JSON or column names.
  *
- * Lives beside the service's own tables, as three tables and some functions whose names begin with
- * `keyscope_`. Tools that make a database what their schema says drop what they do not know: tell
- * them, as with `tablesFilter: ['!keyscope_*']` of drizzle-kit.
+ * It shares the database with the service's own tables, as three tables and some functions whose
+ * names begin with `keyscope_`. Tools that synchronize a database with a schema drop tables they do
+ * not know. Exclude these, for example with `tablesFilter: ['!keyscope_*']` of drizzle-kit.
  *
- * What is guaranteed, and what you have to ensure:
- * - **Primary.** Reads and writes go to one client, which has to be one of the primary. A replica
- *   is refused, at the start, by each look-up and with each row of a listing, because a client with
- *   several hosts may have switched to one. A replica would accept a key that was revoked a moment
- *   ago, and take one that was just issued for a bad one. Not noticed: an old primary that comes
- *   back as it was after another was promoted. Fence it first, or keys that were revoked since work
- *   again for whoever reaches it.
+ * Guarantees and requirements:
+ * - **Primary.** Pass a client of the primary: the store reads and writes through it. It rejects a
+ *   replica at the start, in each look-up and in each row of a listing, because a client with
+ *   several hosts may have switched. A replica would accept a key that was revoked a moment ago,
+ *   and take a key that was just issued for a bad one. Not noticed: an old primary that comes back
+ *   unchanged after another was promoted. Fence it first; otherwise, keys revoked since work again
+ *   for anyone who reaches it.
  * - **Durability.** `insert` and `mark` override `synchronous_commit = off` for themselves:
  *   otherwise the server acknowledges before it writes, and a crash undoes the revocation. They
- *   wait for a synchronous standby if the server does, usage never. Nothing prevents the loss
- *   of writes through `fsync = off`, or when a replica that lags is promoted.
- * - **Transactions.** Each statement commits by itself; no method needs two to be atomic. In the
- *   middle of a transaction it would not, so give keyscope the pool. A connection that somebody
- *   gave back to a `Pool` of pg 8.21 with an open transaction is ended, which the pool's `error`
- *   tells, and another is used. Other clients do not know: there, writes, look-ups and listings
- *   throw once the transaction has been open for a second, and a write before is rolled back with
- *   it. At an isolation level stricter than READ COMMITTED, the server rolls back all but one of
- *   several concurrent writes to a key: they are retried.
- * - **Connections.** Look-ups take at most `maxLookUpQueries` connections at once. A query that is
- *   not answered within a second no longer counts, so that a connection that hangs does not hold up
- *   the others. Let the pool have some more than that, for everything else.
- * - **Locks.** Usage is not worth a wait. Where somebody holds the row of a key, that of all other
- *   keys is written; the key's own waits for half a second, and is then refused. Every other method
- *   waits as long as the server's `lock_timeout` says.
- * - **Prepared statements.** Through PgBouncer in transaction mode they need PgBouncer 1.21 with
+ *   wait for a synchronous standby if the server does; usage never waits. Nothing prevents the loss
+ *   of writes through `fsync = off`, or when a lagging replica is promoted.
+ * - **Transactions.** Each statement commits on its own; no method needs two to be atomic. In the
+ *   middle of a transaction it would not, so give keyscope the pool. If a connection returns to a
+ *   `Pool` of pg 8.21 with an open transaction, keyscope ends it, which the pool reports with
+ *   `error`, and uses another. Other clients cannot tell. There, writes, look-ups and listings
+ *   throw once the transaction has been open for a second; a write before that is rolled back with
+ *   it. At an isolation level stricter than READ COMMITTED, the server lets only one of several
+ *   concurrent writes to a key through; keyscope retries the others.
+ * - **Connections.** Look-ups take at most `maxLookUpQueries` connections at once. A query that
+ *   takes longer than a second no longer counts, so a connection that hangs does not block the
+ *   others. Make the pool somewhat larger, for everything else.
+ * - **Locks.** Usage does not wait long. If another transaction holds the row of a key, the usage
+ *   of all other keys is written. This key's usage waits half a second, and is then rejected. Every
+ *   other method waits for as long as the server's `lock_timeout` says.
+ * - **Prepared statements.** PgBouncer in transaction mode supports them since 1.21, with
  *   `max_prepared_statements`; otherwise pass `prepare: false`. Nothing else depends on the
  *   session.
- * - **Schema.** At the start, the tables are found through the connection's `search_path`, or
- *   created in its first schema: set it on the role or on the connection. From then on every
- *   statement names that schema, whatever somebody sets on a connection of the pool, and whatever
- *   temporary tables it has. The triggers' functions do not; they only ever refuse more.
- * - **Sight.** Where row-level security holds for the role, or a view or a foreign table is in the
- *   place of a table, some keys may be hidden. Then every method throws, at once: none of them says
- *   that there is no such key. A policy `USING (true)` counts, too, because nobody can tell what it
- *   will say of the next row. Let the role own the tables (without FORCE) or have BYPASSRLS, or
- *   disable row-level security and take away the rights of other roles. Not noticed: rows that a
- *   logical replication has not brought yet. Its subscriber is no primary; never pass one.
- * - **Triggers** guard what is written and cannot be undone. `migrate(client, { triggers: false })`
- *   leaves them out, for servers that have none: then whoever may write the tables can rewrite what
- *   no pepper seals, undo marks, and delete keys before their time. Migrations are plain
- *   statements, and do without advisory locks where the server refuses them. CockroachDB and
- *   YugabyteDB were not run: this follows what their manuals say that they lack.
- * - **Rights.** Once migrated: `USAGE` on that schema, `SELECT` on `keyscope_schema`, `SELECT,
- *   INSERT` on `keyscope_addressing`, and `SELECT, INSERT, UPDATE (seal, revoked_at, suspended_at,
- *   retire_at, withdrawn, ended_by, end_reason, changed_at, last_used_at, scopes_used)` on
- *   `keyscope_keys`.
+ * - **Schema.** At the start, the connection's `search_path` determines where the store finds the
+ *   tables, or creates them (in its first schema). Set it on the role or on the connection. Every
+ *   later statement names that schema, whatever is set on a connection of the pool, and whatever
+ *   temporary tables it has. The triggers' functions do not; they can only reject more.
+ * - **Sight.** Some keys may be hidden if row-level security applies to the role, or if a view or a
+ *   foreign table is in the place of a table. Then every method throws at once, rather than report
+ *   that a key does not exist. Even a policy `USING (true)` counts, because its result for the next
+ *   row is unknown. Let the role own the tables (without FORCE) or have BYPASSRLS, or disable
+ *   row-level security and take away the rights of other roles. Not noticed: rows that a logical
+ *   replication has not copied yet. Its subscriber is not a primary; never pass one.
+ * - **Triggers** protect what was written and cannot be undone.
+ *   `migrate(client, { triggers: false })` leaves them out, for servers that have none. Anyone who
+ *   can write to the tables can then rewrite whatever no pepper seals, undo marks, and delete keys
+ *   before their time. Migrations are plain statements, and work without advisory locks if the
+ *   server refuses them. CockroachDB and YugabyteDB were not tested: this follows the limitations
+ *   in their manuals.
+ * - **Rights.** Once migrated: `USAGE` on that schema, `SELECT` on `keyscope_schema`,
+ *   `SELECT, INSERT` on `keyscope_addressing`, and
+ *   `SELECT, INSERT, UPDATE (seal, revoked_at, suspended_at, retire_at, withdrawn, ended_by,
+ *   end_reason, changed_at, last_used_at, scopes_used)` on `keyscope_keys`.
  * - **Lost connections.** A `Pool` and postgres.js reconnect, postgres.js after up to 20 s unless
  *   its `backoff` says otherwise; a `Client` does not. Both `pg` classes emit `error` when a
  *   connection is lost, which ends a process without a listener. The keyring waits for an answer
- *   for `storeTimeoutMs`; an abandoned query goes on until `statement_timeout` ends it.
- * - **Vanished servers.** A connection whose other side vanished without a word, as behind a
- *   firewall that forgot it, is never answered and never ends, and a pool that has only such ones
- *   never recovers. Give `pg` a `query_timeout` above `statement_timeout`, so that such a
- *   connection is dropped and the server still ends what is dropped first, and a
- *   `connectionTimeoutMillis`. postgres.js has nothing like the former.
- * - **postgres.js 3.4.** Give its URL the parameter `max_pipeline=1` (its types lack the option):
- *   by default it sends queries ahead of answers, and if the server then ends its connections, as
- *   in a restart or a failover, it may leave these and all later queries unanswered until the
- *   process is restarted. Pass `fetch_types: false`, too: nobody awaits the driver's own query on
- *   each new connection, so its failure is an unhandled rejection, which ends a Node process.
+ *   for `storeTimeoutMs`; an abandoned query runs until `statement_timeout` ends it.
+ * - **Vanished servers.** If the other side of a connection vanishes silently, for example behind a
+ *   firewall that forgot it, queries on it are never answered and never end. A pool of only such
+ *   connections never recovers. Give `pg` a `connectionTimeoutMillis` and a `query_timeout` above
+ *   `statement_timeout`. The client then drops such a connection, but not before the server could
+ *   end the query. postgres.js has no `query_timeout`.
+ * - **postgres.js 3.4.** Add the parameter `max_pipeline=1` to its URL (its types lack the option).
+ *   By default it sends queries ahead of answers. If the server then ends its connections, as in a
+ *   restart or a failover, it may leave these and all later queries unanswered until the process
+ *   restarts. Pass `fetch_types: false`, too: nobody awaits the driver's own query on each new
+ *   connection, so its failure is an unhandled rejection, which ends a Node process.
  *
- * With a pepper, a row that somebody edited by hand does not authenticate: the column types refuse
- * most edits, and the seal the rest.
+ * With a pepper, a row edited by hand does not authenticate: the column types reject most edits,
+ * and the seal the rest.
  */
 import type { KeyStore } from '../../core/store.js';
 import { readLookUpOptions } from '../look-ups.js';
@@ -84,19 +85,19 @@ import { createRunner, createSender } from './query.js';
 import { createReads } from './reads.js';
 import { createWrites } from './writes.js';
 
-/** How the server is queried. */
+/** The options of `postgresStore`. */
 export interface PostgresStoreOptions {
   /**
-   * Look-ups of one turn of the event loop, and those that wait for others, are sent as one query.
-   * If false, each is sent by itself and at once, however many there are. Default: true.
+   * Whether look-ups from one turn of the event loop, and look-ups that queue, share a query. If
+   * false, each is sent alone and at once, without a limit. Default: true.
    */
   readonly batch?: boolean | undefined;
   /**
-   * At most this many queries of look-ups are in flight at once, so that others find a connection;
-   * further look-ups wait and go together. 1 to 1,000. Default: 4.
+   * The most look-up queries in flight, so that other queries find a connection. Further look-ups
+   * wait and share a query. 1 to 1,000. Default: 4.
    */
   readonly maxLookUpQueries?: number | undefined;
-  /** Statements are prepared once per connection. Default: true. */
+  /** Whether statements are prepared, once per connection. Default: true. */
   readonly prepare?: boolean | undefined;
 }
 
@@ -106,9 +107,9 @@ export interface PostgresStoreOptions {
  * Not checked: that nobody else uses the client in a transaction, the server's `fsync`, the rights
  * on the tables.
  *
- * @param client A `Pool` or a connected `Client` of `pg`, what `postgres()` returned, or a
+ * @param client A `Pool` or a connected `Client` of `pg`, the result of `postgres()`, or a
  *   `PGlite`. keyscope never closes it.
- * @param options How the server is queried.
+ * @param options How to query the server.
  * @returns A store for `createKeyring` or `cacheStore`.
  * @throws TypeError if `client` is not such a client, or on an unknown or wrong option.
  * @example

@@ -1,14 +1,14 @@
-/** The methods of the store that write. */
+/** The methods that write. */
 import type { Mark, UsageEntry } from '../../core/store.js';
 import { isUuid } from '../../core/uuid.js';
 import { usageBatches, type Writes } from '../writes.js';
 import { isLockTimeout } from './errors.js';
 import type { RunStatement } from './query.js';
 
-/** Anything but a lower-case UUID is never sent as an id. */
+/** Makes the writing half of a store. An id that is not a lower-case UUID is never sent. */
 export function createWrites(run: RunStatement): Writes {
   return {
-    // Duplicates are refused by the primary key and by the digest's UNIQUE.
+    // The primary key and the digest's UNIQUE reject duplicates.
     async insert(record) {
       await run('insert', JSON.stringify(record));
     },
@@ -22,7 +22,7 @@ export function createWrites(run: RunStatement): Writes {
     async touch(entries) {
       const held = await writeUsage(run, 'touch', entries);
       if (held.length === 0) return;
-      // Another process may have held some of them for a moment.
+      // Another process may have held some of them only briefly.
       try {
         await writeUsage(run, 'touchHeld', held);
       } catch (error) {
@@ -33,7 +33,7 @@ export function createWrites(run: RunStatement): Writes {
   };
 }
 
-/** Writes usage, and returns the entries of keys whose rows somebody else holds. */
+/** Writes usage, and returns the entries of keys whose rows other transactions hold. */
 async function writeUsage(
   run: RunStatement,
   name: 'touch' | 'touchHeld',
@@ -47,13 +47,13 @@ async function writeUsage(
   return entries.filter(({ keyId }) => held.has(keyId));
 }
 
-/** Callers without types may leave out what can be null or empty. */
+/** Writes a mark. Callers without types may leave out fields that can be null or empty. */
 async function writeMark(
   run: RunStatement,
   keyId: string,
   mark: Mark,
 ): Promise<readonly unknown[]> {
-  // A text of its own, which the server refuses if it is no time; in JSON that would be null.
+  // A separate text, which the server rejects if it is not a time; in JSON, it would be null.
   const at = String(mark.at);
   switch (mark.kind) {
     case 'revoke': {

@@ -1,6 +1,6 @@
 /**
- * The Redis clients that a service may pass, which ones are refused, and what the store needs from
- * them: sending commands, and the list of primaries.
+ * The Redis clients that a service may pass, the checks that reject others, and the operations that
+ * the store needs: sending commands, and listing the primaries.
  */
 import { assert } from '../../core/input.js';
 import type { Awaitable } from '../../core/store.js';
@@ -19,9 +19,9 @@ export interface NodeRedis {
 
 /** `createCluster()` of `redis`. */
 export interface NodeRedisCluster {
-  /** The primaries that the client knows; none before it is connected. */
+  /** The primaries that the client knows; empty before it is connected. */
   readonly masters: readonly object[];
-  /** The client of one of them. */
+  /** Returns the client of one of them. */
   nodeClient(master: object): Awaitable<NodeRedis>;
   /** Sends a command to the node that has `firstKey`. */
   sendCommand(
@@ -40,7 +40,9 @@ export interface NodeRedisSentinel {
   sendCommand(isReadonly: boolean, command: string[], options: PlainReplies): Promise<unknown>;
 }
 
-/** `new Redis()` of `ioredis` or `iovalkey`, also one that finds its primary through Sentinel. */
+/**
+ * `new Redis()` of `ioredis` or `iovalkey`, including one that finds its primary through Sentinel.
+ */
 export interface IoRedis {
   /** Sends a command as a list of words. */
   call(command: string, ...args: string[]): Promise<unknown>;
@@ -54,7 +56,7 @@ export interface IoRedisCluster extends IoRedis {
   readonly options: { readonly scaleReads?: unknown };
 }
 
-/** A connected client, recognised by its methods. */
+/** A connected client, recognized by its methods. */
 export type RedisClient =
   | NodeRedis
   | NodeRedisCluster
@@ -62,7 +64,10 @@ export type RedisClient =
   | IoRedis
   | IoRedisCluster;
 
-/** Whether `value` is an object with this method. Excludes functions, which all have a `call`. */
+/**
+ * Checks whether `value` is an object with this method. Excludes functions, which all have a
+ * `call`.
+ */
 export function hasMethod(value: unknown, name: string): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return typeof (value as Readonly<Record<string, unknown>>)[name] === 'function';
@@ -70,7 +75,7 @@ export function hasMethod(value: unknown, name: string): boolean {
 
 /** Throws a `TypeError` unless `client` is one of the clients above and reads from primaries. */
 export function assertClient(client: RedisClient, what: string): void {
-  // What a `createSentinel` lends has a `sendCommand` too, but only until its `release`.
+  // A client lent by `createSentinel` has a `sendCommand`, too, but only until its `release`.
   const isLent = hasMethod(client, 'release') && !hasMethod(client, 'acquire');
   const isNodeRedis = hasMethod(client, 'sendCommand') && !isLent;
   const kinds =
@@ -82,7 +87,7 @@ export function assertClient(client: RedisClient, what: string): void {
   assert(!seeksReplica(client), `${what}: role must be 'master'; ${danger}`);
 }
 
-/** Whether this is a Redis of ioredis that asks Sentinel for a replica. */
+/** Checks whether this is a Redis of ioredis that asks Sentinel for a replica. */
 function seeksReplica(client: RedisClient): boolean {
   const { options } = client as { readonly options?: { readonly role?: unknown } | undefined };
   return 'call' in client && options?.role === 'slave';
@@ -95,24 +100,23 @@ function readsFromReplicas(client: RedisClient): boolean {
   return scaleReads !== undefined && scaleReads !== 'master';
 }
 
-// ── One way to send ─────────────────────────────────────────────────────────────────────────────
+// ── Sending commands ─────────────────────────────────────────────────────────────────────────────
 
 /**
- * A command as a list of words. Its name is in lower case: before 5.9, ioredis takes one in
- * capitals for a command without keys, to which it adds no `keyPrefix`, and services would share
- * their keys.
+ * A command as a list of words. Its name is in lower case: before 5.9, ioredis takes a name in
+ * capitals for a command without keys and adds no `keyPrefix`, so services would share their keys.
  */
 export type Command = [name: Lowercase<string>, ...args: string[]];
 
 /** A client of any kind, as the store uses it. */
 export interface Link {
-  /** Sends to the primary that has `key`; to any primary if `key` is undefined. */
+  /** Sends to the primary that has `key`, or to any primary if `key` is undefined. */
   send(key: string | undefined, command: Command): Promise<unknown>;
-  /** Every primary that the client knows. */
+  /** Returns every primary that the client knows. */
   primaries(): Promise<readonly Link[]>;
 }
 
-/** A {@link Link} over `client`, whose errors name neither digests nor seals. */
+/** Makes a {@link Link} over `client`, whose errors contain neither digests nor seals. */
 export function createLink(client: RedisClient): Link {
   const send = createSend(client);
   const link: Link = {
@@ -144,11 +148,11 @@ export function runOn(
   return link.send(key, ['eval', script, '1', key, ...args]);
 }
 
-const MIXED_UP = 'redis: this answer belongs to another question: use a new client';
+const MIXED_UP = 'redis: the client returned the answer to another command. Use a new client';
 
 let questions = 0;
 
-/** Sends a command that reads one Redis key to the primary that has it; a replica refuses. */
+/** Runs a read command on one Redis key, on the primary that has it; a replica refuses. */
 export async function readFrom(
   link: Link,
   key: string,
@@ -162,7 +166,7 @@ export async function readFrom(
   return reply[1] ?? null;
 }
 
-/** A link that sends nothing more once nobody waits for the answer. */
+/** Makes a link that sends nothing more once the caller has given up. */
 export function linkUntil(link: Link, signal: AbortSignal | undefined): Link {
   if (signal === undefined) return link;
   return {
@@ -187,21 +191,21 @@ function createSend(client: RedisClient): Link['send'] {
   return (_key, command) => client.sendCommand(command, PLAIN);
 }
 
-/** What to do about an error, by the beginning of its message. */
+/** Advice on an error, by the beginning of its message. */
 const ADVICE: ReadonlyMap<string, string> = new Map([
-  // From node-redis, which connects only when told to.
-  ['The client is closed', '; await client.connect() first'],
-  ['READONLY ', '; this server is a replica: connect to the primary'],
+  // From node-redis, which connects only on request.
+  ['The client is closed', '. Await client.connect() first'],
+  ['READONLY ', '. This server is a replica: connect to the primary'],
   // From ioredis, which before 5.11 takes a script for the key of its command.
-  ['All keys in the pipeline', '; leave enableAutoPipelining off, or use ioredis 5.11 or newer'],
-  ['MOVED ', '; this server is one of a cluster: pass a client of the cluster'],
+  ['All keys in the pipeline', '. Leave enableAutoPipelining off, or use ioredis 5.11 or newer'],
+  ['MOVED ', '. This server belongs to a cluster: pass a client of the cluster'],
 ]);
 
 /** The arguments of a command as clients quote them, and anything that looks like a digest. */
 const ARGUMENTS = /, with args beginning with.*|[0-9a-f]{16,}/gis;
 
 // ioredis attaches the whole command to an error, with digest and seal in its arguments, and Redis
-// quotes unknown commands. So only the message is kept, without arguments and digests.
+// quotes unknown commands. So this keeps only the message, without arguments and digests.
 function withoutArguments(error: unknown): Error {
   const text = describe(error);
   return new Error(`redis: ${text.replace(ARGUMENTS, '…')}${adviceOn(text)}`);
@@ -217,7 +221,7 @@ function adviceOn(text: string): string {
   return '';
 }
 
-/** Whether a link has said so of a Redis key with another type than the command is for. */
+/** Checks for a link's error about a Redis key whose type does not fit the command. */
 export function isWrongType(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('redis: WRONGTYPE');
 }

@@ -1,14 +1,13 @@
-/** Limits how many commands are sent at once, and how long an answer may take. */
+/** Limits how many commands are sent at once. */
 import { createQuerySlots, nextTurn } from '../query-slots.js';
 import type { Link } from './client.js';
 
 /**
- * At most this many commands are sent at once, so that a request behind them waits only a few
- * milliseconds.
+ * The most commands to send at once, so that a request behind them waits only a few milliseconds.
  */
 export const MAX_AT_ONCE = 500;
 
-/** A link that sends at most that many commands at once, and queues the others in order. */
+/** Makes a link that sends at most that many commands at once, and queues the others in order. */
 export function limitConcurrency(link: Link): Link {
   const waiting: (() => void)[] = [];
   let free = MAX_AT_ONCE;
@@ -18,7 +17,7 @@ export function limitConcurrency(link: Link): Link {
     free -= 1;
   }
 
-  /** Hands the turn directly to the next in the queue, so that nobody else takes it first. */
+  /** Hands the turn directly to the next in the queue, so that no other caller takes it first. */
   function endTurn(): void {
     const next = waiting.shift();
     if (next === undefined) free += 1;
@@ -39,10 +38,10 @@ export function limitConcurrency(link: Link): Link {
 }
 
 /**
- * The link of each look-up: at most {@link MAX_AT_ONCE} of their commands are sent at once, and a
- * next one never in the turn that has read an answer. Otherwise answers keep coming while they are
- * read, and the event loop is blocked until all are there. What nobody waits for any more is not
- * sent.
+ * Makes the link of each look-up. At most {@link MAX_AT_ONCE} of their commands are sent at once,
+ * and the next one never in the turn that has read an answer. Otherwise answers keep coming while
+ * they are read, and block the event loop until all have arrived. A command is not sent if its
+ * caller has given up.
  */
 export function createLookUpLinks(link: Link): (signal: AbortSignal | undefined) => Link {
   const slots = createQuerySlots(MAX_AT_ONCE);

@@ -1,4 +1,4 @@
-/** Tells other processes over Redis pub/sub that a key has ended. */
+/** Announces ended keys to other processes over Redis pub/sub. */
 import { assert, readFields } from '../../core/input.js';
 import type { Invalidation } from '../../core/invalidation.js';
 import { isUuid } from '../../core/uuid.js';
@@ -35,19 +35,20 @@ interface InvalidationClients {
 const WHAT = 'redisInvalidation';
 
 /**
- * Tells other processes over Redis pub/sub that a key has ended, for `cacheStore`. Carries only key
- * ids and the cache's beat; anything that is not a UUID is ignored. Whoever may publish on the
- * channel can make caches look a key up again, and nothing more.
+ * Makes a channel for `cacheStore` that announces ended keys to other processes over Redis pub/sub.
+ * It carries only key ids and the cache's beat, and ignores anything that is not a UUID. Anyone who
+ * can publish on the channel can make caches look a key up again, and nothing more.
  *
- * Not checked: that a message arrives. A message that is sent while a subscriber is disconnected is
- * lost, and that process notices the change within its `maxStalenessMs`. Both clients resubscribe
- * by themselves when they reconnect.
+ * Not checked: that a message arrives. A message sent while a subscriber is disconnected is lost,
+ * and that process notices the change within its `maxStalenessMs`. Both clients resubscribe when
+ * they reconnect.
  *
  * @param clients Connected. `publisher` may be the store's client. `subscriber` is a separate
- *   connection, because one that subscribes accepts no other commands: a `duplicate()`, with a
- *   listener for `error`, without which a lost connection ends the process with node-redis.
+ *   connection, because a subscribed connection accepts no other commands. Use a `duplicate()` with
+ *   a listener for `error`: without one, a lost connection ends the process with node-redis.
  * @param options `channel`: the same in every process. Default: `keyscope:ended`.
- * @throws TypeError if either is not such a client, both are the same, or the subscriber is a pool.
+ * @throws TypeError if either is not a supported client, both are the same, or the subscriber is a
+ *   pool.
  * @example
  * const subscriber = await client.duplicate().on('error', report).connect();
  * const invalidation = redisInvalidation({ publisher: client, subscriber });
@@ -73,7 +74,7 @@ function readClients(clients: unknown): InvalidationClients {
   const what = `${WHAT}: subscriber`;
   const isKnown = hasMethod(subscriber, 'subscribe');
   assert(isKnown, `${what}: pass a client or cluster of redis or ioredis, not a pool`);
-  assert(subscriber !== publisher, `${what}: pass a connection of its own, a duplicate()`);
+  assert(subscriber !== publisher, `${what}: pass another connection: client.duplicate()`);
   return { publisher, subscriber } as InvalidationClients;
 }
 
@@ -84,8 +85,8 @@ function readChannel(options: unknown): string {
 }
 
 function createSubscribe(subscriber: RedisSubscriber, channel: string): Invalidation['subscribe'] {
-  // The same function for all listeners and attempts, so that a subscription that is retried after
-  // a failure delivers each message once.
+  // One function for all listeners and attempts, so that a subscription that is retried after a
+  // failure delivers each message once.
   const listeners = new Set<(keyId: string) => void>();
   function onMessage(message: unknown): void {
     if (!isUuid(message)) return;

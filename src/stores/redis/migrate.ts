@@ -1,4 +1,6 @@
-/** The start of a store: whether the servers can hold keys, and which version the layout has. */
+/**
+ * Starts a store: checks that the servers can hold keys, and reads or writes the layout's version.
+ */
 import { readSchemaVersion } from '../schema/versions.js';
 import { assertMayMigrate } from '../start.js';
 import type { RedisClient } from './client.js';
@@ -8,17 +10,17 @@ import { keysUnder, MIN_READER, VERSION } from './schema.js';
 import { WRITE_VERSION } from './scripts.js';
 
 /**
- * Checks that the servers can hold keys, and writes the version of the layout if there is none;
+ * Checks that the servers can hold keys, and writes the version of the layout unless one is stored.
  * `redisStore` does so before its first operation. Any number of processes may call it at once. If
- * there is a version, it only reads. In a cluster, it checks every primary.
+ * a version is stored, it only reads. In a cluster, it checks every primary.
  *
  * Not checked: servers that join later, settings that change later, persistence.
  *
  * @param client A connected client. keyscope never closes it.
  * @param options `prefix`: the same as for the store.
- * @throws TypeError if `client` is not such a client, and on unknown options.
+ * @throws TypeError if `client` is not a supported client, and on unknown options.
  * @throws Error if a server is older than Redis 7, a replica, or may evict keys; if a newer release
- *   has written what this one cannot work with; whatever the client rejects with.
+ *   has written data that this one cannot work with; if the client rejects.
  * @example
  * await migrate(await createClient({ url }).connect()); // in a deploy step
  */
@@ -26,7 +28,7 @@ export async function migrate(client: RedisClient, options: RedisStoreOptions = 
   await migrateIfNeeded(readPlace(client, options, 'migrate'));
 }
 
-/** The same, after the options have been read. */
+/** Does the same, after the options have been read. */
 export async function migrateIfNeeded({ link, prefix }: Omit<Place, 'usageLink'>): Promise<void> {
   const key = keysUnder(prefix).schema;
   // First, because a cluster's client knows its nodes only once it is connected.
@@ -34,18 +36,18 @@ export async function migrateIfNeeded({ link, prefix }: Omit<Place, 'usageLink'>
   await checkServers(link);
   if (readVersion(found, prefix) === VERSION) return;
   assertMayMigrate();
-  // Written unless another process was faster; the answer is then what that process wrote.
+  // Written unless another process was faster; the answer is then that process's version.
   const own = [String(VERSION), String(MIN_READER)];
   readVersion(await runOn(link, key, WRITE_VERSION, own), prefix);
 }
 
-/** Returns 0 if there is none. Throws if this release cannot work with it. */
+/** Returns 0 if no version is stored. Throws if this release cannot work with it. */
 function readVersion(answer: unknown, prefix: string): number {
   const fields = answer as readonly unknown[];
   if (fields.every((field) => field === null)) return 0;
   const areVersions = fields.every((field) => /^[1-9]\d{0,8}$/.test(String(field)));
   if (!areVersions) {
-    throw new Error(`keyscope: the keys under ${prefix} have a schema that is not a version`);
+    throw new Error(`keyscope: ${prefix}schema does not contain a version`);
   }
   const row = { version: fields[0], minReader: fields[1] };
   return readSchemaVersion(row, VERSION, `the layout under ${prefix}`);
@@ -67,26 +69,26 @@ const EVICTS_NO_KEY = /^(?:noeviction|volatile-.*)$/;
 const REQUIREMENTS: readonly Requirement[] = [
   {
     isMet: (info) => Number.parseInt(info.get('redis_version') ?? '', 10) >= 7,
-    instead: 'Redis 7 or newer is needed',
+    instead: 'it must be Redis 7 or newer',
   },
   {
     isMet: (info) => info.get('role') === 'master',
-    instead: 'this is a replica; connect to the primary',
+    instead: 'this is a replica. Connect to the primary',
   },
   {
     isMet: (info) => EVICTS_NO_KEY.test(info.get('maxmemory_policy') ?? ''),
-    instead: 'set maxmemory-policy to noeviction: any other but volatile-* may evict keys',
+    instead: 'it may evict keys. Set maxmemory-policy to noeviction, or to one of volatile-*',
   },
 ];
 
 const NO_ANSWER =
-  'the client does not answer; pass the client itself, not a pipeline, transaction or legacy()';
+  'the client does not answer. Pass the client itself, not a pipeline, transaction or legacy()';
 
 /** Throws unless every primary can hold keys. */
 async function checkServers(link: Link): Promise<void> {
   const nodes = await link.primaries();
   if (nodes.length === 0) {
-    throw new Error('keyscope: the client knows no primary; connect it first');
+    throw new Error('keyscope: the client does not know any primary. Connect it first');
   }
   const answers = await Promise.all(nodes.map((node) => node.send(undefined, ['info'])));
   for (const answer of answers) checkServer(answer);

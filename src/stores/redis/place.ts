@@ -1,23 +1,23 @@
-/** Where a store is, by its options, which are checked before anything is sent. */
+/** Validates the clients and options of a store, before anything is sent. */
 import { assert, readFields } from '../../core/input.js';
 import { assertClient, createLink, type Link, type RedisClient } from './client.js';
 
-/** Options of `redisStore` and `migrate`. */
+/** The options of `redisStore` and `migrate`. */
 export interface RedisStoreOptions {
   /**
-   * What every Redis key of this store begins with: 1 to 100 printable ASCII characters. Default:
-   * `keyscope:`. One with `{…}` keeps all keys on one cluster node.
+   * The beginning of every Redis key of this store: 1 to 100 printable ASCII characters. Default:
+   * `keyscope:`. A prefix with `{…}` keeps all keys on one cluster node.
    */
   readonly prefix?: string | undefined;
   /**
-   * A client of the same server, on a connection of its own, over which `redisStore` notes usage.
-   * Redis answers a connection in order: where it holds a write back, as while a failover is
-   * prepared, every look-up behind that write waits. Default: `client`.
+   * Another client of the same server, with its own connection, over which `redisStore` writes
+   * usage. Redis answers a connection in order: if it holds a write back, for example while it
+   * prepares a failover, every look-up behind that write waits. Default: `client`.
    */
   readonly usageClient?: RedisClient | undefined;
 }
 
-/** Where a store is: its clients and its prefix. */
+/** The clients and the prefix of a store. */
 export interface Place {
   readonly link: Link;
   /** For usage; the same as `link` unless there is a client for it. */
@@ -25,7 +25,7 @@ export interface Place {
   readonly prefix: string;
 }
 
-/** Reads what `redisStore` and `migrate` are given; throws a `TypeError` if anything is wrong. */
+/** Validates the arguments of `redisStore` and `migrate`; throws a `TypeError` if one is wrong. */
 export function readPlace(client: RedisClient, options: RedisStoreOptions, what: string): Place {
   assertClient(client, what);
   const { prefix, usageClient = client } = readFields(options, ['prefix', 'usageClient'], what);
@@ -48,7 +48,7 @@ export function readPlace(client: RedisClient, options: RedisStoreOptions, what:
   };
 }
 
-/** Whether this is a node-redis client that was made with a `keyPrefix`. */
+/** Checks whether this is a node-redis client that was made with a `keyPrefix`. */
 function hasKeyPrefix(client: RedisClient): boolean {
   if (!('sendCommand' in client)) return false;
   const { _keyPrefix } = client as { readonly _keyPrefix?: unknown };

@@ -27,35 +27,34 @@ import {
 } from './walk.js';
 import { removeFilings } from './writes.js';
 
-/** What an index has before a time. */
+/** Returns the part of an index before a time. */
 function rangeBefore(time: number): Range {
   return { from: '-', to: `(${startOf(time)}`, size: MAX_AT_ONCE };
 }
 
-/** A mark whose entry is older than this is written, or never will be. */
+/** A mark whose entry is older than this has been written, or never will be. */
 const SETTLED_MS = 86_400_000;
 
 /**
  * Deletes the records of keys that ended before a time: by revocation, by the end of their
- * retirement or by expiry, whichever came first. Keeps the record of a key as long as another one
- * that it was rotated to, or that was issued on its authority, has not ended, and every record that
- * this release cannot read. If it
- * throws, what was deleted stays deleted; call it again.
+ * retirement or by expiry, whichever came first. The record of a key stays while a key that was
+ * rotated from it, or issued on its authority, has not ended. So does every record that this
+ * release cannot read. If it throws, the deleted records stay deleted; call it again.
  *
- * For a job of its own. It reads the records that have ended, 500 at a time, and the entries of
- * marks that were written before the time. What is deleted cannot be looked up in an audit any
- * more. Calls `migrate` first.
+ * Run it as a separate job. It reads the records that have ended, 500 at a time, and the entries of
+ * marks that were written before the time. An audit can no longer look up what is deleted. Calls
+ * `migrate` first.
  *
  * Not checked: that the bytes are gone. They stay in the append-only file until Redis rewrites it,
- * and in backups. A rotation that is in progress while its predecessor is deleted: leave at least a
- * minute between the time and now.
+ * and in backups. Also not checked: a rotation that is in progress while its predecessor is
+ * deleted. Leave at least a minute between the time and now.
  *
  * @param client As for `redisStore`.
- * @param options Up to when.
+ * @param options `endedBefore`: the time.
  * @param place `prefix`: the same as for the store.
  * @returns The ids of the keys whose records were deleted, in any order.
- * @throws TypeError as `migrate` does; if `endedBefore` is no valid `Date` or in the future.
- * @throws Error as `migrate` does; whatever the client rejects with.
+ * @throws TypeError as `migrate` does; if `endedBefore` is not a valid `Date` or is in the future.
+ * @throws Error as `migrate` does; if the client rejects.
  * @example
  * const twoYearsAgo = new Date(Date.now() - 2 * 365 * 86_400_000);
  * const deleted = await purgeEnded(client, { endedBefore: twoYearsAgo });
@@ -89,7 +88,7 @@ export async function purgeEnded(
 
 // ── One record ──────────────────────────────────────────────────────────────────────────────────
 
-/** Returns the id of the key if its record was deleted. */
+/** Deletes a record that is due. Returns its key's id, or null if it stays. */
 async function purge(
   link: Link,
   keys: Keys,
@@ -102,8 +101,8 @@ async function purge(
   const lineage = await listLineage(link, keys, record.rootKeyId);
   const isNeeded = lineage.some((each) => mayFollow(each, record) && !hasEnded(each, now));
   if (isNeeded) return null;
-  // Checks again, and deletes the record before what leads to it: if this process ends in between,
-  // entries are left that lead nowhere.
+  // The script checks again. The record goes before the entries that lead to it: if this process
+  // ends in between, the entries that remain lead nowhere.
   const args = [formatField(keyId), String(endedBefore)];
   const answer = await runOn(link, keys.record(digest), PURGE, args);
   if (Number(answer) !== 1) return null;
@@ -112,17 +111,17 @@ async function purge(
   return keyId;
 }
 
-/** Whether a record ended before a time. False for one with an end that is no time. */
+/** Checks whether a record ended before a time. False for one with an end that is not a time. */
 function hasEnded(record: KeyRecord, time: number): boolean {
   const ends: readonly unknown[] = [record.revokedAt, record.retireAt, record.expiresAt];
   const areTimes = ends.every((end) => end === null || typeof end === 'number');
   return areTimes && ends.some((end) => end !== null && Number(end) < time);
 }
 
-/** Whether a record is that of a successor, or of a key issued on the authority of `old`. */
+/** Checks whether a record is the successor of `old`, or was issued on its authority. */
 function mayFollow(record: Partial<KeyRecord>, old: KeyRecord): boolean {
   const { rotatedFrom, issuedUnder } = record;
-  // A damaged one could be.
+  // A damaged record could be either.
   if (rotatedFrom === undefined || issuedUnder === undefined) return true;
   return rotatedFrom === old.keyId || issuedUnder === old.rootKeyId;
 }
@@ -130,9 +129,9 @@ function mayFollow(record: Partial<KeyRecord>, old: KeyRecord): boolean {
 // ── Marks ───────────────────────────────────────────────────────────────────────────────────────
 
 /**
- * Removes entries of old marks whose record is gone, has a newer mark or was never marked so.
+ * Removes entries of old marks whose record is gone, has a newer mark or never had this one.
  *
- * @param fields Of the record, one of which has the time of an entry that is still good.
+ * @param fields The fields of the record, one of which has the time of an entry that is still good.
  */
 async function removeVoid(
   link: Link,

@@ -39,7 +39,7 @@ import {
   walkRecords,
 } from './walk.js';
 
-/** The methods of the store that only read. They stop once nobody waits for them. */
+/** Makes the reading half of a store. Its methods stop once their callers have given up. */
 export function createReads(link: Link, keys: Keys): Reads {
   const lookUpLink = createLookUpLinks(link);
   const read = createHashReader();
@@ -61,7 +61,7 @@ export function createReads(link: Link, keys: Keys): Reads {
     listAll: (query, options) => listAll(until(options), keys, query),
     listChanged: (query, options) => listChanged(until(options), keys, query),
 
-    // Has one parameter without a default, so that `storeContract` can tell that it accepts a time.
+    // Has one parameter without a default, which shows `storeContract` that it accepts a time.
     summarize: (now?: number, options: CallOptions = {}) =>
       summarize(until(options), keys, now ?? Date.now()),
   };
@@ -77,12 +77,12 @@ async function list(link: Link, keys: Keys, query: ListQuery): Promise<KeyRecord
   const found: KeyRecord[] = [];
   if (!isText(prefix) || !isText(entityUuid)) return found;
   const index = addressing ? keys.addressing(prefix, entityUuid) : keys.own(prefix, entityUuid);
-  // No member ends here, so a record sorts after its own position.
+  // A member continues after its position, so a record sorts after its own position.
   const from = after === null ? '+' : `(${positionOf({ ...after, time: after.createdAt })}:`;
   const range = { from, to: '-', reversed: true, size: Math.min(limit, MAX_AT_ONCE) };
   for await (const page of walkRecords(link, keys, index, range, filedByCreation)) {
     for (const { row } of page) {
-      // It was filed because it addressed the entity, and that never changes.
+      // The record was filed under the entity because it addressed it, and that never changes.
       const entities: unknown = row.accessibleEntities;
       const isSound = Array.isArray(entities) && entities.includes(entityUuid);
       found.push(isSound ? row : asDamaged(row));
@@ -92,7 +92,10 @@ async function list(link: Link, keys: Keys, query: ListQuery): Promise<KeyRecord
   return found.slice(0, limit);
 }
 
-/** The first key of a lineage is in no index; the others, and what was issued under it, are. */
+/**
+ * Returns the keys of a lineage. The first key is in no index; the others, and the keys issued
+ * under it, are.
+ */
 export async function listLineage(link: Link, keys: Keys, rootKeyId: string): Promise<KeyRecord[]> {
   if (!isText(rootKeyId)) return [];
   const found = await findFirst(link, keys, rootKeyId);
@@ -101,14 +104,14 @@ export async function listLineage(link: Link, keys: Keys, rootKeyId: string): Pr
   for await (const page of walkRecords(link, keys, index, range, filedByCreation)) {
     for (const { row } of page) {
       const isSound = row.rootKeyId === rootKeyId || row.issuedUnder === rootKeyId;
-      // It was filed here, and where it belongs never changes.
+      // The record was filed here, and its place never changes.
       found.push(isSound ? row : { ...asDamaged(row), rootKeyId });
     }
   }
   return found;
 }
 
-/** The first key of a lineage, also if its row does not say any more that it is. */
+/** Returns the first key of a lineage, even if its row no longer says so. */
 async function findFirst(link: Link, keys: Keys, rootKeyId: string): Promise<KeyRecord[]> {
   const entry = await readPointer(link, keys, rootKeyId);
   if (entry === null) return [];
@@ -120,7 +123,7 @@ async function findFirst(link: Link, keys: Keys, rootKeyId: string): Promise<Key
 
 // ── Listings over all entities ──────────────────────────────────────────────────────────────────
 
-/** The records whose expiry is in a span and which are not revoked. */
+/** Lists the unrevoked records that expire in a span. */
 function listExpiring(
   link: Link,
   keys: Keys,
@@ -132,15 +135,15 @@ function listExpiring(
   return readSlice(link, keys, range, limit, ({ row }) => row.revokedAt === null);
 }
 
-/** All records, in the order of their expiry; last those that never expire. */
+/** Lists all records in the order of their expiry; those that never expire come last. */
 function listAll(link: Link, keys: Keys, { after, limit }: SliceQuery): Promise<Slice<KeyRecord>> {
   const range = { from: readCursor(after, '-'), to: '+', size: sizeOf(limit) };
   return readSlice(link, keys, range, limit, () => true);
 }
 
 /**
- * A part of the keys that were marked. An entry is written before its mark: only that of the newest
- * mark counts, and none of a mark that was never written.
+ * Lists keys that were marked. An entry is written before its mark: only the entry of the newest
+ * mark counts, and the entry of a mark that was never written does not.
  */
 async function listChanged(link: Link, keys: Keys, query: ChangedQuery): Promise<ChangedKey[]> {
   const { limit } = query;
@@ -158,7 +161,7 @@ async function listChanged(link: Link, keys: Keys, query: ChangedQuery): Promise
   return changed.slice(0, limit);
 }
 
-/** One record more than is wanted tells whether there is another part. */
+/** Reads a part of a listing. One more record shows whether another part follows. */
 async function readSlice(
   link: Link,
   keys: Keys,
@@ -183,27 +186,27 @@ function sizeOf(limit: number): number {
 
 const CURSOR = /^(?:\d{17}|never):[^:]+$/;
 
-/** The bound of what follows a cursor; `beginning` if there is none. */
+/** Returns the bound after a cursor, or `beginning` without a cursor. */
 function readCursor(after: unknown, beginning: string): string {
   if (after === null || after === undefined) return beginning;
   const isCursor = typeof after === 'string' && CURSOR.test(after);
-  assert(isCursor, 'after: pass what the previous part had as next');
+  assert(isCursor, 'after: pass `next` of the previous part, or null');
   return behind(after);
 }
 
-/** The bound of what follows a position. The semicolon is the character after the colon. */
+/** Returns the bound after a position. The semicolon is the character after the colon. */
 function behind(position: string): string {
   return `(${position};`;
 }
 
-// ── How many live keys each digest scheme has ───────────────────────────────────────────────────
+// ── Live keys of each digest scheme ──────────────────────────────────────────────────────────────
 
-/** What counts of a record: reading all of it takes three times as long. */
+/** The fields that matter here: reading whole records takes three times as long. */
 const COUNTED = ['keyId', 'digest', 'revokedAt', 'retireAt', 'expiresAt', 'lastUsedAt'] as const;
 
 type Row = Pick<KeyRecord, (typeof COUNTED)[number]>;
 
-/** Reads every record: which ones are live depends on `now`. */
+/** Counts the live keys. Reads every record, because which ones are live depends on `now`. */
 async function summarize(link: Link, keys: Keys, now: number): Promise<SchemeSummary[]> {
   const summaries: Summaries = new Map();
   const all = { from: '-', to: '+', size: MAX_AT_ONCE };

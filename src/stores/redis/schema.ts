@@ -6,8 +6,9 @@ import { rememberRows } from '../remembered-rows.js';
 export const VERSION = 1;
 
 /**
- * The oldest version whose releases still work with that layout. If a version only adds to the
- * layout, it keeps that of the one before, so that a roll-out and a roll-back lock no process out.
+ * The oldest version whose releases still work with that layout. A version that only adds to the
+ * layout keeps the number of the one before, so that neither a roll-out nor a roll-back locks a
+ * process out.
  */
 export const MIN_READER = 1;
 
@@ -17,7 +18,7 @@ export interface Keys {
   readonly schema: string;
   /** The sorted set of all records, by expiry. */
   readonly expiry: string;
-  /** The sorted set of revoked and retired records, by either time: what a purge looks for. */
+  /** The sorted set of revoked and retired records, by either time. A purge reads it. */
   readonly ended: string;
   /** The sorted set of marks, by the time at which they were written. */
   readonly changes: string;
@@ -27,13 +28,13 @@ export interface Keys {
   pointer(keyId: string): string;
   /** The sorted set of an entity's own records with a prefix. */
   own(prefix: string, entityUuid: string): string;
-  /** The sorted set of the records of others with a prefix that address an entity. */
+  /** The sorted set of other entities' records with a prefix that address this entity. */
   addressing(prefix: string, entityUuid: string): string;
   /** The sorted set of the records that were rotated from this first key or issued under it. */
   lineage(rootKeyId: string): string;
 }
 
-/** The keys under a prefix; the comment at the top of `store.ts` describes them. */
+/** Returns the keys under a prefix; the comment at the top of `store.ts` describes them. */
 export function keysUnder(under: string): Keys {
   return {
     schema: `${under}schema`,
@@ -50,9 +51,9 @@ export function keysUnder(under: string): Keys {
 
 // ── Entries ─────────────────────────────────────────────────────────────────────────────────────
 
-/** What leads to a record: a member of an index, or the text of a pointer. */
+/** A reference to a record: a member of an index, or the text of a pointer. */
 export interface Entry {
-  /** By what the index is sorted; null, which only an expiry can be, is after every time. */
+  /** The time by which the index is sorted. Null, which only an expiry can be, sorts last. */
   readonly time: number | null;
   readonly keyId: string;
   readonly entityUuid: string;
@@ -63,7 +64,7 @@ export interface Entry {
 /** Letters sort after digits. */
 const NEVER = 'never';
 
-/** As text that sorts like the time: 17 digits, also for negative ones. */
+/** Formats a time as text that sorts like the time: 17 digits, even for negative ones. */
 function toDigits(time: number | null): string {
   if (time === null) return NEVER;
   const shifted = BigInt(time) + 2n ** 53n;
@@ -74,21 +75,23 @@ function fromDigits(digits: string): number | null {
   return digits === NEVER ? null : Number(BigInt(digits) - 2n ** 53n);
 }
 
-/** The beginning of the members with this time. */
+/** Returns the beginning of the members with this time. */
 export function startOf(time: number | null): string {
   return `${toDigits(time)}:`;
 }
 
-/** The beginning of the members with this time and key id. */
+/** Returns the beginning of the members with this time and key id. */
 export function positionOf({ time, keyId }: Pick<Entry, 'time' | 'keyId'>): string {
   return `${startOf(time)}${keyId}`;
 }
 
-/** The text of an entry: sorts by time and then by key id. Throws if it could not be read again. */
+/**
+ * Formats an entry, which sorts by time and then by key id. Throws if it could not be read again.
+ */
 export function memberOf(entry: Entry): string {
   const { keyId, entityUuid, prefix, digest } = entry;
   const hasColon = [keyId, entityUuid, prefix].some((text) => text.includes(':'));
-  if (hasColon) throw new Error('keyscope: a key id, an entity or a prefix has no colon');
+  if (hasColon) throw new Error('keyscope: insert: a key id, entity or prefix contains a colon');
   return [positionOf(entry), entityUuid, prefix, digest].join(':');
 }
 
@@ -106,13 +109,13 @@ export interface Filing {
   readonly member: string;
 }
 
-/** The entry of a record, as its pointer has it. */
+/** Returns the entry of a record, as its pointer has it. */
 export function entryOf(record: KeyRecord): Entry {
   const { createdAt, keyId, entityUuid, prefix, digest } = record;
   return { time: createdAt, keyId, entityUuid, prefix, digest };
 }
 
-/** Where a record is filed: one member in each of these indexes. */
+/** Returns where a record is filed: one member in each of these indexes. */
 export function filingsOf(keys: Keys, record: KeyRecord): Filing[] {
   const { keyId, prefix, entityUuid, rootKeyId, issuedUnder } = record;
   const entry = entryOf(record);
@@ -131,10 +134,10 @@ export function filingsOf(keys: Keys, record: KeyRecord): Filing[] {
   return [...filings, ...markFilingsOf(keys, entry, record)];
 }
 
-/** The times of marks by which a record is filed; without a time it is not. */
+/** The times of marks under which a record is filed; without a time it is not filed. */
 type MarkTimes = Partial<Pick<KeyRecord, 'changedAt' | 'revokedAt' | 'retireAt'>>;
 
-/** Where a mark is filed. */
+/** Returns where a mark is filed. */
 export function markFilingsOf(keys: Keys, entry: Entry, times: MarkTimes): Filing[] {
   const { changedAt, revokedAt, retireAt } = times;
   return [
@@ -190,8 +193,8 @@ const FIELDS: ReadonlySet<string> = new Set<HashField>([
 export const USED_PREFIX = 'used:';
 
 /**
- * Fields and values by turns, as HSET accepts them. Values are JSON, so that null differs from a
- * field that somebody deleted.
+ * Returns alternating fields and values, as HSET accepts them. Values are JSON, so that null
+ * differs from a deleted field.
  */
 export function toHash({ scopesUsed, ...fields }: KeyRecord): string[] {
   const hash: string[] = [];
@@ -203,8 +206,8 @@ export function toHash({ scopesUsed, ...fields }: KeyRecord): string[] {
 }
 
 /**
- * A value as JSON in ASCII. Before 5.9, node-redis decodes what arrives piece by piece, and makes
- * U+FFFD of a character that two pieces share: the seal of such a record would not match.
+ * Formats a value as JSON in ASCII. Before 5.9, node-redis decodes each chunk separately, so a
+ * character split between two chunks becomes U+FFFD, and the record's seal would not match.
  */
 export function formatField(value: unknown): string {
   return JSON.stringify(value).replace(/[\u0080-\uffff]/g, (unit) => {
@@ -212,10 +215,10 @@ export function formatField(value: unknown): string {
   });
 }
 
-/** Names and values by turns, as HGETALL returns them; without any if there is no hash. */
+/** Alternating names and values, as HGETALL returns them; empty if the hash does not exist. */
 export type Hash = readonly unknown[];
 
-/** Makes a record from a hash. Unchecked: the core checks what a store returns. */
+/** Makes a record from a hash. Unchecked: the core checks the answers of a store. */
 export function toRecord(list: Hash): KeyRecord {
   const row: Partial<Record<keyof KeyRecord, unknown>> = {};
   const used: [scope: string, time: unknown][] = [];
@@ -231,7 +234,7 @@ export function toRecord(list: Hash): KeyRecord {
   return row as unknown as KeyRecord;
 }
 
-/** {@link toRecord}, which reads a hash once for as long as it stays the same. */
+/** Makes a {@link toRecord} that reads a hash again only when it has changed. */
 export function createHashReader(): (digest: string, hash: Hash) => KeyRecord {
   return rememberRows(toRecord, isSameHash);
 }
@@ -247,12 +250,11 @@ function isSameHash(hash: Hash, last: Hash): boolean {
 const PLAIN_JSON = /^(?:"[ !#-[\]-~]*"|0|[1-9]\d{0,14})$/;
 
 /**
- * Accepts only what {@link toHash} and the scripts write. The scripts compare texts: a mark of
- * `null` with a space after it would be unset for the core but set for the script, so that the key
- * could never be ended.
+ * Parses a field. Accepts only what {@link toHash} and the scripts write, because the scripts
+ * compare texts. A mark of `null` with a space after it would be unset for the core but set for the
+ * script, so the key could never be ended.
  *
- * Anything else becomes `undefined`, which no field of a record may be, so that the core refuses
- * this record and no other.
+ * Anything else becomes `undefined`, which no field may be, so the core rejects this record only.
  */
 export function parseField(json: unknown): unknown {
   if (json === 'null') return null;

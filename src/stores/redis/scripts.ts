@@ -5,21 +5,21 @@
  * Times stay text, because Lua would print 1e+15. They are compared as numbers, which Lua stores
  * exactly up to 2^53.
  *
- * What ends a key or frees memory is allowed when memory is full: a leaked key must still be
+ * Scripts that end a key or free memory may run when memory is full: a leaked key must still be
  * revocable.
  */
 
 /**
- * Runs a reading command, given without its Redis key, if this server is the primary: a replica,
- * also one that was the primary a moment ago, would accept revoked keys. The role is read in the
- * same step.
+ * Runs a read command, given without its Redis key, if this server is the primary. A replica, even
+ * one that was the primary a moment ago, would accept revoked keys. The role is read in the same
+ * step.
  *
- * Declared to write nothing, so that reads go on where Redis refuses writes or holds them back: for
- * want of replicas, memory or a disk, and while a failover is prepared. `allow-stale` is not
+ * Declared to write nothing, so that reads go on while Redis rejects writes or holds them back, for
+ * example because it lacks replicas, memory or a disk, or prepares a failover. `allow-stale` is not
  * declared.
  *
  * The question's number comes back with its answer: a client that has lost count of its answers
- * would have another key's, or one from before a revocation.
+ * would return another key's, or one from before a revocation.
  */
 export const READ = `#!lua flags=no-writes
 if not string.find(redis.call('INFO', 'replication'), '\\nrole:master\\r', 1, true) then
@@ -27,7 +27,10 @@ if not string.find(redis.call('INFO', 'replication'), '\\nrole:master\\r', 1, tr
 end
 return {ARGV[1], redis.call(ARGV[2], KEYS[1], unpack(ARGV, 3))}`;
 
-/** A version and the oldest reader. Writes them if there are none; returns what is there. */
+/**
+ * Takes a version and the oldest reader. Writes them unless some are stored; returns the stored
+ * ones.
+ */
 export const WRITE_VERSION = `
 if redis.call('EXISTS', KEYS[1]) == 0 then
   redis.call('HSET', KEYS[1], 'version', ARGV[1], 'min_reader', ARGV[2])
@@ -44,12 +47,13 @@ return false`;
 export const FILE = `#!lua flags=allow-oom
 return redis.call('ZADD', KEYS[1], '0', ARGV[1])`;
 
-/** What {@link MARK} and {@link WITHDRAW} return if the record is filed under another key id. */
+/** The answer of {@link MARK} and {@link WITHDRAW} if the record has another key id. */
 export const ANOTHER_ID = -1;
 
 /**
- * Key id, kind, `withdrawn` as a retirement expects it, the seal that a revocation replaces, then
- * fields and values by turns. Returns whether the condition held, so that they were written.
+ * Takes the key id, the kind, `withdrawn` as a retirement expects it, the seal that a revocation
+ * replaces, then alternating fields and values. Writes these if the mark's condition holds, and
+ * returns whether it does.
  *
  * A mark or a seal that this store cannot have written does not keep a key from being revoked.
  */
@@ -76,9 +80,9 @@ redis.call('HSET', KEYS[1], unpack(ARGV, 5))
 return 1`;
 
 /**
- * Key id, entity, the same as JSON, time. Returns whether the entity was added. The list is parsed
- * only to look for the entity, and written as the text that it was with one more: Lua would spell
- * some texts otherwise.
+ * Takes the key id, the entity, the entity as JSON, and the time. Returns whether it added the
+ * entity. The list is parsed only to look for the entity. It is written as its old text with one
+ * more item, because Lua would spell some texts differently.
  */
 export const WITHDRAW: string = `#!lua flags=allow-oom
 local keyId, withdrawn = unpack(redis.call('HMGET', KEYS[1], 'keyId', 'withdrawn'))
@@ -94,8 +98,8 @@ redis.call('HSET', KEYS[1], 'withdrawn', '[' .. items .. ARGV[3] .. ']', 'change
 return 1`;
 
 /**
- * Key id, then fields and times by turns. With `pcall`, so that a Redis key of another type is
- * skipped; any other error is one, such as a command that the user has no right to.
+ * Takes the key id, then alternating fields and times. `pcall` skips a Redis key of another type.
+ * Any other error is returned, for example a command that the user may not run.
  */
 export const TOUCH = `
 local keyId = redis.pcall('HGET', KEYS[1], 'keyId')
@@ -110,8 +114,8 @@ end
 return 1`;
 
 /**
- * Key id, time. Deletes a record that ended before the time; returns whether it did. A record with
- * an end that is no time stays.
+ * Takes the key id and a time. Deletes a record that ended before the time; returns whether it did.
+ * A record with an end that is not a time stays.
  */
 export const PURGE = `#!lua flags=allow-oom
 local fields = redis.call('HMGET', KEYS[1], 'keyId', 'revokedAt', 'retireAt', 'expiresAt')

@@ -1,9 +1,9 @@
-/** Reads single records, indexes page by page, and the records that entries lead to. */
+/** Reads single records, pages of indexes, and the records that entries lead to. */
 import type { KeyRecord } from '../../core/record.js';
 import { isWrongType, type Link, readFrom } from './client.js';
 import { type Entry, type Hash, type Keys, readMember, toRecord } from './schema.js';
 
-/** The record with this digest, or `null`. */
+/** Returns the record with this digest, or `null`. */
 export async function readByDigest(
   link: Link,
   keys: Keys,
@@ -14,33 +14,33 @@ export async function readByDigest(
   return hash === null || hash.length === 0 ? null : read(digest, hash);
 }
 
-// ── What is filed of a record ───────────────────────────────────────────────────────────────────
+// ── Filed fields ─────────────────────────────────────────────────────────────────────────────────
 
-/** The fields of a record that the entry that led to it has, too. */
+/** The fields of a record that an entry leading to it has, too. */
 export type Filed = Pick<KeyRecord, 'keyId' | 'entityUuid' | 'prefix'> &
   Partial<Pick<KeyRecord, 'createdAt' | 'expiresAt'>>;
 
-/** What an entry says of its record where it is sorted by creation. */
+/** Returns the record's fields in an entry of an index by creation. */
 export function filedByCreation({ keyId, entityUuid, prefix, time }: Entry): Filed {
   return { keyId, entityUuid, prefix, createdAt: Number(time) };
 }
 
-/** What an entry says of its record where it is sorted by expiry. */
+/** Returns the record's fields in an entry of an index by expiry. */
 export function filedByExpiry({ keyId, entityUuid, prefix, time }: Entry): Filed {
   return { keyId, entityUuid, prefix, expiresAt: time };
 }
 
-/** What an entry says of its record where it is sorted by the time of a mark. */
+/** Returns the record's fields in an entry of an index by the time of a mark. */
 export function filedByMark({ keyId, entityUuid, prefix }: Entry): Filed {
   return { keyId, entityUuid, prefix };
 }
 
 /**
- * The record with this digest, if it is the one that was filed: `null` if there is none or it is
- * another key's, to which what is left of a failed insert may lead.
+ * Returns the record with this digest, if it is the one that was filed. Returns `null` if there is
+ * none, or if it is another key's: a failed insert may leave entries that lead there.
  *
- * If somebody has edited a field under which it was filed, the row has that field as it was filed.
- * So it is found where it belongs, and the core sees that it is damaged.
+ * If a field under which the record was filed has been edited, the row has the filed value. So it
+ * is found where it belongs, and the core sees that it is damaged.
  */
 export async function readFiled(
   link: Link,
@@ -56,7 +56,10 @@ export async function readFiled(
   return isForeign ? null : { ...asDamaged(row), ...filed };
 }
 
-/** {@link readFiled}, but a Redis key of another type is a row that has only what was filed. */
+/**
+ * Does the same as {@link readFiled}. If the Redis key has another type, returns a row with only
+ * the filed fields.
+ */
 export async function readOrFiled(
   link: Link,
   keys: Keys,
@@ -71,7 +74,9 @@ export async function readOrFiled(
   }
 }
 
-/** A row that the core refuses: without a hint it is not a record. Its seal and marks stay. */
+/**
+ * Makes a row that the core rejects: without a hint it is not a record. Its seal and marks stay.
+ */
 export function asDamaged(row: KeyRecord): KeyRecord {
   const { hint: _hint, ...others } = row;
   return others as KeyRecord;
@@ -79,14 +84,14 @@ export function asDamaged(row: KeyRecord): KeyRecord {
 
 // ── Pointers ────────────────────────────────────────────────────────────────────────────────────
 
-/** The entry of a key id; `null` if there is none. */
+/** Returns the entry of a key id, or `null` if it has none. */
 export async function readPointer(link: Link, keys: Keys, keyId: string): Promise<Entry | null> {
   const text = await readFrom(link, keys.pointer(keyId), 'GET');
   const entry = text === null ? null : readMember(String(text));
   return entry?.keyId === keyId ? entry : null;
 }
 
-/** Whether the pointer of a key id, which may be damaged, leads to this digest. */
+/** Checks whether the pointer of a key id, which may be damaged, leads to this digest. */
 export async function leadsTo(
   link: Link,
   keys: Keys,
@@ -100,19 +105,19 @@ export async function leadsTo(
 
 // ── Indexes ─────────────────────────────────────────────────────────────────────────────────────
 
-/** Which part of an index to read, as ZRANGE takes it. */
+/** A part of an index to read, as ZRANGE takes it. */
 export interface Range {
   /** The first member, as a bound of BYLEX. */
   readonly from: string;
   /** The last member, as a bound of BYLEX. */
   readonly to: string;
-  /** Backwards; `from` is then the greater one. Default: false. */
+  /** Whether to read backwards; `from` is then the greater bound. Default: false. */
   readonly reversed?: boolean;
   /** How many to read at once. */
   readonly size: number;
 }
 
-/** The entries of an index, page by page. Skips what this store did not write. */
+/** Returns the entries of an index, page by page. Skips members that this store did not write. */
 export async function* walkEntries(
   link: Link,
   index: string,
@@ -137,7 +142,7 @@ export interface Found {
   readonly row: KeyRecord;
 }
 
-/** The records of an index, page by page. Skips entries that lead to no record. */
+/** Returns the records of an index, page by page. Skips entries that lead to no record. */
 export async function* walkRecords(
   link: Link,
   keys: Keys,

@@ -24,12 +24,13 @@ import { ANOTHER_ID, FILE, INSERT, MARK, TOUCH, WITHDRAW } from './scripts.js';
 import { leadsTo, readPointer } from './walk.js';
 
 /**
- * After how long a batch of usage is given up. A client may never answer what was under way when
- * its connection was lost, and nobody would note usage again: the next batch waits for this one.
+ * How long to wait for a batch of usage. A client may never answer commands that were under way
+ * when its connection was lost, and each batch waits for the one before, so usage would never be
+ * written again.
  */
 const TOUCH_MS = 30_000;
 
-/** The methods of the store that write. */
+/** Makes the writing half of a store. */
 export function createWrites({ link, usageLink }: Place, keys: Keys): Writes {
   return {
     insert: (record) => insert(link, keys, record),
@@ -64,7 +65,7 @@ async function insert(link: Link, keys: Keys, record: KeyRecord): Promise<void> 
   throw new Error('keyscope: a key with this digest exists already');
 }
 
-/** Removes what leads to a record that does not exist, or no longer. */
+/** Removes the entries and the pointer of a record that does not exist, or no longer. */
 export async function removeFilings(
   link: Link,
   filings: readonly Filing[],
@@ -76,12 +77,12 @@ export async function removeFilings(
 
 // ── Marks ───────────────────────────────────────────────────────────────────────────────────────
 
-/** Writes a mark if its condition holds; says whether it did. */
+/** Writes a mark if its condition holds, and returns whether it did. */
 async function mark(link: Link, keys: Keys, keyId: string, change: Mark): Promise<boolean> {
   if (!isText(keyId)) return false;
   const entry = await readPointer(link, keys, keyId);
   if (entry === null) return false;
-  // Filed first, so that no mark is missing from an index. Without its mark, an entry is skipped.
+  // Filed first, so that no mark is missing from an index. An entry without its mark is skipped.
   const times = change.kind === 'withdraw' ? { changedAt: change.at } : changesOf(change);
   const filings = markFilingsOf(keys, entry, times);
   await Promise.all(filings.map(({ index, member }) => runOn(link, index, FILE, [member])));
@@ -98,7 +99,7 @@ async function mark(link: Link, keys: Keys, keyId: string, change: Mark): Promis
 /** The script that writes a mark. */
 interface Call {
   readonly script: string;
-  /** Those after the key id. */
+  /** The arguments after the key id. */
   readonly args: readonly string[];
 }
 
@@ -111,7 +112,7 @@ function callOf(change: Mark): Call {
   const { replaces = null } = change.kind === 'revoke' ? change : {};
   const args: string[] = [change.kind, formatField(withdrawn), formatField(replaces)];
   for (const [field, value] of Object.entries(changesOf(change))) {
-    // A caller without types may leave out what is null.
+    // A caller without types may leave out a value that is null.
     args.push(field, formatField(value ?? null));
   }
   return { script: MARK, args };

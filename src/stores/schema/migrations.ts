@@ -1,11 +1,11 @@
 /**
  * The tables of the SQL stores, version by version, from the `schema.ts` of each store. Released
- * versions are never edited: a change adds an element, and the number of elements is the version of
- * the schema. The database keeps it in its own table, `keyscope_schema`.
+ * versions are never edited. A change adds an element; the number of elements is the version of the
+ * schema, which the database stores in its table `keyscope_schema`.
  *
  * Only the marks and the usage may change; the seal covers nearly everything else. The triggers
- * guard against mistakes in a migration or a console session; the seal guards against somebody who
- * drops the triggers.
+ * guard against mistakes in a migration or a console session. The seal guards against an attacker
+ * who drops the triggers.
  */
 import { assert } from '../../core/input.js';
 import { MYSQL, MYSQL_WITHOUT_TRIGGERS } from '../mysql/schema.js';
@@ -13,7 +13,7 @@ import { POSTGRES, POSTGRES_WITHOUT_TRIGGERS } from '../postgres/schema.js';
 import { SQLITE } from '../sqlite/schema.js';
 import { minReaderOf, readTriggers, type SchemaOptions, type Versions } from './versions.js';
 
-/** The kinds of database that a schema is written for. D1 is SQLite. */
+/** The kinds of database with a schema. D1 is SQLite. */
 export type Dialect = 'postgres' | 'mysql' | 'sqlite';
 
 /** For each dialect, the statements that migrate version `n` to version `n + 1`. */
@@ -23,21 +23,21 @@ export const MIGRATIONS: Readonly<Record<Dialect, Versions>> = {
   sqlite: SQLITE,
 };
 
-/** The same without triggers. SQLite and D1 have triggers everywhere. */
+/** The same without triggers. SQLite and D1 always support triggers. */
 const WITHOUT_TRIGGERS: Readonly<Partial<Record<Dialect, Versions>>> = {
   mysql: MYSQL_WITHOUT_TRIGGERS,
   postgres: POSTGRES_WITHOUT_TRIGGERS,
 };
 
 /**
- * Returns the whole schema as plain SQL, for teams with their own migration tool: what `migrate`
- * would run on an empty database. Once it has been run, `migrate` and the stores find the current
- * version and change nothing.
+ * Returns the whole schema as plain SQL, for teams with their own migration tool. It is what
+ * `migrate` runs on an empty database. Once you have run it, `migrate` and the stores find the
+ * current version and change nothing.
  *
- * Not checked: which version a database has; for a later release, take the difference from the
+ * Not checked: which version a database has. For a later release, take the difference from the
  * changelog.
  *
- * @param options `{ triggers: false }` leaves out the triggers, not for SQLite.
+ * @param options `{ triggers: false }` leaves out the triggers; not for SQLite.
  * @throws TypeError on an unknown dialect, or an unknown or wrong option.
  * @example
  * writeFileSync('migrations/001_keyscope.sql', schemaSql('postgres'));
@@ -49,7 +49,7 @@ export function schemaSql(dialect: Dialect, options: SchemaOptions = {}): string
   const versions = readTriggers(options, 'schemaSql')
     ? MIGRATIONS[dialect]
     : WITHOUT_TRIGGERS[dialect];
-  assert(versions !== undefined, `schemaSql: ${dialect} has triggers everywhere; leave them on`);
+  assert(versions !== undefined, `schemaSql: triggers: ${dialect} always has them; leave this out`);
   const current = versions.length;
   const values = `(1, ${current}, ${minReaderOf(current)})`;
   const writeVersion = `INSERT INTO keyscope_schema (id, version, min_reader) VALUES ${values}`;

@@ -24,24 +24,27 @@ export interface SqliteHandle {
 }
 
 /**
- * A column of the first row that a statement reads. bun's `get` returns null for no row and the
- * others undefined; `all` is the same in all of them.
+ * Returns a column of the first row that a statement reads. Uses `all`, because for no row, bun's
+ * `get` returns null and the others' return undefined.
  */
 export function readValue(db: SqliteHandle, sql: string, column: string): unknown {
   const [row] = db.prepare(sql).all();
   return (row as Readonly<Record<string, unknown>> | undefined)?.[column];
 }
 
-/** Whether the database is in memory, or in a file that SQLite deletes with the handle. */
+/** Checks whether the database is in memory, or in a file that SQLite deletes with the handle. */
 export function isTemporary(db: SqliteHandle): boolean {
-  // The first row is of `main`; the last of what somebody has attached.
+  // The first row is the `main` database; others are attached.
   return (readValue(db, 'PRAGMA database_list', 'file') ?? '') === '';
 }
 
-/** A table where a statement names it first, and the name that it then has there. */
+/** The first mention of a table in a statement, and its alias if it has one. */
 const TABLE = /\b(FROM|JOIN|INTO|UPDATE) (keyscope_(?:keys|addressing|schema))\b( AS)?/g;
 
-/** Somebody who shares a handle may have made a temporary table of the same name, found first. */
+/**
+ * Adds `main.` to the tables, because someone sharing the handle may have made a temporary table
+ * with the same name, which SQLite would find first.
+ */
 export function inMain(sql: string): string {
   return sql.replace(
     TABLE,
@@ -49,7 +52,7 @@ export function inMain(sql: string): string {
   );
 }
 
-/** How many milliseconds the handle waits while another handle has the lock. */
+/** Returns how many milliseconds the handle waits while another handle has the lock. */
 export function readBusyTimeout(db: SqliteHandle): number {
   return Number(readValue(db, 'PRAGMA busy_timeout', 'timeout'));
 }
@@ -78,21 +81,21 @@ function setWalMode(db: SqliteHandle): void {
   }
 }
 
-/** What `PRAGMA synchronous` returns for EXTRA, which is stricter than FULL. */
+/** The value of `PRAGMA synchronous` for EXTRA, which is stricter than FULL. */
 const EXTRA = 3;
 
 /** Makes commits durable: acknowledged writes survive the end of the process and a power cut. */
 export function makeDurable(db: SqliteHandle): void {
   setWalMode(db);
-  // In WAL mode, NORMAL syncs only at checkpoints: commits since the last one survive the end of
+  // In WAL mode, NORMAL syncs only at checkpoints. Commits since the last one survive the end of
   // the process, but a power cut undoes them, and with them an acknowledged revocation. FULL syncs
-  // every commit. It is set even if it is FULL already: builds such as better-sqlite3's report FULL
-  // and fall back to NORMAL with the first transaction in WAL, unless it was set explicitly.
+  // every commit. It is set even if it is FULL already: builds such as better-sqlite3's report
+  // FULL, but fall back to NORMAL with the first transaction in WAL unless it was set explicitly.
   const synchronous = Number(readValue(db, 'PRAGMA synchronous', 'synchronous'));
   if (synchronous !== EXTRA) db.exec('PRAGMA synchronous = FULL');
 }
 
-/** Whether `db` has the methods. Handles of `sqlite3` and `sql.js` have them, too. */
+/** Checks whether `db` has the methods. Handles of `sqlite3` and `sql.js` have them, too. */
 function hasMethods(db: unknown): boolean {
   return typeof db === 'object' && db !== null && 'exec' in db && 'prepare' in db;
 }
@@ -104,19 +107,22 @@ function assertIdle(db: SqliteHandle, caller: string): void {
     db.exec('COMMIT');
   } catch (cause) {
     const problem =
-      'the handle is closed, or in the middle of a transaction; open one for keyscope alone';
+      'the handle is closed, or in the middle of a transaction. Open one only for keyscope';
     throw new TypeError(`${caller}: ${problem}`, { cause });
   }
 }
 
-/** False for handles of `sqlite3` and `sql.js`, which return results by callback or cursor. */
+/**
+ * Returns false for handles of `sqlite3` and `sql.js`, whose results come by callback or cursor.
+ */
 function isSynchronous(db: SqliteHandle): boolean {
   return Array.isArray(db.prepare('PRAGMA busy_timeout')?.all?.());
 }
 
 /**
- * Every handle of libsql has `sync`. Where it is no copy of another database, that throws at once:
- * `Sync is not supported in …`, or since 0.5 `SyncNotSupported`.
+ * Checks whether the database is not a copy of a remote one. Every handle of libsql has `sync`. For
+ * a local database it throws at once: `Sync is not supported in …`, or since 0.5
+ * `SyncNotSupported`.
  */
 function isLocal(db: SqliteHandle): boolean {
   const { sync } = db as { readonly sync?: unknown };
@@ -131,7 +137,7 @@ function isLocal(db: SqliteHandle): boolean {
 
 function assertAnswers(db: SqliteHandle, caller: string): void {
   const largest = readValue(db, 'SELECT 9007199254740991 AS whole', 'whole');
-  // Otherwise every record would look as if it had been tampered with.
+  // Otherwise every record would look tampered with.
   if (largest !== Number.MAX_SAFE_INTEGER) {
     throw new TypeError(
       `${caller}: the handle must return rows as objects and integers as numbers`,
@@ -140,7 +146,7 @@ function assertAnswers(db: SqliteHandle, caller: string): void {
   // In UTF-16, a text loses a byte order mark at its beginning, and the seal would no longer match.
   const encoding = readValue(db, 'PRAGMA encoding', 'encoding');
   if (encoding !== 'UTF-8') {
-    throw new TypeError(`${caller}: the file is in ${encoding}; give keyscope one in UTF-8`);
+    throw new TypeError(`${caller}: the file is in ${encoding}. Give keyscope one in UTF-8`);
   }
 }
 
@@ -156,7 +162,7 @@ export function prepareHandle(db: SqliteHandle, caller: string): void {
   if (!isSynchronous(db)) throw new TypeError(instead);
   if (!isLocal(db)) {
     const danger = 'a copy lags behind, and would accept revoked keys';
-    throw new TypeError(`${caller}: the handle has a syncUrl; open a file of its own: ${danger}`);
+    throw new TypeError(`${caller}: the handle has a syncUrl: ${danger}. Open a local file`);
   }
   // Before anything that reads the file: even preparing a SELECT reads its schema under a lock.
   waitForLocks(db);

@@ -10,15 +10,15 @@ import { transaction } from './transactions.js';
 const TEMPORARY = "SELECT count(*) AS tables FROM sqlite_temp_master WHERE name LIKE 'keyscope%'";
 
 const IN_THE_WAY =
-  'keyscope: the handle has temporary tables whose names begin with keyscope; ' +
-  'open one for keyscope alone';
+  'keyscope: the handle has temporary tables whose names begin with keyscope. ' +
+  'Open a handle only for keyscope';
 
-/** Whether the tables and triggers are those of this release, or of one that it works with. */
+/** Checks whether the tables and triggers are those of this release, or of one it works with. */
 export function isCurrent(db: SqliteHandle): boolean {
   return readVersion(db) === SQLITE.length;
 }
 
-/** The schema's version in this file, 0 if there is none. */
+/** Returns the schema's version in this file, 0 without a schema. */
 function readVersion(db: SqliteHandle): number {
   const tables = db.prepare(STATEMENTS.hasVersion).all();
   if (tables.length === 0) return 0;
@@ -27,16 +27,16 @@ function readVersion(db: SqliteHandle): number {
 }
 
 /**
- * Migrates the schema to this release, all of it or nothing; `sqliteStore` calls it. Any
- * number of processes may call it at once. If the schema is current, or newer and of a kind that
- * this release still works with, it only reads.
+ * Migrates the schema to this release, all of it or nothing; `sqliteStore` calls it. Any number of
+ * processes may call it at once. If the schema is current, or newer but still usable by this
+ * release, it only reads.
  *
  * Not checked: that nobody has changed the tables since.
  *
  * @param db As for `sqliteStore`.
  * @throws TypeError as `sqliteStore` does.
- * @throws Error if a newer release has migrated the file so that this one cannot work with it;
- *   whatever the driver throws.
+ * @throws Error if a newer release has migrated the file so that this one cannot work with it; if
+ *   the driver throws.
  * @example
  * migrate(new DatabaseSync('keys.db')); // in a deploy step
  */
@@ -45,11 +45,11 @@ export function migrate(db: SqliteHandle): void {
   migrateIfNeeded(db);
 }
 
-/** The same for a handle that has been checked. */
+/** Does the same for a handle that has been checked. */
 export function migrateIfNeeded(db: SqliteHandle): void {
   if (isCurrent(db)) return;
   if (!isTemporary(db)) assertMayMigrate();
-  // Indexes and triggers would be made on those.
+  // Indexes and triggers would be created on those.
   if (readValue(db, TEMPORARY, 'tables') !== 0) throw new Error(IN_THE_WAY);
   transaction(db, () => {
     // Read again under the lock: another process may have been faster.

@@ -14,22 +14,23 @@ import { transaction } from './transactions.js';
 
 /**
  * Deletes the rows of keys that ended before a time: by revocation, by the end of their retirement
- * or by expiry, whichever came first. Keeps the row of a key that was rotated to one that has not
- * ended before that time, or on whose authority such a one was issued. Up to 500 rows are one
- * transaction; others get their turn in between, in this process too. If it rejects, what was
- * deleted stays deleted; call it again.
+ * or by expiry, whichever came first. The row of a key stays while the key that replaced it, or a
+ * key that was issued on its authority, has not ended before that time. Up to 500 rows are one
+ * transaction. Between transactions, other work runs, in this process too. If it rejects, the
+ * deleted rows stay deleted; call it again.
  *
- * It reads the keys that have ended, in the order in which they did, and no others. What is deleted
- * cannot be looked up in an audit any more. Migrates first if need be.
+ * It reads only keys that have ended, in the order in which they ended. An audit can no longer look
+ * up what is deleted. Migrates first if necessary.
  *
  * Not checked: that the bytes are gone. SQLite keeps them in free pages until it needs those; run
  * VACUUM, or set `PRAGMA secure_delete = ON` on the handle beforehand.
  *
  * @param db As for `sqliteStore`.
- * @param options Up to when.
- * @returns The ids of the keys whose rows were deleted, in their order.
- * @throws TypeError as `sqliteStore` does; if `endedBefore` is no valid `Date` or in the future.
- * @throws Error as `migrate` does; whatever the driver throws.
+ * @param options `endedBefore`: the time.
+ * @returns The ids of the keys whose rows were deleted, in the order in which they ended.
+ * @throws TypeError as `sqliteStore` does; if `endedBefore` is not a valid `Date` or is in the
+ *   future.
+ * @throws Error as `migrate` does; if the driver throws.
  * @example
  * const twoYearsAgo = new Date(Date.now() - 2 * 365 * 86_400_000);
  * const deleted = await purgeEnded(new DatabaseSync('keys.db'), { endedBefore: twoYearsAgo });
@@ -45,7 +46,7 @@ export async function purgeEnded(
   const allow = db.prepare(inMain(STATEMENTS.allowPurge));
   const purge = db.prepare(inMain(STATEMENTS.purge));
 
-  // They are found outside the transaction: reading keeps nobody from writing.
+  // Searches outside the transaction, because reading blocks no writer.
   function findAfter(position: Position): EndedKey[] {
     return find.all(...endedAfter(position, endedBefore)).map(toEnded);
   }

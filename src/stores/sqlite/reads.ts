@@ -29,7 +29,7 @@ import type { QueryName } from './statements.js';
 /** Runs a query by its name. */
 export type Query = (name: QueryName, ...values: readonly Value[]) => Awaitable<readonly unknown[]>;
 
-/** What `read` makes of rows, once they are there. */
+/** Applies `read` to the rows once they are there. */
 function answer<Answer>(
   rows: Awaitable<readonly unknown[]>,
   read: (rows: readonly unknown[]) => Answer,
@@ -37,7 +37,9 @@ function answer<Answer>(
   return isThenable(rows) ? rows.then(read) : read(rows);
 }
 
-/** @param isSendable Which texts reach the database as they are. Nothing is found by any other. */
+/**
+ * @param isSendable Checks whether a text reaches the database unchanged. Others are not looked up.
+ */
 export function createReads(query: Query, isSendable: typeof isText): Reads {
   return {
     ...lookUpsOf(query, isSendable),
@@ -105,7 +107,7 @@ function createReports(query: Query): Reports {
       return summarizeInParts(readPart, options);
     },
 
-    // One more row tells whether there is a next part.
+    // One more row shows whether another part follows.
     listExpiring(asked) {
       const { before, limit } = asked;
       const { expiresAt, keyId } = readExpiringStart(asked);
@@ -126,17 +128,17 @@ function createReports(query: Query): Reports {
   };
 }
 
-/** Copies rows that are answers as they stand: those of some drivers have no prototype. */
+/** Copies rows that already have the form of answers: those of some drivers have no prototype. */
 function copiesOf<Row>(rows: readonly unknown[]): readonly Row[] {
   return rows.map((row) => ({ ...(row as Row) }));
 }
 
-/** A key id that somebody has edited can be any text, but an empty one is before all others. */
+/** A key id edited by hand can be any text, but an empty one sorts before all others. */
 function isKeyId(keyId: string): boolean {
   return isText(keyId) && keyId !== '';
 }
 
-/** The position after which a part of `listExpiring` begins. */
+/** Returns the position after which a part of `listExpiring` begins. */
 function readExpiringStart({ after, from }: ExpiringQuery): ExpiryPosition {
   return readExpiringCursor(after, isKeyId) ?? { expiresAt: from ?? -MAX_TIME, keyId: '' };
 }

@@ -7,12 +7,13 @@
  *   use `_rowid_`, because a service may add a column called `rowid`. If an INSERT names no rowid,
  *   it is -1 here, which no row has. Add no UNIQUE index: REPLACE could delete rows through it,
  *   too.
- * - `keyscope_addressing`: for each entity that a key addresses beside its own, the place of the
- *   key in that entity's listing. Triggers write it, so that a key and its places are one write.
- * - `keyscope_keys_ended`: what a purge deletes, in its order, without reading any other key.
- * - `delete`: keys are ended and kept, so that those in an audit log can still be looked up.
- *   `purgeEnded` deletes rows that ended before a time: `purge_before`, which it sets and clears in
- *   one transaction.
+ * - `keyscope_addressing`: for each other entity that a key addresses, the place of the key in that
+ *   entity's listing. Triggers write it, so that a key and its places are one write.
+ * - `keyscope_keys_ended`: the keys that a purge deletes, in its order, without reading any other
+ *   key.
+ * - `delete`: keys end and stay, so that those in an audit log can still be looked up. `purgeEnded`
+ *   deletes rows that ended before a time: `purge_before`, which it sets and clears in one
+ *   transaction.
  *
  * A backslash at the end of a line joins it with the next one, because a database stores the text
  * of a trigger as it was sent.
@@ -33,12 +34,12 @@ function isJson(column: string, type: 'array' | 'object'): string {
 
 const ENDS = ['revoked_at', 'retire_at', 'expires_at'];
 
-/** When a row ends: the first of its three ends. The largest integer if it has none. */
+/** Returns when a row ends: the earliest of its three ends. The largest integer if it has none. */
 export function endOf(row: string): string {
   return `min(${ENDS.map((end) => `ifnull(${row}${end}, 9223372036854775807)`).join(', ')})`;
 }
 
-/** A condition: a row has an end. SQLite reads it to know that it may use the index of ends. */
+/** A condition: a row has an end. It tells SQLite that it may use the index of ends. */
 export function hasEnd(row: string): string {
   return `(${ENDS.map((end) => `${row}${end} IS NOT NULL`).join(' OR ')})`;
 }

@@ -1,4 +1,4 @@
-/** The SQL for SQLite, which D1 is, too. Parameters are positional. */
+/** The SQL for SQLite and D1. Parameters are positional. */
 import { MAX_TIME } from '../../core/input.js';
 import type { EndedKey, Position } from '../purge.js';
 import { COLUMN_LIST, toInteger, type Value } from '../rows.js';
@@ -10,13 +10,13 @@ import { endOf, hasEnd } from './schema.js';
 const COLUMNS = COLUMN_LIST.split(', ');
 const PLACES = COLUMNS.map(() => '?').join(', ');
 
-/** What a time is that a `Date` can hold. */
+/** A condition: the value is a time that a `Date` can hold. */
 const IN_TIME = `BETWEEN ${-MAX_TIME} AND ${MAX_TIME}`;
 
 /**
- * Selects a column as itself: with `PRAGMA full_column_names`, its name would otherwise begin with
- * the table's. An integer that is no time is read as the nearest number, because over one beyond
- * 2^53 a driver throws, and the other rows of a page are lost.
+ * Selects a column under its own name: with `PRAGMA full_column_names`, its name would otherwise
+ * begin with the table's. An integer that is not a time is read as the nearest number: a driver
+ * throws on an integer beyond 2^53, which would hide the other rows of a page.
  */
 function selected(column: string): string {
   const place = `keyscope_keys.${column}`;
@@ -49,13 +49,13 @@ function mergedScopes(more: string): string {
   )`;
 }
 
-/** A row whose scopes are not a JSON object would fail every batch with its key: it is skipped. */
+/** Skips a row whose scopes are not a JSON object: it would fail every batch with its key. */
 const TOUCHABLE = "CASE WHEN json_valid(scopes_used) THEN json_type(scopes_used) = 'object' END";
 
 /**
- * A condition: a row was not rotated to a key that ends at a time or later, which is passed twice,
- * and no such key was issued on its authority. An index finds the first by its root, which it has
- * from its predecessor, and the second by `issued_under`.
+ * A condition: no successor of a row, and no key that was issued on its authority, ends at or after
+ * a time, which is passed twice. An index finds the successor by its root, which it shares with its
+ * predecessor, and the others by `issued_under`.
  */
 const IS_DUE = `(NOT EXISTS (
     SELECT 1 FROM keyscope_keys AS successor
@@ -80,10 +80,10 @@ interface Queries {
   readonly findById: string;
   /** One entity's records with one prefix, after a creation time and a key id. */
   readonly list: string;
-  /** The same of other entities that address this one. */
+  /** The same for other entities' records that address this one. */
   readonly listAddressing: string;
   readonly listLineage: string;
-  /** Counts those of a part that are live at a time, which is passed twice, after a key id. */
+  /** Counts the keys of a part that are live at a time, which is passed twice, after a key id. */
   readonly summarize: string;
   /** Before a time, after an expiry and a key id. */
   readonly listExpiring: string;
@@ -103,7 +103,7 @@ export const QUERIES: Queries = {
 
   findById: `${SELECT} key_id = ?`,
 
-  // Without the table's name, an ORDER BY would mean what is selected under that name.
+  // Without the table's name, an ORDER BY would refer to the selected expression of that name.
   list: `${SELECT} entity_uuid = ? AND prefix = ? AND (created_at, key_id) < (?, ?)
     ORDER BY keyscope_keys.created_at DESC, keyscope_keys.key_id DESC LIMIT ?`,
 
@@ -147,16 +147,16 @@ export const QUERIES: Queries = {
     ORDER BY changed_at, key_id LIMIT ?`,
 };
 
-// ── The others ──────────────────────────────────────────────────────────────────────────────────
+// ── Other statements ─────────────────────────────────────────────────────────────────────────────
 
 interface Statements {
   /** Returns a row if the table with the schema's version exists. */
   readonly hasVersion: string;
   readonly version: string;
-  /** By the version and the oldest that still works with it. */
+  /** Takes the version, and the oldest one that still works with it. */
   readonly writeVersion: string;
 
-  /** The table's trigger and its UNIQUE columns refuse an existing key id or digest. */
+  /** The table's trigger and its UNIQUE columns reject an existing key id or digest. */
   readonly insert: string;
 
   readonly revoke: string;
@@ -174,7 +174,7 @@ interface Statements {
 
   /** Rows that have ended, in the order of ends: see `endedAfter`. */
   readonly findEnded: string;
-  /** Allows rows that ended before a time to be deleted; null for none. */
+  /** Allows rows that ended before a time to be deleted; null allows none. */
   readonly allowPurge: string;
   /** By a JSON list of key ids. */
   readonly purge: string;
@@ -232,8 +232,8 @@ export const STATEMENTS: Statements = {
     ) AS used
     WHERE key_id = used.id AND ${TOUCHABLE}`,
 
-  // The first of the two lower bounds is where SQLite begins to read: `+`, because the index has no
-  // type. Ends are text on their way to a driver, which may throw over an integer beyond 2^53.
+  // SQLite starts reading at the first of the two lower bounds: `+`, because the index has no type.
+  // Ends are sent to the driver as text, because it may throw on an integer beyond 2^53.
   findEnded: `
     SELECT key_id AS "keyId", CAST(${END} AS TEXT) AS "endedAt", ${IS_DUE} AS "isDue"
     FROM keyscope_keys AS ended
@@ -251,21 +251,21 @@ export const STATEMENTS: Statements = {
 
 // ── Purges ──────────────────────────────────────────────────────────────────────────────────────
 
-/** At most this many rows are deleted in one transaction: other writers wait for its end. */
+/** How many rows one transaction deletes at most: other writers wait for its end. */
 const PURGE_BATCH = 500;
 
-/** The parameters of `findEnded`. */
+/** Returns the parameters of `findEnded`. */
 export function endedAfter({ endedAt, keyId }: Position, endedBefore: number): Value[] {
   return [endedBefore, endedBefore, endedBefore, endedAt, endedAt, keyId, PURGE_BATCH];
 }
 
-/** A row that `findEnded` returned. */
+/** Converts a row of `findEnded`. */
 export function toEnded(row: unknown): EndedKey {
   const { keyId, endedAt, isDue } = row as Readonly<Record<keyof EndedKey, unknown>>;
   return { keyId: String(keyId), endedAt: String(endedAt), isDue: toInteger(isDue) === 1 };
 }
 
-/** The id in a row that `purge` returned. */
+/** Returns the id in a row of `purge`. */
 export function toKeyId(row: unknown): string {
   return (row as { readonly keyId: string }).keyId;
 }

@@ -1,6 +1,6 @@
 /**
- * Runs writes in their own transactions, and retries them while another process has the lock; reads
- * are in none.
+ * Runs writes in their own transactions, and retries them while another process has the lock. Reads
+ * need no transaction.
  */
 import type { Awaitable } from '../../core/store.js';
 import { inMain, readBusyTimeout, type SqliteHandle, type SqliteStatement } from './client.js';
@@ -11,14 +11,14 @@ import { QUERIES, type QueryName } from './statements.js';
 export function assertNoTransaction(db: SqliteHandle): void {
   if (db.isTransaction || db.inTransaction) {
     throw new Error(
-      'keyscope: the handle is in the middle of a transaction; open one for keyscope alone',
+      'keyscope: the handle is in the middle of a transaction. Open one only for keyscope',
     );
   }
 }
 
 // ── Reads ───────────────────────────────────────────────────────────────────────────────────────
 
-/** Prepares the queries, each of them once. They throw in the middle of a transaction. */
+/** Prepares each query once. The queries throw in the middle of a transaction. */
 export function prepareQueries(db: SqliteHandle): Query {
   const names = Object.keys(QUERIES) as readonly QueryName[];
   const prepared = names.map((name) => [name, db.prepare(inMain(QUERIES[name]))]);
@@ -40,8 +40,8 @@ function rollBack(db: SqliteHandle): void {
 }
 
 /**
- * Runs `work` in its own transaction. `BEGIN` throws if the handle is already in one, so somebody
- * else's rollback cannot undo an acknowledged write. IMMEDIATE takes the write lock at once: a
+ * Runs `work` in its own transaction. `BEGIN` throws if the handle is already in one, so another
+ * user's rollback cannot undo an acknowledged write. IMMEDIATE takes the write lock at once: a
  * transaction that reads first cannot wait for it.
  */
 export function transaction<Result>(db: SqliteHandle, work: () => Result): Result {
@@ -68,7 +68,9 @@ function withoutWaiting<Result>(db: SqliteHandle, work: () => Result): Result {
   }
 }
 
-/** How long to pause after each failed attempt, in milliseconds; the last one again and again. */
+/**
+ * How long to pause after each failed attempt, in milliseconds. All later pauses are the longest.
+ */
 const PAUSES_MS: readonly number[] = [1, 2, 5, 10, 20, 50];
 const LONGEST_PAUSE_MS = 100;
 
@@ -81,7 +83,7 @@ function isLocked(error: unknown): boolean {
 export interface Patience {
   /** In milliseconds. Default: as long as the handle itself would. */
   readonly waitMs?: number;
-  /** Ends the wait, and then nothing is written. */
+  /** Ends the wait; nothing is written then. */
   readonly signal?: AbortSignal | undefined;
 }
 

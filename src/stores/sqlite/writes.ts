@@ -1,4 +1,4 @@
-/** The methods that write, each in a transaction of its own. */
+/** The methods that write, each in a separate transaction. */
 import type { Mark } from '../../core/store.js';
 import { isText } from '../reads.js';
 import { markValues, toValues, type Value } from '../rows.js';
@@ -10,14 +10,14 @@ import { writeWhenUnlocked } from './transactions.js';
 /** How long usage waits for a lock: less than the 2 s that a keyring waits by default. */
 const TOUCH_WAIT_MS = 900;
 
-/** libsql would keep the part of a text before a NUL. No text that the core sends has one. */
+/** libsql would keep only the part of a text before a NUL. The core never sends one. */
 function assertWhole(values: readonly Value[], method: string): readonly Value[] {
   const isWhole = values.every((value) => typeof value !== 'string' || isText(value));
-  if (!isWhole) throw new Error(`keyscope: ${method}: a text contains a NUL; leave it out`);
+  if (!isWhole) throw new Error(`keyscope: ${method}: a text contains a NUL. Leave it out`);
   return values;
 }
 
-/** Prepares the statements that write, each of them once. */
+/** Prepares each writing statement once. */
 export function createWrites(db: SqliteHandle): Writes {
   const prepare = (sql: string) => db.prepare(inMain(sql));
   const insertOne = prepare(STATEMENTS.insert);
@@ -41,7 +41,7 @@ export function createWrites(db: SqliteHandle): Writes {
       if (!isText(keyId)) return false;
       const values = assertWhole(markValues(keyId, mark), 'mark');
       function markRow(): boolean {
-        // Not counted: what triggers write.
+        // Does not count rows that triggers write.
         const { changes } = marks[mark.kind].run(...values);
         return Number(changes) === 1;
       }

@@ -24,7 +24,7 @@ type Cast = (field: { string(): unknown }, next: () => unknown) => unknown;
 const asText: Cast = (field) => field.string();
 const asItIs: Cast = (_field, next) => next();
 
-/** What a driver can be told that could change an answer. */
+/** The options of a driver that could change an answer. */
 const OPTIONS: Readonly<Record<Driver, readonly ClientOptions[]>> = {
   mysql2: [
     { supportBigNumbers: true },
@@ -137,9 +137,9 @@ describeMysql('a connection', SLOW, () => {
     });
   });
 
-  // The rows beyond it were missing, and their keys unknown.
+  // The other rows were missing, and their keys unknown.
   test.each(['mariadb connection', 'mariadb pool'])(
-    'of a %s whose sql_select_limit is 1 reads every row',
+    'of a %s with sql_select_limit = 1 reads every row',
     async (kind) => {
       const initSql = 'SET sql_select_limit = 1';
       await withClient(kind, { initSql }, async ({ client }) => {
@@ -162,15 +162,15 @@ describeMysql('a connection', SLOW, () => {
     },
   );
 
-  // Of mysql2, which gives this error no code, it was told to connect without a typeCast.
-  test.each(KINDS)('of a %s that is closed says so', async (kind) => {
+  // mysql2 gives this error no code, so the advice was to connect without a typeCast.
+  test.each(KINDS)('of a %s reports that it is closed', async (kind) => {
     const { client, end } = await openClient(kind, SERVER);
     await end();
     const find = async () => mysqlStore(client).findById(RECORD.keyId);
     await expect(find).rejects.toThrow(/^keyscope: .*closed/);
   });
 
-  test('to no database says so', async () => {
+  test('without a database reports that', async () => {
     const { client, end } = await openClient('mysql2 connection', SERVER);
     const find = async () => mysqlStore(client).findById(RECORD.keyId);
     await expect(find).rejects.toThrow('keyscope: No database');
@@ -178,7 +178,7 @@ describeMysql('a connection', SLOW, () => {
   });
 
   test.each(POOLS)(
-    'of a %s goes back after each write, but not in an unknown state',
+    'of a %s returns after each write, but not in an unknown state',
     async (kind) => {
       await withClient(kind, { connectionLimit: 1 }, async ({ client }) => {
         let fails = false;
@@ -207,7 +207,7 @@ describeMysql('a connection', SLOW, () => {
         fails = true;
         await expect(insertAgain).rejects.toThrow('exists already');
         expect(ends).toEqual(['released', 'released', 'destroyed']);
-        // There may be one only: a new one took its place.
+        // The pool may have only one: a new connection replaced it.
         expect(await store.findById(RECORD.keyId)).toEqual(RECORD);
       });
     },

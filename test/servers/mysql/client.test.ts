@@ -17,20 +17,20 @@ function complaintAbout(client: unknown): string {
 }
 
 describeMysql('a client', () => {
-  test('is refused if it is none', () => {
+  test('is rejected if it is not a client', () => {
     const odd = [undefined, null, 'mysql://', {}, { execute() {} }, { query() {} }, mysqlStore];
     for (const client of odd) expect(complaintAbout(client)).toBe(NO_CLIENT);
   });
 
-  // That of mysql2 failed at its first use, with the advice to connect without a typeCast.
-  test('is refused if it is a cluster of pools', async () => {
+  // The cluster of mysql2 failed at its first use, with the advice to connect without a typeCast.
+  test('is rejected if it is a cluster of pools', async () => {
     for (const cluster of [mysql.createPoolCluster(), mariadb.createPoolCluster()]) {
       expect(complaintAbout(cluster)).toBe(NO_CLIENT);
       await cluster.end();
     }
   });
 
-  test('may be what a cluster of pools has for the primary', async () => {
+  test("may be the primary's pool in a cluster of pools", async () => {
     await withClient('mysql2 connection', {}, async (_opened, { settings }) => {
       const clusters = [mysql.createPoolCluster(), mariadb.createPoolCluster()] as const;
       for (const [index, cluster] of clusters.entries()) {
@@ -43,7 +43,7 @@ describeMysql('a client', () => {
     });
   });
 
-  test('is refused with advice if it is one by callbacks', async () => {
+  test('is rejected with advice if it has the callback API', async () => {
     const clients = [
       core.createPool({ ...SERVER }),
       callbacks.createPool({ ...SERVER }),
@@ -51,14 +51,14 @@ describeMysql('a client', () => {
       callbacks.createConnection({ ...SERVER }),
     ];
     for (const client of clients) {
-      expect(complaintAbout(client)).toContain('pass the promise API');
+      expect(complaintAbout(client)).toContain('this client has the callback API');
       await expect(migrate(client as unknown as MysqlClient)).rejects.toThrow(TypeError);
     }
     const ends = clients.map((client) => new Promise<unknown>((resolve) => client.end(resolve)));
     await Promise.all(ends);
   });
 
-  test('of mysql2 may be one that was turned into one by promises', async () => {
+  test('of mysql2 may be the result of .promise()', async () => {
     await withClient('mysql2 connection', {}, async (_opened, { settings }) => {
       const pool = core.createPool(settings);
       const store = mysqlStore(pool.promise());

@@ -6,7 +6,7 @@ import { RECORD } from '../../support/records.ts';
 
 const LONG = 'a'.repeat(256);
 
-/** One field each that its column would cut or change. */
+/** For each field, a value that its column would cut or change. */
 const UNFIT: readonly Partial<KeyRecord>[] = [
   { keyId: `${OTHER}0` },
   { keyId: OTHER.toUpperCase() },
@@ -34,14 +34,14 @@ const UNFIT: readonly Partial<KeyRecord>[] = [
   { rootKeyId: LONG },
 ];
 
-describeMysql('where the SQL mode is not strict', () => {
+describeMysql('a server whose SQL mode is not strict', () => {
   const place = usePlace('mariadb connection', { initSql: "SET sql_mode = ''" });
-  // Whichever test comes first: nothing is asked of the server before the first use.
+  // Whichever test runs first: the store asks the server nothing before its first use.
   beforeAll(async () => {
     await place.store.findById(OTHER);
   });
 
-  test('refuses what does not fit its column, and never cuts it', async () => {
+  test('gets no value that does not fit its column', async () => {
     const ids = () => place.rows('SELECT key_id FROM keyscope_keys');
     const before = await ids();
     for (const given of UNFIT) {
@@ -53,7 +53,7 @@ describeMysql('where the SQL mode is not strict', () => {
     expect(await ids()).toEqual(before);
   });
 
-  test('refuses a mark that does not fit its column, and writes nothing of it', async () => {
+  test('gets no mark that does not fit its column', async () => {
     await place.store.insert(another(1));
     const marks: readonly Mark[] = [
       { kind: 'revoke', at: 5, by: null, reason: null, seal: LONG },
@@ -70,7 +70,7 @@ describeMysql('where the SQL mode is not strict', () => {
     expect(await place.store.findById(another(1).keyId)).toEqual(another(1));
   });
 
-  test('keeps every text to the last byte', async () => {
+  test('stores every text to the last byte', async () => {
     const long = '🦊'.repeat(2 ** 18);
     const digest = 'd'.repeat(255);
     const seal = 's'.repeat(255);

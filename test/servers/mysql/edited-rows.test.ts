@@ -52,12 +52,12 @@ const EDITS: Edits = {
   rotatedFrom: EDITED_COLUMNS.rotatedFrom,
 };
 
-/** A column of JSON, by whose CHECK MariaDB tells drivers that it is one. */
+/** A column of JSON: its CHECK makes MariaDB report it as JSON to drivers. */
 function jsonColumn(name: string, kind: 'ARRAY' | 'OBJECT'): string {
   return `${name} LONGTEXT CHECK (JSON_VALID(${name}) AND JSON_TYPE(${name}) = '${kind}')`;
 }
 
-/** The columns that take NULL, and what else none of them takes. */
+/** The columns that accept NULL, and other values that all of them reject. */
 const LOOSE_COLUMNS = [
   jsonColumn('accessible_entities', 'ARRAY'),
   jsonColumn('scopes', 'ARRAY'),
@@ -69,9 +69,9 @@ const LOOSE_COLUMNS = [
   'entity_uuid VARCHAR(36) CHARACTER SET ascii COLLATE ascii_bin',
 ];
 
-/** On the operator's connection, which edits the rows: what no CHECK and no strict mode stops. */
+/** The operator's connection, which edits the rows despite the CHECKs and the strict mode. */
 async function switchSafeguardsOff({ store, rows }: Place): Promise<void> {
-  // Makes the tables.
+  // Creates the tables.
   await store.summarize(0);
   for (const trigger of ['update', 'marks', 'endings', 'delete']) {
     await rows(`DROP TRIGGER keyscope_keys_${trigger}`);
@@ -93,7 +93,7 @@ describeMysql.each(DRIVERS)('rows edited by hand, read with %s', SLOW, (driver) 
     badTimes: [HUGE],
   });
 
-  test('a digest that is empty is found by nobody', async () => {
+  test('an empty digest is never found', async () => {
     await place.store.insert(RECORD);
     await place.rows("UPDATE keyscope_keys SET digest = ''");
     const store = mysqlStore(place.opened.client, { batch: false });
@@ -108,7 +108,7 @@ describeMysql.each(DRIVERS)('rows edited by hand, read with %s', SLOW, (driver) 
     '{"threats:read":null}',
     '{"threats:read":[1]}',
     '{"threats:read":1e300}',
-  ])('used scopes with times that are none are brought forward to a time: %s', async (json) => {
+  ])('used scopes with invalid times advance to a valid time: %s', async (json) => {
     const { store, rows } = place;
     await store.insert(RECORD);
     await store.insert(another(1));

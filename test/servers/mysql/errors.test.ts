@@ -19,7 +19,7 @@ describeMysql.each([
 ] as const)('an error over %s', (driver, options) => {
   const place = usePlace(`${driver} connection`, options);
 
-  test('names neither digest nor seal, and says what the server said', async () => {
+  test('contains neither digest nor seal, and quotes the server', async () => {
     await place.store.insert(RECORD);
     const duplicate = await failureOf(() => place.store.insert(RECORD));
     expect(duplicate.message).toBe('keyscope: a key with this id or digest exists already');

@@ -30,10 +30,10 @@ function lookUps(store: Required<KeyStore>): readonly (() => Promise<unknown>)[]
     async () => store.summarize(1),
     async () => store.listAll({ after: null, limit: 9 }),
     async () => store.listExpiring({ before: 10, after: null, limit: 9 }),
-    // A replica that lags, or a transaction that was begun before, does not know a new key.
+    // A lagging replica, or a transaction from before, does not know a new key.
     async () => store.findByDigest([another(7).digest]),
     async () => store.findById(another(7).keyId),
-    // No key was marked since then, which must be said by the primary, too.
+    // Only the primary may report that no key was marked since then.
     async () => store.listChanged({ since: 1, limit: 9 }),
   ];
 }
@@ -42,7 +42,7 @@ async function expectRefusals(store: Required<KeyStore>, why: string): Promise<v
   for (const lookUp of lookUps(store)) await expect(lookUp).rejects.toThrow(why);
 }
 
-/** A client whose server is read-only whenever its session variable `moved` is 1. */
+/** A client whose server is read-only while its session variable `moved` is 1. */
 function moving(client: MysqlClient): MysqlClient {
   function changed({ sql, ...options }: MysqlStatement): MysqlStatement {
     return Object.assign({ sql: sql.replaceAll('@@read_only', 'IFNULL(@moved, 0)') }, options);
@@ -56,19 +56,19 @@ function moving(client: MysqlClient): MysqlClient {
 describeMysql.each(DRIVERS)('a look-up over a connection of %s', (driver) => {
   const kind = `${driver} connection`;
 
-  // A cluster of pools sends each look-up to another server: on a replica, a key passed that was
-  // revoked already.
+  // A cluster of pools sends each look-up to another server: on a replica, a revoked key was
+  // accepted.
   test('throws if it is sent to a read-only server later', async () => {
     await withClient(kind, {}, async ({ client, query }) => {
       const store = mysqlStore(moving(client));
       await store.insert(FOUND);
       for (const lookUp of lookUps(store)) await lookUp();
       await query('SET @moved = 1');
-      await expectRefusals(store, 'connect to the primary');
+      await expectRefusals(store, 'Connect to the primary');
     });
   });
 
-  test('throws in a transaction that somebody left open, instead of showing the past', async () => {
+  test('throws in a transaction left open, instead of returning old data', async () => {
     await withClient(kind, {}, async ({ client, query }, { settings }) => {
       const store = mysqlStore(client);
       await store.insert(FOUND);
@@ -83,7 +83,7 @@ describeMysql.each(DRIVERS)('a look-up over a connection of %s', (driver) => {
     });
   });
 
-  test('throws if autocommit is off by now, where writes are still committed', async () => {
+  test('throws if autocommit was switched off, although writes still commit', async () => {
     await withClient(kind, {}, async ({ client, query }, { settings }) => {
       const store = mysqlStore(client);
       await store.insert(FOUND);
@@ -102,8 +102,8 @@ describeMysql.each(DRIVERS)('a look-up over a connection of %s', (driver) => {
   });
 });
 
-// Such a connection stayed in the pool, and each look-up that it was given failed.
-describeMysql('a mysql2 pool to which all connections were given back inside a transaction', () => {
+// Such a connection stayed in the pool, and each look-up on it failed.
+describeMysql('a mysql2 pool whose connections were all returned inside a transaction', () => {
   const USES: readonly (readonly [string, (store: Required<KeyStore>) => Promise<unknown>])[] = [
     ['look-up', async (store) => store.findByDigest([FOUND.digest])],
     ['list', async (store) => store.list(OWN_KEYS)],
@@ -111,7 +111,7 @@ describeMysql('a mysql2 pool to which all connections were given back inside a t
     ['usage', async (store) => store.touch([usageOf(FOUND, 5)])],
   ];
 
-  test.each(USES)('is used again by a %s, over a new one', async (_name, use) => {
+  test.each(USES)('is used again by a %s, over a new connection', async (_name, use) => {
     await withClient('mysql2 pool', { connectionLimit: 3 }, async ({ client }) => {
       const pool = client as MysqlPool;
       const store = mysqlStore(client);
@@ -122,7 +122,7 @@ describeMysql('a mysql2 pool to which all connections were given back inside a t
         loan.release();
       }
       await use(store);
-      // None of the three is left.
+      // All three were closed.
       const loaned = await Promise.all([1, 2, 3].map(() => pool.getConnection()));
       for (const loan of loaned) {
         const answer = await loan.query({ sql: 'SELECT @@in_transaction AS open' });

@@ -1,4 +1,4 @@
-/** Two nodes of a cluster, of which one may not have applied yet what the other acknowledged. */
+/** Two nodes of a cluster: one may not have applied yet what the other has acknowledged. */
 import { mysqlStore } from 'keyscope/stores/mysql';
 import mysql from 'mysql2/promise';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -32,9 +32,9 @@ describe.skipIf(missingGalera !== undefined)(suite, SLOW, () => {
     for (const node of nodes) await node.remove();
   });
 
-  // Without wsrep_sync_wait, the second node answers at once, and with a key that is live.
+  // Without wsrep_sync_wait, the second node answers at once, with a key that is live.
   test.each([{}, { prepare: false }, { batch: false }])(
-    'never answers with what another node has changed already: %j',
+    'never returns a state that another node has already changed: %j',
     async (options) => {
       const record = another(Object.keys(options).length + JSON.stringify(options).length);
       await storeOn(0).insert(record);
@@ -44,7 +44,7 @@ describe.skipIf(missingGalera !== undefined)(suite, SLOW, () => {
       const store = mysqlStore(pool, options);
       expect(await store.findByDigest([record.digest])).toEqual([record]);
       const holding = await mysql.createConnection(rootAt(there.address));
-      // It receives what the others write, and applies nothing.
+      // It receives the others' writes, but applies none.
       await holding.query('FLUSH TABLES WITH READ LOCK');
       expect(await storeOn(0).mark(record.keyId, revokeAt(5))).toBe(true);
       const finds = [
@@ -60,7 +60,7 @@ describe.skipIf(missingGalera !== undefined)(suite, SLOW, () => {
     },
   );
 
-  test('lets one of two marks win that two nodes write at once', async () => {
+  test('lets one of two simultaneous marks on two nodes win', async () => {
     const records = Array.from({ length: 60 }, (_, index) => another(1_000 + index));
     for (const record of records) await storeOn(0).insert(record);
     const stores = [storeOn(0), storeOn(1)];

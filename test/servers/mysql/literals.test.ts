@@ -18,12 +18,12 @@ import {
   withClient,
 } from '../../support/mysql-place.ts';
 
-describeMysql.each(POOLS)('%s, of which nothing is prepared', SLOW, (kind) => {
+describeMysql.each(POOLS)('%s, without prepared statements', SLOW, (kind) => {
   const place = usePlace(kind);
   storeContract(test, () => mysqlStore(place.opened.client, { prepare: false }));
 });
 
-/** How a session reads quotes and backslashes, and what it lets through. */
+/** Settings for how a session reads quotes and backslashes, and how strict it is. */
 const SESSIONS: readonly (readonly [Driver, ClientOptions])[] = [
   ['mysql2', {}],
   ['mysql2', { multipleStatements: true }],
@@ -60,20 +60,20 @@ const HOSTILE: readonly string[] = [
   ' ends with a space ',
   'é🦊',
   '\u0301\u2028\ufeff',
-  // In some character sets of two bytes, the first of these would swallow the quote.
+  // In some two-byte character sets, the first of these would swallow the quote.
   "\u00bf'",
   "\u00bf\\'",
   'x'.repeat(70_000),
 ];
 
-/** A record of which every free text is the same. */
+/** A record with the same text in every free field. */
 function recordOf(text: string, number: number): KeyRecord {
   const texts = { name: text, justification: text, createdBy: text, metadata: { [text]: text } };
   return { ...another(number), ...texts, scopes: [text], trust: text };
 }
 
-describeMysql('a hostile text that is not prepared', SLOW, () => {
-  test.each(CASES)('over %s opened with %s is kept as it is', async (driver, _, options) => {
+describeMysql('a hostile text in a statement that is not prepared', SLOW, () => {
+  test.each(CASES)('over %s opened with %s is stored unchanged', async (driver, _, options) => {
     await withClient(`${driver} pool`, options, async ({ client }, { console }) => {
       const store = mysqlStore(client, { prepare: false });
       for (const [number, text] of HOSTILE.entries()) {
@@ -87,7 +87,7 @@ describeMysql('a hostile text that is not prepared', SLOW, () => {
         expect(await store.findById(record.keyId), text).toEqual(written);
         expect(await store.findByDigest([record.digest]), text).toEqual([written]);
       }
-      // None of them was read as SQL, and none of them finds anything.
+      // None of them was read as SQL, and none finds anything.
       for (const text of HOSTILE) {
         expect(await store.findByDigest([text])).toEqual([]);
         expect(await store.findById(text)).toBe(null);
@@ -103,20 +103,20 @@ describeMysql('a hostile text that is not prepared', SLOW, () => {
   });
 });
 
-describeMysql('a value that is no text', () => {
-  test('is an integer or null, and anything else is refused', () => {
+describeMysql('withLiterals', () => {
+  test('accepts integers and null, and throws for anything else', () => {
     expect(withLiterals('(?, ?, ?)', [-5, null, 8_640_000_000_000_000])).toBe(
       '(-5, NULL, 8640000000000000)',
     );
     const odd: readonly unknown[] = [0.5, Number.NaN, 2 ** 53, true, 5n, {}, ['x'], new Date(5)];
     for (const value of odd) {
       const write = () => withLiterals('(?)', [value as string]);
-      expect(write).toThrow('neither text, nor an integer, nor null');
+      expect(write).toThrow('a value must be text, an integer or null');
     }
   });
 
-  test('is none too many and none too few', () => {
-    expect(() => withLiterals('(?)', [])).toThrow('not a value for each place');
-    expect(() => withLiterals('(?)', [1, 2])).toThrow('not a value for each place');
+  test('throws if there are too many or too few values', () => {
+    expect(() => withLiterals('(?)', [])).toThrow('1 places and 0 values');
+    expect(() => withLiterals('(?)', [1, 2])).toThrow('1 places and 2 values');
   });
 });

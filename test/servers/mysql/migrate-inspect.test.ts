@@ -11,12 +11,12 @@ import {
 } from '../../support/mysql-place.ts';
 import { RECORD } from '../../support/records.ts';
 
-/** What must be refused at the first use, and with what advice. */
+/** Connections that must be rejected at the first use, and the advice in the error. */
 interface Refusal {
   readonly driver: Driver;
   readonly options: ClientOptions;
   readonly why: string;
-  /** Only a connection: a pool ends what it finds on a new one. */
+  /** Only on a single connection: a pool ends the transaction on a new one. */
   readonly isAlone?: true;
 }
 
@@ -30,16 +30,16 @@ function trimmed(field: Field, next: () => unknown): unknown {
 }
 
 const CHARSET = "charset 'utf8mb4'";
-const AS_IT_IS = 'rows as objects, text as strings and integers as such';
+const AS_IT_IS = 'rows as objects, texts as strings, and integers unchanged';
 
 const REFUSALS: readonly Refusal[] = [
   { driver: 'mysql2', options: { charset: 'latin1' }, why: CHARSET },
   { driver: 'mysql2', options: { charset: 'utf8' }, why: CHARSET },
-  // Of numbers it reads the first bytes as a length.
+  // It reads the first bytes of numbers as a length.
   { driver: 'mysql2', options: { typeCast: false }, why: AS_IT_IS },
   { driver: 'mysql2', options: { typeCast: () => 'x' }, why: AS_IT_IS },
   { driver: 'mariadb', options: { typeCast: () => 'x' }, why: AS_IT_IS },
-  // Names were trimmed, and their keys refused as tampered with.
+  // Names were trimmed, and their keys rejected as tampered with.
   { driver: 'mysql2', options: { typeCast: trimmed }, why: 'no typeCast that changes texts' },
   { driver: 'mariadb', options: { typeCast: trimmed }, why: 'no typeCast that changes texts' },
   { driver: 'mariadb', options: { charset: 'latin1' }, why: CHARSET },
@@ -75,9 +75,9 @@ async function expectRefusals(client: MysqlClient, why: string): Promise<void> {
 
 describeMysql('the inspection at the first use', SLOW, () => {
   test.each(CASES)(
-    'refuses a connection of %s opened with %s: %s',
+    'rejects a connection of %s opened with %s: %s',
     async (driver, _printed, why, { options, isAlone }) => {
-      // mysql2 prints where it cannot read a number.
+      // mysql2 prints a warning if it cannot read a number.
       const trace = vi.spyOn(console, 'trace').mockImplementation(() => {});
       onTestFinished(() => trace.mockRestore());
       const kinds = isAlone ? ['connection'] : ['connection', 'pool'];
@@ -90,12 +90,12 @@ describeMysql('the inspection at the first use', SLOW, () => {
     },
   );
 
-  // Without making a server read-only that others use too.
+  // Simulated, because other tests use the same server.
   test.each([
     ['@@read_only', '1'],
     ['@@read_only', "'NO_LOCK'"],
     ['@@innodb_read_only', '1'],
-  ])('refuses a server whose %s is %s', async (variable, value) => {
+  ])('rejects a server with %s = %s', async (variable, value) => {
     await withClient('mysql2 connection', {}, async ({ client }) => {
       const changed: MysqlClient = {
         execute: ({ sql, ...options }, values) =>
@@ -103,7 +103,7 @@ describeMysql('the inspection at the first use', SLOW, () => {
         query: (statement) => client.query(statement),
       };
       const find = async () => mysqlStore(changed).findById(RECORD.keyId);
-      await expect(find).rejects.toThrow('connect to the primary');
+      await expect(find).rejects.toThrow('Connect to the primary');
     });
   });
 });

@@ -28,7 +28,7 @@ function changes(asked: readonly string[]): string[] {
   return asked.filter((sql) => STATEMENTS.includes(sql));
 }
 
-/** A connection that notes what it is told without preparing it, up to where it is cut short. */
+/** A connection that records unprepared statements, until it is cut off. */
 function noting(
   client: MysqlClient,
   asked: string[],
@@ -56,7 +56,7 @@ describeMysql('migrate', SLOW, () => {
     expect(await schemaOf(database)).toEqual(expected);
   }
 
-  test('makes three tables, four triggers and a version', async () => {
+  test('creates three tables, four triggers and a version', async () => {
     const version = MIGRATIONS.mysql.length;
     const min_reader = MIN_READERS[version - 1];
     expect(expected).toMatchObject({
@@ -66,7 +66,7 @@ describeMysql('migrate', SLOW, () => {
     });
   });
 
-  test.each(KINDS)('can be repeated and keeps what is there, over a %s', async (kind) => {
+  test.each(KINDS)('can be repeated and keeps existing rows, over a %s', async (kind) => {
     await withClient(kind, {}, async ({ client }, database) => {
       await mysqlStore(client).insert(RECORD);
       await migrate(client);
@@ -76,37 +76,34 @@ describeMysql('migrate', SLOW, () => {
     });
   });
 
-  test.each(CONNECTIONS)('runs once, from eight of a %s at once', async (kind) => {
+  test.each(CONNECTIONS)('runs once for eight of a %s at a time', async (kind) => {
     await withClient(kind, {}, async (_opened, database) => {
       const opening = Array.from({ length: 8 }, () => openClient(kind, database.settings));
       const clients = await Promise.all(opening);
       const asked: string[] = [];
       await Promise.all(clients.map(({ client }) => migrate(noting(client, asked))));
       await expectSchema(database);
-      // One of them did it; the others waited and found it done.
+      // One of them migrated; the others waited and found nothing to do.
       expect(changes(asked)).toEqual(STATEMENTS);
       await Promise.all(clients.map((client) => client.end()));
     });
   });
 
-  test.each(KINDS)(
-    'runs eight times at once over one %s, beside stores that begin',
-    async (kind) => {
-      await withClient(kind, {}, async ({ client }, database) => {
-        const stores = Array.from({ length: 4 }, () => mysqlStore(client));
-        const inserts = stores.map((store, i) => store.insert(another(i)));
-        const migrations = Array.from({ length: 8 }, () => migrate(client));
-        await Promise.all([...migrations, ...inserts]);
-        await expectSchema(database);
-        expect(await stores[0]?.list(OWN_KEYS)).toHaveLength(4);
-      });
-    },
-  );
+  test.each(KINDS)('runs eight times at once over one %s, while stores start', async (kind) => {
+    await withClient(kind, {}, async ({ client }, database) => {
+      const stores = Array.from({ length: 4 }, () => mysqlStore(client));
+      const inserts = stores.map((store, i) => store.insert(another(i)));
+      const migrations = Array.from({ length: 8 }, () => migrate(client));
+      await Promise.all([...migrations, ...inserts]);
+      await expectSchema(database);
+      expect(await stores[0]?.list(OWN_KEYS)).toHaveLength(4);
+    });
+  });
 
-  // The version is written last, so a run that was cut short looks like none.
+  // The version is written last, so an interrupted run leaves none.
   const counts = Array.from({ length: STATEMENTS.length + 1 }, (_, n) => n);
 
-  test.each(counts)('completes a run that was cut short after statement %i', async (n) => {
+  test.each(counts)('completes a run that was interrupted after statement %i', async (n) => {
     await withClient('mariadb connection', {}, async ({ client }, database) => {
       const asked: string[] = [];
       const cut = noting(client, asked, () => changes(asked).length > n);
@@ -118,7 +115,7 @@ describeMysql('migrate', SLOW, () => {
     });
   });
 
-  test.each(counts)('completes what a client left that stopped after statement %i', async (n) => {
+  test.each(counts)('completes a migration whose client stopped after statement %i', async (n) => {
     await withClient('mariadb pool', {}, async ({ client }, database) => {
       for (const sql of STATEMENTS.slice(0, n)) await database.console.rows(sql);
       await migrate(client);
@@ -145,13 +142,13 @@ describeMysql('migrate', SLOW, () => {
     });
   });
 
-  test('refuses a schema that a later release has closed to this one, and leaves it', async () => {
+  test('rejects a schema that a later release has closed, and leaves it unchanged', async () => {
     await withClient('mysql2 pool', {}, async ({ client }, { console }) => {
       await migrate(client);
       await console.rows('UPDATE keyscope_schema SET version = 2, min_reader = 2');
       const why =
-        'keyscope: the database has schema 2, for releases that know 2 or later; ' +
-        'this one knows 1: upgrade it';
+        'keyscope: the database has schema version 2, which needs a release that knows ' +
+        'version 2 or later; this release knows 1. Upgrade keyscope';
       await expect(migrate(client)).rejects.toThrow(why);
       const store = mysqlStore(client);
       const uses = [
@@ -165,9 +162,9 @@ describeMysql('migrate', SLOW, () => {
     });
   });
 
-  // Otherwise a roll-out would lock out every process that has not been replaced yet, and a
-  // roll-back all of them.
-  test('works with what a later release has added to the schema, and leaves it', async () => {
+  // Otherwise a roll-out would lock out every process of the older release, and a roll-back all
+  // processes.
+  test('works with a schema that a later release has extended, and leaves it so', async () => {
     await withClient('mysql2 pool', {}, async ({ client }, database) => {
       const { console } = database;
       await migrate(client);

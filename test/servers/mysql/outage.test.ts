@@ -17,8 +17,8 @@ import { keyringOver } from '../../support/patient-keyring.ts';
 import { RECORD } from '../../support/records.ts';
 import { openTcpProxy } from '../../support/tcp-proxy.ts';
 
-// Short, because somebody waits for each attempt while the server is away; where one is too short
-// for a busy machine, it is tried again.
+// Short, because the test waits for each attempt while the server is away. On a busy machine an
+// attempt may be too short, and is then repeated.
 const POOL_OPTIONS = [
   ['mysql2 pool', { connectTimeout: 500 }],
   ['mariadb pool', { connectTimeout: 500, acquireTimeout: 800, initializationTimeout: 800 }],
@@ -33,7 +33,7 @@ describeMysql.each(POOL_OPTIONS)('a server that is away, over a %s', SLOW, (kind
     const { client, end } = await openClient(kind, settings);
     const keyring = keyringOver(mysqlStore(client));
     const issue = () => keyring.issue(PLAIN, AUTHORITY);
-    // From the start: nothing was asked of it when the store was made.
+    // Down from the start: creating the store asked the server nothing.
     expect(await outcome(issue)).toBe('StoreError');
     await door.set('open');
     await until(async () => (await outcome(issue)) === 'passed', 'a key is issued');
@@ -41,7 +41,7 @@ describeMysql.each(POOL_OPTIONS)('a server that is away, over a %s', SLOW, (kind
     const verify = () => keyring.verify(key);
     const revoke = () => keyring.revoke(info.keyId, AUTHORITY);
     expect(await outcome(verify)).toBe('passed');
-    // In the middle.
+    // While in use.
     await door.set('shut');
     for (const act of [issue, verify, revoke]) expect(await outcome(act)).toBe('StoreError');
     await door.set('open');
@@ -53,7 +53,7 @@ describeMysql.each(POOL_OPTIONS)('a server that is away, over a %s', SLOW, (kind
     await database.drop();
   });
 
-  test('takes a connection along in the middle of a write: no pool lends it again', async () => {
+  test('costs a pool the connection of an interrupted write: it is not lent again', async () => {
     const single = { ...options, connectionLimit: 1 };
     await withClient(kind, single, async ({ client }, { settings, console }) => {
       const store = mysqlStore(client);
@@ -71,7 +71,7 @@ describeMysql.each(POOL_OPTIONS)('a server that is away, over a %s', SLOW, (kind
       expect(await revoking).toMatch(/^Error: keyscope: /);
       await rival.rows('ROLLBACK');
       await rival.end();
-      // The one connection there may be is a new one.
+      // The pool may have only one connection, which is new.
       const find = async () => store.findById(RECORD.keyId);
       await until(async () => (await outcome(find)) === 'passed', 'a key is found');
       expect(await find()).toEqual(RECORD);
@@ -80,7 +80,7 @@ describeMysql.each(POOL_OPTIONS)('a server that is away, over a %s', SLOW, (kind
   });
 });
 
-// A firewall forgets a connection, and no end of it ever arrives: mysql2 waited for ever, until all
+// A firewall forgets a connection, and its end never arrives: mysql2 waited for ever, until all
 // connections of the pool did.
 describeMysql.each(POOLS)('a connection of a %s that never answers again', SLOW, (kind) => {
   test('is closed, and another one used', async () => {

@@ -18,11 +18,11 @@ import {
   withClient,
 } from '../../support/mysql-place.ts';
 
-/** A time long ago, before and after which the keys of these tests end. */
+/** A time long ago. The keys of these tests end before and after it. */
 const THEN = 1_000_000;
 const ENDED_BEFORE = new Date(THEN);
 
-/** The keys of a place, and the pairs that there are, by id. */
+/** The keys of a place, and the existing pairs, by id. */
 async function idsIn(console: { rows(sql: string): Promise<unknown[]> }): Promise<string[]> {
   const rows = await console.rows('SELECT key_id FROM keyscope_keys ORDER BY key_id');
   return rows.map((row) => (row as { key_id: string }).key_id);
@@ -32,7 +32,7 @@ function idsOf(records: readonly KeyRecord[]): string[] {
   return records.map(({ keyId }) => keyId).sort();
 }
 
-/** Keys that ended, each of which addresses another entity. */
+/** Ended keys, each of which addresses another entity. */
 function endedKeys(count: number): KeyRecord[] {
   const accessibleEntities = [OWN, OTHER];
   return Array.from({ length: count }, (_, index) => ({
@@ -43,7 +43,7 @@ function endedKeys(count: number): KeyRecord[] {
 }
 
 describeMysql.each(KINDS)('purgeEnded over a %s', SLOW, (kind) => {
-  test('deletes what ended before the time, with its pairs, and nothing else', async () => {
+  test('deletes keys that ended before the time, with their pairs, and nothing else', async () => {
     await withClient(kind, {}, async ({ client }, { console }) => {
       const store = mysqlStore(client);
       const accessibleEntities = [OWN, OTHER];
@@ -75,13 +75,13 @@ describeMysql.each(KINDS)('purgeEnded over a %s', SLOW, (kind) => {
       const pairs = await console.rows('SELECT key_id FROM keyscope_addressing ORDER BY key_id');
       expect(pairs).toEqual(kept.map((key_id) => ({ key_id })));
       expect(await console.value('SELECT purge_before FROM keyscope_schema')).toBe(null);
-      // And again, when there is nothing left to do.
+      // Once more, when there is nothing left to do.
       expect(await purgeEnded(client, { endedBefore: ENDED_BEFORE })).toEqual([]);
       expect(await idsIn(console)).toEqual(kept);
     });
   });
 
-  test('deletes more keys than one transaction does', async () => {
+  test('deletes more keys than fit one transaction', async () => {
     await withClient(kind, {}, async ({ client }, { console }) => {
       const store = mysqlStore(client);
       const records = endedKeys(250);
@@ -95,7 +95,7 @@ describeMysql.each(KINDS)('purgeEnded over a %s', SLOW, (kind) => {
 });
 
 describeMysql('purgeEnded', SLOW, () => {
-  /** Rotations of one key, each record from the one before, with these ends. */
+  /** Rotations of one key, with these ends. */
   function lineage(from: number, ...ends: readonly Partial<KeyRecord>[]): KeyRecord[] {
     const rootKeyId = another(from).keyId;
     return ends.map((end, index) => {
@@ -104,7 +104,7 @@ describeMysql('purgeEnded', SLOW, () => {
     });
   }
 
-  test('keeps a key for as long as the one that replaced it has not ended', async () => {
+  test('keeps a key while the one that replaced it has not ended', async () => {
     await withClient('mysql2 pool', {}, async ({ client }, { console }) => {
       const store = mysqlStore(client);
       const ended = { retireAt: 5 };
@@ -115,7 +115,7 @@ describeMysql('purgeEnded', SLOW, () => {
         ...lineage(300, ended, { expiresAt: later }),
         ...lineage(400, ended, { retireAt: later }),
       ];
-      // The successor has ended, though it is not to be deleted yet.
+      // The successor has ended, but is not due yet.
       const released = lineage(500, ended, { revokedAt: THEN + 1 });
       const chain = lineage(600, ended, ended, ended, {});
       const all = [...kept, ...released, ...chain];
@@ -127,7 +127,7 @@ describeMysql('purgeEnded', SLOW, () => {
     });
   });
 
-  test('keeps a key for as long as one that was issued under it has not ended', async () => {
+  test('keeps a key while one that was issued under it has not ended', async () => {
     await withClient('mysql2 pool', {}, async ({ client }, { console }) => {
       const store = mysqlStore(client);
       const parent = { ...another(1), revokedAt: 5 };
@@ -151,7 +151,7 @@ describeMysql('purgeEnded', SLOW, () => {
     { endedBefore: new Date(Number.NaN) },
     { endedBefore: new Date(Date.now() + 60_000) },
     { endedBefore: ENDED_BEFORE, before: 5 },
-  ])('refuses %j, and asks nothing of the server', async (options) => {
+  ])('rejects %j before it asks the server anything', async (options) => {
     await withClient('mysql2 pool', {}, async ({ client }, { console }) => {
       const purge = async () => purgeEnded(client, options as PurgeOptions);
       await expect(purge).rejects.toThrow(TypeError);
@@ -160,21 +160,21 @@ describeMysql('purgeEnded', SLOW, () => {
     });
   });
 
-  test('refuses what is no client', async () => {
+  test('rejects values that are not a client', async () => {
     const purge = async () => purgeEnded({} as MysqlPool, { endedBefore: ENDED_BEFORE });
     await expect(purge).rejects.toThrow(TypeError);
   });
 
-  test('migrates first, and refuses a schema that this release does not know', async () => {
+  test('migrates first, and rejects a schema that this release does not know', async () => {
     await withClient('mysql2 pool', {}, async ({ client }, { console }) => {
       const options = { endedBefore: ENDED_BEFORE };
       expect(await purgeEnded(client, options)).toEqual([]);
       await console.rows('UPDATE keyscope_schema SET version = 2, min_reader = 2');
-      await expect(async () => purgeEnded(client, options)).rejects.toThrow('upgrade it');
+      await expect(async () => purgeEnded(client, options)).rejects.toThrow('Upgrade keyscope');
     });
   });
 
-  test('deletes where the session refuses what uses no index', async () => {
+  test('deletes even if the session rejects statements that use no index', async () => {
     const initSql = 'SET sql_safe_updates = 1';
     await withClient('mariadb pool', { initSql }, async ({ client }) => {
       const store = mysqlStore(client);
@@ -184,7 +184,7 @@ describeMysql('purgeEnded', SLOW, () => {
     });
   });
 
-  test('lets nobody wait for a key that somebody else has locked, and leaves it', async () => {
+  test('waits for no key that another transaction has locked, and leaves it', async () => {
     await withClient('mysql2 pool', {}, async ({ client }, { settings }) => {
       const store = mysqlStore(client);
       const records = endedKeys(3);
@@ -203,7 +203,7 @@ describeMysql('purgeEnded', SLOW, () => {
 });
 
 describeMysql.each(POOLS)('purgeEnded over a %s', SLOW, (kind) => {
-  test('deletes each key once, however many purge at once, beside stores in use', async () => {
+  test('deletes each key once, however many purges run while stores are in use', async () => {
     await withClient(kind, {}, async ({ client }, { settings, console }) => {
       const store = mysqlStore(client);
       const records = endedKeys(300);
@@ -233,7 +233,7 @@ describeMysql.each(POOLS)('purgeEnded over a %s', SLOW, (kind) => {
     'DELETE FROM keyscope_keys',
     'DELETE FROM keyscope_addressing',
     'COMMIT',
-  ])('that ends before %s leaves all keys of its batch, and nothing allowed', async (cut) => {
+  ])('that is killed before %s leaves all keys of its batch, and none deletable', async (cut) => {
     await withClient(kind, {}, async ({ client }, { console }) => {
       const store = mysqlStore(client);
       const records = endedKeys(150);
@@ -244,7 +244,7 @@ describeMysql.each(POOLS)('purgeEnded over a %s', SLOW, (kind) => {
           if (sql.includes('SET purge_before = 1')) batches += 1;
           return batches > 1 && sql.includes(cut);
         };
-        // As if the process were gone: the connection closes, and nothing more is sent.
+        // Simulates the end of the process: the connection closes, and nothing more is sent.
         const gone = () => {
           loan.destroy();
           return Promise.reject(new Error('gone'));
@@ -271,7 +271,7 @@ describeMysql.each(POOLS)('purgeEnded over a %s', SLOW, (kind) => {
     });
   });
 
-  test('tries a batch again that the server takes back', async () => {
+  test('retries a batch that the server rolls back', async () => {
     await withClient(kind, {}, async ({ client }, { console }) => {
       const store = mysqlStore(client);
       for (const record of endedKeys(3)) await store.insert(record);

@@ -2,7 +2,7 @@ import type { KeyRecord, Slice, SliceQuery } from 'keyscope';
 import { expect, test } from 'vitest';
 import { another, describeMysql, revokeAt, SLOW, usePlace } from '../../support/mysql-place.ts';
 
-/** Ten of each time, so that ids decide where a part ends. */
+/** Ten keys for each time, so that ids decide where a part ends. */
 const RECORDS: readonly KeyRecord[] = Array.from({ length: 30 }, (_, index) => ({
   ...another(index),
   expiresAt: 100 + Math.floor(index / 10),
@@ -31,7 +31,7 @@ describeMysql.each(['mysql2 pool', 'mariadb pool'])('listings over a %s', SLOW, 
     inserted = true;
   }
 
-  test.each([1, 7, 10, 29, 30, 31])('have every key once in parts of %i', async (limit) => {
+  test.each([1, 7, 10, 29, 30, 31])('contain every key once in parts of %i', async (limit) => {
     await insertAll();
     const ids = RECORDS.map(({ keyId }) => keyId);
     const expected = Math.ceil(ids.length / limit);
@@ -56,7 +56,7 @@ describeMysql.each(['mysql2 pool', 'mariadb pool'])('listings over a %s', SLOW, 
     '0e0e0e0e-0000-4000-8000-00000000000e',
     5,
     {},
-  ])('refuse the cursor %j', async (after) => {
+  ])('reject the cursor %j', async (after) => {
     const all = async () => place.store.listAll({ after: after as string, limit: 5 });
     await expect(all).rejects.toThrow(TypeError);
     await expect(all).rejects.toThrow('listAll: after: pass `next` of the previous part');
@@ -65,7 +65,7 @@ describeMysql.each(['mysql2 pool', 'mariadb pool'])('listings over a %s', SLOW, 
     await expect(expiring).rejects.toThrow('listExpiring: after: pass `next`');
   });
 
-  test('refuse the cursor of the other listing', async () => {
+  test('reject the cursor of the other listing', async () => {
     await insertAll();
     const { next: all } = await place.store.listAll({ after: null, limit: 1 });
     const { next: expiring } = await place.store.listExpiring({
@@ -81,7 +81,7 @@ describeMysql.each(['mysql2 pool', 'mariadb pool'])('listings over a %s', SLOW, 
 });
 
 describeMysql('listings with damaged rows', SLOW, () => {
-  // Told to throw over a number that JavaScript cannot hold, the driver threw over the whole page.
+  // The driver, configured to throw on a number that JavaScript cannot hold, lost the whole page.
   const place = usePlace('mariadb pool', { bigIntAsNumber: true, checkNumberRange: true });
 
   test.each([
@@ -93,7 +93,7 @@ describeMysql('listings with damaged rows', SLOW, () => {
     ['last_used_at = 1 << 60', another(1).keyId],
     ["digest = X'FF00'", another(1).keyId],
     ["scopes_used = 'none'", another(1).keyId],
-  ])('have the other rows: %s', async (damage, keyId) => {
+  ])('contain the other rows: %s', async (damage, keyId) => {
     const { store, rows } = place;
     const records = [0, 1, 2].map((index) => ({ ...another(index), expiresAt: 50 }));
     for (const record of records) await store.insert(record);

@@ -16,12 +16,12 @@ import {
 } from '../../support/mysql-place.ts';
 import { RECORD } from '../../support/records.ts';
 
-/** The name of the user that {@link asUser} makes. */
+/** The name of the user that {@link asUser} creates. */
 function userOf({ name }: Database): string {
   return `k${name.slice(-20)}`;
 }
 
-/** A user of its own with some rights on the database, for as long as `act` runs. */
+/** Creates a user with some rights on the database, for as long as `act` runs. */
 async function asUser(
   database: Database,
   rights: string,
@@ -42,12 +42,12 @@ async function asUser(
 }
 
 describeMysql('the rights of a user', SLOW, () => {
-  test('may be the least that is documented once the schema is there', async () => {
+  test('may be the documented minimum once the schema is there', async () => {
     await withClient('mysql2 connection', {}, async ({ client }, database) => {
       await asUser(database, 'SELECT', async (least) => {
         const store = mysqlStore(least.client);
         const insert = async () => store.insert(RECORD);
-        // Before, the store waits for the schema.
+        // Before that, the store waits for the schema.
         await expect(insert).rejects.toThrow(/keyscope: CREATE command denied/);
         await migrate(client);
         for (const table of ['keyscope_keys', 'keyscope_addressing']) {
@@ -75,7 +75,7 @@ describeMysql('the rights of a user', SLOW, () => {
     });
   });
 
-  test('to migrate are those that are documented, and last as long as the user', async () => {
+  test('to migrate are the documented ones, and must last', async () => {
     await withClient('mysql2 connection', {}, async ({ client }, database) => {
       const store = mysqlStore(client);
       const rights = 'CREATE, TRIGGER, SELECT, INSERT, UPDATE, DELETE';
@@ -89,7 +89,7 @@ describeMysql('the rights of a user', SLOW, () => {
       });
       const schema = await schemaOf(database);
       const revoke = async () => store.mark(RECORD.keyId, revokeAt(5));
-      const advice = 'DELETE FROM keyscope_schema, and migrate as one that stays';
+      const advice = 'DELETE FROM keyscope_schema, then migrate as a user that you keep';
       await expect(revoke).rejects.toThrow(advice);
       await database.console.rows('DELETE FROM keyscope_schema');
       await migrate(client);
@@ -99,7 +99,7 @@ describeMysql('the rights of a user', SLOW, () => {
   });
 
   // A binary log cannot be switched on while the server runs.
-  test('come with advice if the server lets nobody make triggers', async () => {
+  test('come with advice if the server lets nobody create triggers', async () => {
     await withClient('mysql2 connection', {}, async ({ client }) => {
       const sqlMessage = 'You do not have the SUPER privilege';
       const refusing: MysqlClient = {
@@ -109,7 +109,7 @@ describeMysql('the rights of a user', SLOW, () => {
           return Promise.reject(Object.assign(new Error('x'), { errno: 1419, sqlMessage }));
         },
       };
-      const why = `keyscope: ${sqlMessage}; migrate as a user with SUPER, or set log_bin`;
+      const why = `keyscope: ${sqlMessage}. Migrate as a user with SUPER, or set log_bin`;
       await expect(migrate(refusing)).rejects.toThrow(why);
       await migrate(client);
     });

@@ -14,7 +14,7 @@ async function inOneQuery({ settings }: Database): Promise<void> {
   await console.end();
 }
 
-/** As a migration tool that knows no SQL: it cuts at every semicolon that ends a line. */
+/** A migration tool that does not parse SQL: it splits at every semicolon at the end of a line. */
 async function inPieces({ console }: Database): Promise<void> {
   const pieces = SQL.split(';\n').filter((piece) => piece.trim() !== '');
   for (const piece of pieces) await console.rows(piece);
@@ -29,7 +29,7 @@ async function byCommandLine({ name }: Database): Promise<void> {
   expect(status).toBe(0);
 }
 
-/** What `migrate` makes by itself. */
+/** The schema that `migrate` creates. */
 function migratedSchema(): Promise<unknown> {
   return withClient('mysql2 connection', {}, async ({ client }, database) => {
     await migrate(client);
@@ -51,20 +51,20 @@ async function expectSameSchema(apply: (database: Database) => Promise<void>): P
 const hasCommandLine = spawnSync('mariadb', ['--version']).status === 0;
 
 describeMysql('schemaSql', SLOW, () => {
-  test('can be cut at the ends of lines', () => {
+  test('can be split at the ends of lines', () => {
     expect(SQL).not.toMatch(/DELIMITER|;[^\n]/);
   });
 
-  test('makes what migrate makes: several statements in one query', async () => {
+  test('creates the same schema as migrate, as several statements in one query', async () => {
     await expectSameSchema(inOneQuery);
   });
 
-  test('makes what migrate makes: piece by piece', async () => {
+  test('creates the same schema as migrate, piece by piece', async () => {
     await expectSameSchema(inPieces);
   });
 
   test.skipIf(!hasCommandLine)(
-    'makes what migrate makes: the command-line client (skipped where there is none)',
+    'creates the same schema as migrate, with the command-line client (skipped if missing)',
     async () => {
       await expectSameSchema(byCommandLine);
     },

@@ -30,10 +30,10 @@ describeMysql('the table', SLOW, () => {
   const place = usePlace('mysql2 connection');
   beforeAll(() => place.store.insert(RECORD));
 
-  test('has a column for each field of a record, and those of the tests are all', async () => {
+  test('has a column for each field of a record, and the tests cover all of them', async () => {
     const columns = await place.rows('SHOW COLUMNS FROM keyscope_keys');
     const expected = Object.keys(RECORD).map(columnOf);
-    // The last one is computed, and nobody can write it.
+    // The last column is computed, and cannot be written.
     expect(columns.map(({ Field }) => Field)).toEqual([...expected, 'ended_at']);
     expect([...FIXED, ...CHANGING].sort()).toEqual(expected.sort());
   });
@@ -50,7 +50,7 @@ describeMysql('the table', SLOW, () => {
     expect(types.get('prefix')).toBe('varbinary(20)');
   });
 
-  /** An INSERT of a row of its own, whose columns are as given. */
+  /** An INSERT of a new row with these columns. */
   function insertRow(given: Readonly<Record<string, string>>): Promise<unknown> {
     const columns = { ...LEAST, ...given };
     const names = Object.keys(columns).join(', ');
@@ -64,7 +64,7 @@ describeMysql('the table', SLOW, () => {
     ['withdrawn', "'{}'"],
     ['metadata', "'[]'"],
     ['scopes_used', "'[]'"],
-  ])('refuses a new row whose %s are not JSON of their kind', async (column, otherKind) => {
+  ])('rejects a new row whose %s are not JSON of their kind', async (column, otherKind) => {
     for (const json of ["'none'", `'"text"'`, "'5'", "'null'", "''", otherKind]) {
       const insert = insertRow({ [column]: json });
       await expect(insert, `${column} = ${json}`).rejects.toThrow(/CONSTRAINT/);
@@ -80,7 +80,7 @@ describeMysql('the table', SLOW, () => {
     'changed_at',
     'last_used_at',
   ])(
-    'refuses a new row whose %s no Date can hold, and takes the first and the last',
+    'rejects a new row whose %s is not a time of a Date, and accepts the first and the last',
     async (at) => {
       for (const time of ['8640000000000001', '-8640000000000001', '1 << 60']) {
         await expect(insertRow({ [at]: time }), time).rejects.toThrow(/CONSTRAINT/);
@@ -92,7 +92,7 @@ describeMysql('the table', SLOW, () => {
     },
   );
 
-  test('refuses a new row without what every record has', async () => {
+  test('rejects a new row without a required field', async () => {
     const nullable = Object.entries(RECORD)
       .filter(([field, value]) => value === null || field === 'justification')
       .map(([field]) => columnOf(field));
@@ -132,7 +132,7 @@ describeMysql('a table that the service has changed', SLOW, () => {
       const store = mysqlStore(client);
       await store.insert(RECORD);
       expect(await store.findById(RECORD.keyId)).toEqual(RECORD);
-      // What a trigger of theirs writes is not counted as ours.
+      // Rows that the service's triggers write do not count.
       expect(await store.mark(RECORD.keyId, revokeAt(5))).toBe(true);
       expect(await store.mark(OTHER, revokeAt(5))).toBe(false);
       await store.touch([{ keyId: RECORD.keyId, lastUsedAt: 7, scopesUsed: {} }]);
@@ -155,7 +155,7 @@ describeMysql('a table that the service has changed', SLOW, () => {
     return failed;
   }
 
-  // What the schema's own collations are for.
+  // The reason for the schema's own collations.
   test.each([
     ['case', 'ascii_general_ci', (digest: string) => digest.toUpperCase()],
     ['spaces', 'ascii_bin', (digest: string) => `${digest} `],
@@ -172,7 +172,7 @@ describeMysql('a table that the service has changed', SLOW, () => {
         const store = mysqlStore(client);
         const failed = await brokenPromises(store);
         expect(failed).toEqual(['findByDigest tells digests apart by case and by spaces']);
-        // And so does the database, asked for a digest that nobody has.
+        // So does the database, for a digest that no key has.
         await store.insert(RECORD);
         const digest = alike(RECORD.digest);
         const find = `SELECT key_id FROM keyscope_keys WHERE digest = '${digest}'`;

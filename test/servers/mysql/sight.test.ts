@@ -1,4 +1,4 @@
-/** What makes a store see fewer rows than there are. */
+/** Reasons for a store to see fewer rows than exist. */
 import { mysqlStore } from 'keyscope/stores/mysql';
 import { expect, test } from 'vitest';
 import { emptyDatabase } from '../../support/mysql-clients.ts';
@@ -13,8 +13,9 @@ import {
 import { RECORD } from '../../support/records.ts';
 
 describeMysql('a connection', () => {
-  // Look-ups asked the database that was chosen last: with tables of its own, each key was unknown.
-  test('is asked for the tables of its database, whichever was chosen on it since', async () => {
+  // Look-ups used the database that was selected last: if it had such tables, every key was
+  // unknown.
+  test('uses the tables of its first database, whichever is selected on it later', async () => {
     const other = await emptyDatabase();
     await withClient('mysql2 connection', {}, async ({ client, query }, { console }) => {
       const store = mysqlStore(client);
@@ -33,13 +34,13 @@ describeMysql('a connection', () => {
     await other.drop();
   });
 
-  test('is refused where a view is in the place of a table', async () => {
+  test('is rejected if a view has the name of one of the tables', async () => {
     await withClient('mysql2 pool', {}, async ({ client }, { console }) => {
       await mysqlStore(client).insert(RECORD);
       await console.rows('RENAME TABLE keyscope_keys TO kept');
       await console.rows('CREATE VIEW keyscope_keys AS SELECT * FROM kept WHERE false');
       const find = async () => mysqlStore(client).findById(RECORD.keyId);
-      await expect(find).rejects.toThrow('a view is in the place of a table');
+      await expect(find).rejects.toThrow('a view has the name of one of the tables');
     });
   });
 });

@@ -23,10 +23,10 @@ interface Variable {
   readonly Value: string;
 }
 
-/** What the server has counted on a client's connection. */
+/** The server's counters for a client's connection. */
 async function counters(driver: Driver, { opened }: Place): Promise<Map<string, number>> {
   const answer = (await opened.query('SHOW SESSION STATUS')) as unknown[];
-  // mysql2 has the columns beside the rows.
+  // mysql2 also returns the columns.
   const rows = (driver === 'mysql2' ? answer[0] : answer) as readonly Variable[];
   return new Map(rows.map(({ Variable_name, Value }) => [Variable_name, Number(Value)]));
 }
@@ -40,7 +40,7 @@ const WRITE_HANDLERS = /^Handler_(write|update|delete|commit)/;
 describeMysql.each(DRIVERS)('over a connection of %s', SLOW, (driver) => {
   const place = usePlace(`${driver} connection`);
 
-  /** By how much each counter moved while `act` ran. */
+  /** How much each counter increased while `act` ran. */
   async function counted(act: () => Promise<unknown>): Promise<Record<string, number>> {
     const before = await counters(driver, place);
     await act();
@@ -69,7 +69,7 @@ describeMysql.each(DRIVERS)('over a connection of %s', SLOW, (driver) => {
     expect(names.filter((name) => WRITE_HANDLERS.test(name))).toEqual([]);
   });
 
-  test('all look-ups of a turn are one statement, unless told otherwise', async () => {
+  test('all look-ups of a turn are one statement by default', async () => {
     const records = Array.from({ length: 20 }, (_, i) => another(i));
     for (const record of records) await place.store.insert(record);
     const findOne = async (store: KeyStore, { digest }: KeyRecord) => {
@@ -110,7 +110,7 @@ describeMysql.each(DRIVERS)('over a connection of %s', SLOW, (driver) => {
     await store.mark(first.keyId, revokeAt(5));
   }
 
-  // 135 for each of its instances met what a server allows at some hundred of them.
+  // 135 on each connection of each instance exceeded a server's limit with a few hundred instances.
   test(`at most ${PREPARED} statements are prepared on a connection`, async () => {
     const { Com_stmt_prepare = 0 } = await counted(() => useAll(place.store, 700_000));
     console.log(`statements that a connection of ${driver} has prepared: ${Com_stmt_prepare}`);
@@ -118,16 +118,16 @@ describeMysql.each(DRIVERS)('over a connection of %s', SLOW, (driver) => {
     expect(Com_stmt_prepare).toBeLessThanOrEqual(PREPARED);
   });
 
-  test('none is prepared if the service wants none', async () => {
+  test('no statement is prepared with prepare: false', async () => {
     const unprepared = mysqlStore(place.opened.client, { prepare: false });
-    // Whichever test comes first: not the migration.
+    // Whichever test runs first: the migration does not count.
     await place.store.findById(OTHER);
     const moved = await counted(() => useAll(unprepared, 800_000));
     expect(moved).toMatchObject({ Com_insert: 3 });
     expect(Object.keys(moved).filter((name) => name.startsWith('Com_stmt'))).toEqual([]);
   });
 
-  test('nothing but a summary reads the table from end to end', async () => {
+  test('only a summary scans the whole table', async () => {
     const { store } = place;
     const own = { ...another(500_000), entityUuid: OTHER, expiresAt: 50 };
     await store.insert(own);

@@ -23,7 +23,7 @@ describeMysql.each(KINDS)('%s', (kind) => {
 });
 
 describeMysql(
-  'mariadb pool, look-ups one by one, in SQL modes in which texts are cut and quotes mean names',
+  'mariadb pool, look-ups one by one, in SQL modes that cut texts and read quotes as names',
   () => {
     const initSql =
       "SET sql_mode = 'NO_BACKSLASH_ESCAPES,ANSI,PAD_CHAR_TO_FULL_LENGTH,HIGH_NOT_PRECEDENCE'";
@@ -33,15 +33,15 @@ describeMysql(
 );
 
 describeMysql('the store', () => {
-  test('takes no unknown option', async () => {
+  test('rejects unknown options', async () => {
     await withClient('mysql2 pool', {}, async ({ client }) => {
       const withOption = (options: object) => () => mysqlStore(client, options);
       expect(withOption({ batches: true })).toThrow(TypeError);
       expect(withOption({ batches: true })).toThrow('batches');
       expect(withOption({ batch: 1 })).toThrow(TypeError);
-      expect(withOption({ batch: 1 })).toThrow('batch is true or false');
+      expect(withOption({ batch: 1 })).toThrow('batch: pass true or false');
       expect(withOption({ prepare: 'no' })).toThrow(TypeError);
-      expect(withOption({ prepare: 'no' })).toThrow('prepare is true or false');
+      expect(withOption({ prepare: 'no' })).toThrow('prepare: pass true or false');
     });
   });
 
@@ -59,7 +59,7 @@ describeMysql('the store', () => {
     },
   );
 
-  test('of one process sees at once what the other acknowledged, at REPEATABLE READ', async () => {
+  test('sees at once what another process has acknowledged, at REPEATABLE READ', async () => {
     await withClient('mysql2 pool', {}, async ({ client }, { settings }) => {
       const initSql = "SET tx_isolation = 'REPEATABLE-READ'";
       const other = await openClient('mariadb pool', { ...settings, initSql });

@@ -28,7 +28,7 @@ describeMysql.each(POOLS)('touch, over a %s', SLOW, (kind) => {
   const place = usePlace(kind);
   beforeAll(() => Promise.all(RECORDS.map((record) => place.store.insert(record))));
 
-  test('lets batches in any order wait for each other, and never in a circle', async () => {
+  test('lets batches in any order wait for each other, without a deadlock', async () => {
     let deadlocks = 0;
     const counting = lending(place.opened.client as MysqlPool, (loan) => ({
       ...loan,
@@ -52,10 +52,10 @@ describeMysql.each(POOLS)('touch, over a %s', SLOW, (kind) => {
     }
   });
 
-  test('locks the rows of its batch and no other', async () => {
+  test('locks the rows of its batch and no others', async () => {
     await withClient(kind, {}, async ({ client }, { settings, console }) => {
       const store = mysqlStore(client);
-      // Few: a table that the server would rather read from end to end.
+      // Only a few rows, for which the server would prefer a full scan.
       for (let i = 0; i < 3; i++) await store.insert(another(i));
       await console.rows('ANALYZE TABLE keyscope_keys');
       const rival = await openConsole(settings);
@@ -63,16 +63,16 @@ describeMysql.each(POOLS)('touch, over a %s', SLOW, (kind) => {
       await rival.rows(
         `UPDATE keyscope_keys SET last_used_at = 9 WHERE key_id = '${another(0).keyId}'`,
       );
-      // Otherwise it waits for the lock for as long as the server lets it.
+      // Otherwise it waits for the lock for as long as the server allows.
       await store.touch([usageOf(another(1), 5), usageOf(another(2), 5), usageOf(another(3), 5)]);
       await rival.rows('ROLLBACK');
       await rival.end();
     });
   });
 
-  // One transaction that somebody had left open kept the usage of all keys of a batch waiting for
-  // as long as the server lets a statement wait, each time on another connection.
-  test('gives up on a key whose row somebody holds, and writes all others', async () => {
+  // One transaction left open kept the usage of all keys of a batch waiting for as long as the
+  // server allows a statement to wait, each time on another connection.
+  test('gives up on a key whose row another transaction holds, and writes all others', async () => {
     await withClient(kind, { connectionLimit: 1 }, async ({ client }, { settings, console }) => {
       const store = mysqlStore(client);
       const records = Array.from({ length: 450 }, (_, i) => another(i));
@@ -86,11 +86,11 @@ describeMysql.each(POOLS)('touch, over a %s', SLOW, (kind) => {
       const start = performance.now();
       const touched = store.touch(records.map((record) => usageOf(record, 5, { 'a:b': 5 })));
       await expect(touched).rejects.toThrow(/^keyscope: .*(time|lock)/);
-      // Half a second, where nothing else runs.
+      // Half a second on an idle machine.
       expect(performance.now() - start).toBeLessThan(8_000);
       const written = 'SELECT COUNT(*) FROM keyscope_keys WHERE last_used_at = 5';
       expect(await console.value(written)).toBe(449);
-      // The one connection is as it was.
+      // The only connection is unchanged.
       expect(rowsOf(await client.query({ sql: waits }))).toEqual(rowsOf(before));
       await rival.rows('ROLLBACK');
       await rival.end();
@@ -100,7 +100,7 @@ describeMysql.each(POOLS)('touch, over a %s', SLOW, (kind) => {
     });
   });
 
-  /** Touches all of them, of which only some exist, and reads those. */
+  /** Touches all of them, only some of which exist, and reads those. */
   async function expectTouched(
     all: readonly KeyRecord[],
     known: readonly (KeyRecord | undefined)[],
@@ -115,13 +115,13 @@ describeMysql.each(POOLS)('touch, over a %s', SLOW, (kind) => {
     }
   }
 
-  test('takes more keys than one statement does', async () => {
+  test('accepts more keys than fit one statement', async () => {
     const many = Array.from({ length: 2100 }, (_, i) => another(100_000 + i));
     await expectTouched(many, [many[0], many[999], many[1000], many[2099]], { 'a:b': 6 });
   });
 
-  // It was more than a packet may have, here 16 MiB, and the same batch was sent again and again.
-  test('takes keys with more scopes than one statement does', async () => {
+  // It exceeded the packet limit, here 16 MiB, and the same batch was sent again and again.
+  test('accepts keys with more scopes than fit one statement', async () => {
     const resource = 'r'.repeat(64);
     const action = 'a'.repeat(61);
     const names = Array.from({ length: 256 }, (_, i) => `${resource}:${action}${100 + i}`);

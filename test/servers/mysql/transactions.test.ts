@@ -40,7 +40,7 @@ describeMysql.each(DRIVERS)('a write over a connection of %s', (driver) => {
           const why = 'keyscope: the connection is in the middle of a transaction';
           await expect(write).rejects.toThrow(why);
         }
-        // Nothing of theirs was committed meanwhile.
+        // Nothing of that transaction was committed meanwhile.
         expect(await console.rows('SELECT * FROM theirs')).toEqual([]);
         await query(end);
         const left = end === 'COMMIT' ? 1 : 0;
@@ -51,7 +51,7 @@ describeMysql.each(DRIVERS)('a write over a connection of %s', (driver) => {
   );
 
   test.each([0, 1])(
-    'that fails leaves no transaction behind, with autocommit %i',
+    'leaves no transaction behind if it fails, with autocommit %i',
     async (autocommit) => {
       await withClient(kind, {}, async ({ client, query }, { console }) => {
         const store = mysqlStore(client);
@@ -65,7 +65,7 @@ describeMysql.each(DRIVERS)('a write over a connection of %s', (driver) => {
         ]);
         const statuses = settled.map(({ status }) => status);
         expect(statuses).toEqual(['rejected', 'fulfilled', 'rejected', 'fulfilled']);
-        // Throws in the middle of one.
+        // Throws in the middle of a transaction.
         await query('SET TRANSACTION READ WRITE');
         expect(await console.value('SELECT COUNT(*) FROM keyscope_keys')).toBe(3);
       });
@@ -75,14 +75,14 @@ describeMysql.each(DRIVERS)('a write over a connection of %s', (driver) => {
 
 describeMysql.each(POOLS)('a write over a %s', SLOW, (kind) => {
   const place = usePlace(kind);
-  // Whichever test comes first: nothing is asked of the server before the first use.
+  // Whichever test runs first: the store asks the server nothing before its first use.
   beforeAll(async () => {
     await place.store.findById(RECORD.keyId);
   });
 
-  // 1020 is what MariaDB 11 says where the row changed since; the server here may be older.
+  // 1020 is MariaDB 11's error if the row has changed since; the server here may be older.
   test.each([1213, 1020])(
-    'is tried again when the server takes it back with error %i',
+    'is retried when the server rolls it back with error %i',
     async (errno) => {
       let inserts = 0;
       const failing = lending(place.opened.client as MysqlPool, (loan) => ({
@@ -101,7 +101,7 @@ describeMysql.each(POOLS)('a write over a %s', SLOW, (kind) => {
     },
   );
 
-  test('is tried again when it falls victim to a deadlock', async () => {
+  test('is retried when it falls victim to a deadlock', async () => {
     const first = another(200_001);
     const second = another(200_002);
     const heavy = another(200_003);
@@ -110,7 +110,7 @@ describeMysql.each(POOLS)('a write over a %s', SLOW, (kind) => {
     const touch = ({ keyId }: KeyRecord) =>
       rival.rows(`UPDATE keyscope_keys SET last_used_at = 9 WHERE key_id = '${keyId}'`);
     await rival.rows('START TRANSACTION');
-    // The server ends the transaction that changed fewer rows: not this one.
+    // The server ends the transaction that changed fewer rows, which is not this one.
     await rival.rows('CREATE TEMPORARY TABLE weight (a INT) ENGINE = InnoDB');
     await rival.rows('INSERT INTO weight SELECT seq FROM seq_1_to_1000');
     await touch(heavy);
@@ -126,7 +126,7 @@ describeMysql.each(POOLS)('a write over a %s', SLOW, (kind) => {
     await rival.end();
   });
 
-  /** Not by innodb_trx, which shows the same for as long as anybody asks it often. */
+  /** Not through innodb_trx, which shows the same while anybody keeps asking. */
   async function untilTouchWaits(): Promise<void> {
     const touching = `SELECT id FROM information_schema.processlist
       WHERE db = DATABASE() AND info LIKE '%UPDATE keyscope_keys FORCE%' AND id <> CONNECTION_ID()`;

@@ -1,4 +1,4 @@
-/** What the triggers refuse, beside the nearest edit that must pass. */
+/** The edits that the triggers reject, and for each the most similar edit that must pass. */
 import type { KeyRecord } from 'keyscope';
 import { expect, test } from 'vitest';
 import { FIXED } from '../../support/columns.ts';
@@ -49,7 +49,7 @@ describeMysql('an UPDATE', SLOW, () => {
   const place = usePlace('mysql2 connection');
   let count = 0;
 
-  /** The condition of a key of its own, with these columns set beforehand. */
+  /** The condition of a new key, with these columns set beforehand. */
   async function newKey(columns = 'last_used_at = 1'): Promise<string> {
     count += 1;
     // Ids with letters, so that upper case is another id.
@@ -81,27 +81,27 @@ describeMysql('an UPDATE', SLOW, () => {
     expect(count, columns).toBe(1);
   }
 
-  test('of each column that never changes is tried', () => {
+  test('is tried for each column that never changes', () => {
     expect(Object.keys(OTHERS)).toEqual(FIXED);
   });
 
-  test.each(FIXED)('of %s is refused', async (column) => {
+  test.each(FIXED)('of %s is rejected', async (column) => {
     const where = await newKey();
     for (const to of OTHERS[column] ?? []) {
       await expectRefusal(where, `${column} = ${to}`, NEVER_CHANGES);
     }
-    // What never changes may be said again.
+    // Setting the same value is allowed.
     await expectWritten(where, `${column} = ${column}`);
   });
 
-  test('of the seal is refused, but for the one that revokes the key', async () => {
+  test('of the seal is rejected, except the one that revokes the key', async () => {
     for (const to of OTHER_SEALS) {
       const where = await newKey();
       const marks = `suspended_at = 5, retire_at = 5, changed_at = 5, ended_by = 'x'`;
       await expectRefusal(where, `seal = ${to}`, NEVER_CHANGES);
       await expectRefusal(where, `${marks}, seal = ${to}`, NEVER_CHANGES);
       await place.rows(`UPDATE keyscope_keys SET seal = ${to}, revoked_at = 5 ${where}`);
-      // A row that somebody else has marked is revoked again, with another seal.
+      // A row marked by hand is revoked again, with another seal.
       const again = "revoked_at = 7, ended_by = 'ada', end_reason = 'leaked', changed_at = 7";
       await expectRefusal(where, again, MARKS_STAY);
       await expectRefusal(where, "seal = 'ab', revoked_at = NULL", NEVER_CHANGES);
@@ -113,7 +113,7 @@ describeMysql('an UPDATE', SLOW, () => {
   test.each([
     ['revoked_at', 'retire_at = 7'],
     ['retire_at', 'suspended_at = 7'],
-  ])('that clears or moves %s is refused', async (mark, neighbour) => {
+  ])('that clears or moves %s is rejected', async (mark, neighbour) => {
     const where = await newKey('last_used_at = 1');
     await expectWritten(where, neighbour);
     await expectWritten(where, `${mark} = 5`);
@@ -123,7 +123,7 @@ describeMysql('an UPDATE', SLOW, () => {
     await expectWritten(where, `${mark} = 5`);
   });
 
-  test('sets and clears suspended_at as long as the key is not revoked', async () => {
+  test('sets and clears suspended_at while the key is not revoked', async () => {
     const where = await newKey();
     for (const to of ['5', 'NULL', '6', '7']) await expectWritten(where, `suspended_at = ${to}`);
     await expectWritten(where, 'revoked_at = 8');
@@ -137,7 +137,7 @@ describeMysql('an UPDATE', SLOW, () => {
     ['suspended_at', '5'],
     ['retire_at', '5'],
     ['changed_at', '5'],
-  ])('of %s is refused after a revocation', async (mark, to) => {
+  ])('of %s is rejected after a revocation', async (mark, to) => {
     const where = await newKey('revoked_at = 4');
     await expectRefusal(where, `${mark} = ${to}`, MARKS_STAY);
     await expectRefusal(where, 'revoked_at = NULL', MARKS_STAY);
@@ -146,7 +146,7 @@ describeMysql('an UPDATE', SLOW, () => {
   });
 
   test.each(['ended_by', 'end_reason'])(
-    'of %s is refused unless it suspends, resumes, retires or revokes',
+    'of %s is rejected unless it suspends, resumes, retires or revokes',
     async (column) => {
       const where = await newKey();
       const guests = `withdrawn = '["${OTHER}"]', changed_at = 5`;
@@ -164,7 +164,7 @@ describeMysql('an UPDATE', SLOW, () => {
     },
   );
 
-  test('of withdrawn is refused unless the list grows', async () => {
+  test('of withdrawn is rejected unless the list grows', async () => {
     const list = (...entities: string[]) => `withdrawn = '${JSON.stringify(entities)}'`;
     for (const before of ['last_used_at = 1', 'revoked_at = 1']) {
       const where = await newKey(before);
@@ -188,7 +188,7 @@ describeMysql('an UPDATE', SLOW, () => {
     }
   });
 
-  test('that an INSERT turns into is refused like any other', async () => {
+  test('that an INSERT turns into is rejected like any other', async () => {
     const where = await newKey();
     const updating = `INSERT INTO keyscope_keys SELECT * FROM keyscope_keys AS own ${where}
       ON DUPLICATE KEY UPDATE`;
@@ -202,7 +202,7 @@ describeMysql('a DELETE', SLOW, () => {
   const place = usePlace('mysql2 connection');
   let number = 0;
 
-  /** The condition of a key of its own. */
+  /** The condition of a new key. */
   async function newKey(given: Partial<KeyRecord> = {}): Promise<string> {
     number += 1;
     const record = { ...another(number), ...given };
@@ -212,7 +212,7 @@ describeMysql('a DELETE', SLOW, () => {
 
   const countOf = (where: string) => place.value(`SELECT COUNT(*) FROM keyscope_keys ${where}`);
 
-  /** Deletes as `purgeEnded` does, and takes it back; returns how many are left meanwhile. */
+  /** Deletes as `purgeEnded` does, and rolls back; returns how many rows were left meanwhile. */
   async function leftAfter(time: string, where: string): Promise<unknown> {
     await place.rows('START TRANSACTION');
     try {
@@ -225,7 +225,7 @@ describeMysql('a DELETE', SLOW, () => {
   }
 
   test.each([{}, { revokedAt: 1 }, { retireAt: 1 }, { expiresAt: 1 }])(
-    'is refused, and so is REPLACE, which deletes: %j',
+    'is rejected, and so is REPLACE, which deletes: %j',
     async (end) => {
       const where = await newKey(end);
       const deleting = [
@@ -246,7 +246,7 @@ describeMysql('a DELETE', SLOW, () => {
     { revokedAt: 10, expiresAt: 100 },
     { retireAt: 10, expiresAt: 100 },
     { expiresAt: 10, revokedAt: 100 },
-  ])('in a purge takes a key that ended before its time, and no other: %j', async (end) => {
+  ])('in a purge removes only a key that ended before its time: %j', async (end) => {
     const where = await newKey(end);
     for (const time of ['NULL', '9', '10']) {
       await expect(leftAfter(time, where), time).rejects.toThrow(NEVER_DELETED);
@@ -254,7 +254,7 @@ describeMysql('a DELETE', SLOW, () => {
     expect(await leftAfter('11', where)).toBe(0);
   });
 
-  test('in a purge takes no key that is only suspended, or that has not ended at all', async () => {
+  test('in a purge removes no key that is only suspended, or has not ended at all', async () => {
     const last = 8_640_000_000_000_000;
     for (const given of [{}, { suspendedAt: 1 }, { suspendedAt: 1, expiresAt: last }]) {
       const where = await newKey(given);
@@ -262,7 +262,7 @@ describeMysql('a DELETE', SLOW, () => {
     }
   });
 
-  test('that begins during a purge waits, and is refused', async () => {
+  test('that begins during a purge waits, and is rejected', async () => {
     const where = await newKey({ revokedAt: 1 });
     await place.opened.query('START TRANSACTION');
     await place.opened.query('UPDATE keyscope_schema SET purge_before = 100');

@@ -23,13 +23,13 @@ describeMysql.each(POOLS)('%s, on a schema without triggers', SLOW, (kind) => {
   beforeAll(() => migrate(place.opened.client, WITHOUT));
   storeContract(test, () => place.store);
 
-  test('has made none meanwhile', async () => {
+  test('has created none meanwhile', async () => {
     expect(await place.rows('SHOW TRIGGERS')).toEqual([]);
   });
 });
 
 describeMysql('a schema without triggers', SLOW, () => {
-  test('has the same tables and the same version, and migrate leaves it so', async () => {
+  test('has the same tables and the same version, and migrate leaves it unchanged', async () => {
     await withClient('mysql2 pool', {}, async ({ client }, database) => {
       const expected = await withClient('mysql2 pool', {}, async (full, fullDatabase) => {
         await migrate(full.client);
@@ -43,7 +43,7 @@ describeMysql('a schema without triggers', SLOW, () => {
     });
   });
 
-  test('is what schemaSql says', async () => {
+  test('equals the output of schemaSql', async () => {
     await withClient('mysql2 pool', {}, async ({ client }, database) => {
       const expected = await withClient('mysql2 pool', {}, async (other, otherDatabase) => {
         await migrate(other.client, WITHOUT);
@@ -72,16 +72,18 @@ describeMysql('a schema without triggers', SLOW, () => {
     });
   });
 
-  test('refuses a schema that a later release has closed to this one', async () => {
+  test('is rejected if a later release has closed it to this one', async () => {
     await withClient('mysql2 pool', {}, async ({ client }, { console }) => {
       await migrate(client, WITHOUT);
       await console.rows('UPDATE keyscope_schema SET version = 2, min_reader = 2');
-      await expect(migrate(client, WITHOUT)).rejects.toThrow('upgrade it');
-      await expect(async () => mysqlStore(client).findById(OTHER)).rejects.toThrow('upgrade it');
+      await expect(migrate(client, WITHOUT)).rejects.toThrow('Upgrade keyscope');
+      await expect(async () => mysqlStore(client).findById(OTHER)).rejects.toThrow(
+        'Upgrade keyscope',
+      );
     });
   });
 
-  test('lets what is not sealed be rewritten, as the option says', async () => {
+  test('lets unsealed fields be rewritten, as the option says', async () => {
     await withClient('mysql2 pool', {}, async ({ client }, { console }) => {
       await migrate(client, WITHOUT);
       await mysqlStore(client).insert({ ...RECORD, revokedAt: 5 });
@@ -92,7 +94,7 @@ describeMysql('a schema without triggers', SLOW, () => {
   });
 
   test.each([{ trigger: false }, { triggers: 'no' }, { triggers: null }, null, 5])(
-    'is not made for the options %j',
+    'is not created for the options %j',
     async (options) => {
       await withClient('mysql2 pool', {}, async ({ client }, { console }) => {
         const run = async (to: MysqlClient) => migrate(to, options as SchemaOptions);

@@ -1,4 +1,4 @@
-/** The pairs of keys and of the entities that they address beside their own. */
+/** The pairs of keys and of the other entities that they address. */
 import type { KeyRecord, ListPosition } from 'keyscope';
 import { beforeAll, expect, test } from 'vitest';
 import { OTHER, OWN, THIRD } from '../../support/keyring.ts';
@@ -20,7 +20,7 @@ function addressing(number: number): KeyRecord {
 
 const GUESTS_KEYS = { ...OWN_KEYS, entityUuid: OTHER, addressing: true } as const;
 
-/** The time that a part of this size may take, one in a hundred of them. */
+/** The time that a part of this size may take, in 99 of 100 cases. */
 const PAGE_MS = 250;
 
 describeMysql('the pairs of a key', SLOW, () => {
@@ -37,7 +37,7 @@ describeMysql('the pairs of a key', SLOW, () => {
     return { entity_uuid: entityUuid, key_id: keyId, created_at: createdAt };
   }
 
-  test('are one for each entity but the own', async () => {
+  test('are one for each other entity', async () => {
     const record = addressing(1);
     const alone = another(2);
     for (const each of [record, alone]) await place.store.insert(each);
@@ -51,7 +51,7 @@ describeMysql('the pairs of a key', SLOW, () => {
     expect(await pairsOf(record)).toEqual([pair(OTHER, record)]);
   });
 
-  test('are all there with the record, or neither is', async () => {
+  test('are written with the record, or neither is', async () => {
     const record = addressing(5);
     await place.rows(`ALTER TABLE keyscope_addressing
       ADD CONSTRAINT no_third CHECK (entity_uuid <> '${THIRD}' OR key_id <> '${record.keyId}')`);
@@ -64,7 +64,7 @@ describeMysql('the pairs of a key', SLOW, () => {
     expect(await pairsOf(record)).toHaveLength(2);
   });
 
-  test('of a key that exists already stay as they are', async () => {
+  test('of an existing key stay unchanged', async () => {
     const record = addressing(6);
     await place.store.insert(record);
     const before = await place.rows(PAIRS);
@@ -77,7 +77,7 @@ describeMysql('the pairs of a key', SLOW, () => {
   });
 
   // A dump of data alone has the tables in the order of their names: first the pairs.
-  test('may be there before the key, as a dump restores them', async () => {
+  test('may exist before the key, as in a restored dump', async () => {
     const record = addressing(8);
     await place.rows(`INSERT INTO keyscope_addressing
       VALUES ('${THIRD}', '${record.prefix}', ${record.createdAt}, '${record.keyId}')`);
@@ -95,7 +95,7 @@ describeMysql('the pairs of a key', SLOW, () => {
   });
 });
 
-describeMysql('a listing of what addresses an entity', SLOW, () => {
+describeMysql('a listing of the keys that address an entity', SLOW, () => {
   const place = usePlace('mysql2 pool');
 
   test.each([
@@ -103,7 +103,7 @@ describeMysql('a listing of what addresses an entity', SLOW, () => {
     'UPDATE keyscope_keys SET created_at = 4',
     "UPDATE keyscope_keys SET prefix = 'other'",
     "UPDATE keyscope_keys SET prefix = 'acme '",
-  ])('has a key that was filed otherwise as damaged, and the other keys: %s', async (edit) => {
+  ])('shows a key with an edited pair as damaged, and the other keys: %s', async (edit) => {
     const { store, rows } = place;
     const records = [1, 2, 3].map((number) => ({ ...addressing(number), createdAt: number }));
     for (const record of records) await store.insert(record);
@@ -126,7 +126,7 @@ describeMysql('a listing of what addresses an entity', SLOW, () => {
     await rows('DELETE FROM keyscope_keys');
   });
 
-  test('leaves out a pair whose key is gone, and is as long as it may be', async () => {
+  test('omits a pair whose key is gone, and still fills its limit', async () => {
     const { store, rows } = place;
     for (const number of [1, 2, 3]) await store.insert(addressing(number));
     await rows(`INSERT INTO keyscope_addressing VALUES ('${OTHER}', 'acme', 9, 'gone')`);
@@ -143,7 +143,7 @@ describeMysql.each(DRIVERS)('100,000 keys that address one entity, over %s', SLO
   const COUNT = 100_000;
   beforeAll(async () => {
     await place.store.insert(addressing(0));
-    // Ten of each time.
+    // Ten keys for each time.
     await place.rows(`INSERT INTO keyscope_keys
       SELECT format, CONCAT(LPAD(HEX(seq), 8, '0'), SUBSTRING(key_id, 9)), prefix, hint, name,
         CONCAT('s1$', seq), entity_uuid, accessible_entities, scopes, justification, metadata,
@@ -155,7 +155,7 @@ describeMysql.each(DRIVERS)('100,000 keys that address one entity, over %s', SLO
       SELECT '${OTHER}', prefix, created_at, key_id FROM keyscope_keys`);
   }, SLOW.timeout);
 
-  test(`are listed in parts, of which 99 in a hundred take at most ${PAGE_MS} ms`, async () => {
+  test(`are listed in parts, 99 of 100 of which take at most ${PAGE_MS} ms`, async () => {
     const times: number[] = [];
     for (let part = 0; part < 200; part++) {
       const createdAt = Math.floor((COUNT / 10) * ((part * 0.618) % 1));

@@ -24,7 +24,7 @@ function withdraw(entityUuid: string): Mark {
 describeMysql('a mark', SLOW, () => {
   const place = usePlace('mysql2 pool');
 
-  test('may leave out what its kind has no value for', async () => {
+  test('may omit fields that its kind has no value for', async () => {
     const { store } = place;
     const record = another(1);
     await store.insert(record);
@@ -39,18 +39,18 @@ describeMysql('a mark', SLOW, () => {
     expect(await store.findById(record.keyId)).toEqual(revoked(retired, 8));
   });
 
-  test('of no kind that there is throws, and writes nothing', async () => {
+  test('of an unknown kind throws, and writes nothing', async () => {
     const { store } = place;
     const record = another(2);
     await store.insert(record);
     for (const kind of ['delete', 'constructor', '', undefined]) {
       const mark = async () => store.mark(record.keyId, untyped({ kind, at: 5 }));
-      await expect(mark, String(kind)).rejects.toThrow('kind is revoke, suspend');
+      await expect(mark, String(kind)).rejects.toThrow('kind: pass revoke, suspend');
     }
     expect(await store.findById(record.keyId)).toEqual(record);
   });
 
-  test('retires only where the same entities withdrew, in the same order', async () => {
+  test('retires only if the same entities withdrew, in the same order', async () => {
     const { store, rows } = place;
     const record = { ...another(3), accessibleEntities: [OWN, OTHER, THIRD] };
     await store.insert(record);
@@ -59,7 +59,7 @@ describeMysql('a mark', SLOW, () => {
       const mark = { ...retireAt(6), withdrawn };
       expect(await store.mark(record.keyId, mark), withdrawn.join()).toBe(false);
     }
-    // However somebody has spaced the list.
+    // Whatever the spaces in the list.
     await rows(`UPDATE keyscope_keys SET withdrawn = REPLACE(withdrawn, ',', ' ,  ')`);
     const mark = { ...retireAt(6), withdrawn: [OTHER, THIRD] };
     expect(await store.mark(record.keyId, mark)).toBe(true);
@@ -82,15 +82,15 @@ describeMysql('a mark', SLOW, () => {
 describeMysql('a mark of a row that breaks a CHECK', SLOW, () => {
   const place = usePlace('mariadb pool');
 
-  // MariaDB checks every constraint of a row in every update: such a key could not be revoked, and
-  // no key in the same batch got its usage.
+  // MariaDB checks every constraint of a row in every update, so such a key could not be revoked,
+  // and no key in the same batch got its usage.
   test.each([
     'created_at = 1 << 60',
     'last_used_at = 1 << 60',
     "scopes = 'none'",
     "withdrawn = '5'",
     "withdrawn = 'none'",
-  ])('revokes the key, and usage is written to others: %s', async (damage) => {
+  ])('revokes the key, and other keys get their usage: %s', async (damage) => {
     const { store, rows } = place;
     const damaged = another(1);
     const sound = another(2);

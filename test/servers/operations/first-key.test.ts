@@ -1,4 +1,4 @@
-/** The first key of a fresh database, by the commands that docs/operations.md prints. */
+/** The first key of a fresh database, created with the commands in docs/operations.md. */
 import { readFileSync, statSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openPlace, PEPPER, type Place } from '../../support/command.ts';
@@ -9,7 +9,7 @@ import { ROOT } from '../../support/source.ts';
 
 const [COMMANDS = ''] = blocksUnder('docs/operations.md', '## The first key', 'sh');
 
-/** As docs/command.md prints it, over a pool that reads `DATABASE_URL`. */
+/** As in docs/command.md, over a pool that reads `DATABASE_URL`. */
 const CONFIG = `
   import pg from '${ROOT}/node_modules/pg/esm/index.mjs';
   import { createKeyring, defineScopes } from 'keyscope';
@@ -42,14 +42,14 @@ describePostgres('the first key', () => {
     await schema.drop();
   });
 
-  /** The address as a role that stands in a schema has it. */
+  /** The address, with a role whose search path is a schema. */
   function address(): string {
     const own = new URL(url);
     own.searchParams.set('options', `-c search_path=${schema.name}`);
     return own.href;
   }
 
-  test('is made by the commands that are printed, and doctor has nothing to say', async () => {
+  test('is created by the printed commands, and doctor finds no problem', async () => {
     const lines = COMMANDS.replaceAll('\\\n', '').trim().split('\n');
     expect(lines).toHaveLength(3);
     const ran: string[] = [];

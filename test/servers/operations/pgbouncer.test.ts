@@ -1,4 +1,4 @@
-/** What docs/operations.md says of PgBouncer, by the configuration that it prints. */
+/** The claims of docs/operations.md about PgBouncer, with the printed configuration. */
 import { migrate, postgresInvalidation, postgresStore } from 'keyscope/stores/postgres';
 import { storeContract } from 'keyscope/testing';
 import pg from 'pg';
@@ -46,7 +46,7 @@ described('through PgBouncer', () => {
   storeContract(test, () => postgresStore(pool, { prepare: false }));
 
   test.each([{ statement_timeout: 4_000 }, { options: '-c search_path=public' }])(
-    'a client may not bring %j',
+    'a client cannot set %j',
     async (setting) => {
       const client = new pg.Client({ connectionString: bouncer.url, ...setting });
       client.on('error', () => {});
@@ -54,12 +54,12 @@ described('through PgBouncer', () => {
     },
   );
 
-  test('statement_timeout is that of the role', async () => {
+  test("statement_timeout is the role's", async () => {
     const { rows } = await pool.query('SHOW statement_timeout');
     expect(rows).toEqual([{ statement_timeout: '4s' }]);
   });
 
-  test('a channel hears nothing of others, and one that goes to the server does', async () => {
+  test('a channel receives nothing from others, and one to the server itself does', async () => {
     const made: pg.Client[] = [];
     onTestFinished(async () => {
       await Promise.all(made.map((client) => client.end()));

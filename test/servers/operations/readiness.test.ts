@@ -1,4 +1,4 @@
-/** The readiness that docs/operations.md prints, over a real server. */
+/** The readiness check that docs/operations.md prints, over a real server. */
 import type { Keyring } from 'keyscope';
 import { type CachedStore, type ChannelState, cacheStore } from 'keyscope/cache';
 import { postgresStore } from 'keyscope/stores/postgres';
@@ -18,7 +18,7 @@ interface Printed {
   readiness(keyring: Keyring, store: CachedStore): Promise<{ status: number; body: unknown }>;
 }
 
-describePostgres('the readiness that is printed', () => {
+describePostgres('the printed readiness check', () => {
   let recipes: Recipes;
   let readiness: Printed['readiness'];
   let schema: Schema;
@@ -32,7 +32,7 @@ describePostgres('the readiness that is printed', () => {
     await schema.drop();
   });
 
-  /** A service over the server, with a channel that stands as it is told. */
+  /** A service over the server, with a channel in a given state. */
   function service(more: object = {}) {
     const pool = pgPool(schema.settings, more);
     const cache = new LRUCache<string, object>({ max: 100 });
@@ -43,7 +43,7 @@ describePostgres('the readiness that is printed', () => {
     return { pool, state, events, ask: () => readiness(keyring as Keyring, store) };
   }
 
-  test('is ready while the store answers, and tells nobody of its own question', async () => {
+  test('is ready while the store answers, and does not announce its own query', async () => {
     const { pool, events, ask } = service();
     expect(await ask()).toEqual({ status: 200, body: { store: 'up', channel: 'up' } });
     expect(events).toEqual([]);
@@ -55,7 +55,7 @@ describePostgres('the readiness that is printed', () => {
     ['starting', 503],
     ['silent', 200],
     ['down', 200],
-  ])('answers by its channel: %s', async (channel, status) => {
+  ])('depends on its channel: %s', async (channel, status) => {
     const { pool, state, ask } = service();
     state.channel = channel;
     expect(await ask()).toEqual({ status, body: { store: 'up', channel } });
@@ -75,7 +75,7 @@ describePostgres('the readiness that is printed', () => {
     const { pool, ask } = service();
     expect((await ask()).status).toBe(200);
     await schema.sql('UPDATE keyscope_schema SET version = 9, min_reader = 9');
-    // What has begun goes on; what begins now does not.
+    // Running operations continue; new ones fail.
     expect((await ask()).status).toBe(200);
     const later = service();
     expect((await later.ask()).status).toBe(503);

@@ -1,6 +1,6 @@
 /**
- * A backup that is put back, with the commands that docs/operations.md prints: what comes back is
- * as the page says, and its script ends again what had ended.
+ * A backup restored with the commands in docs/operations.md: the restored state is as the page
+ * says, and its script ends the ended keys again.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { copyFileSync } from 'node:fs';
@@ -30,7 +30,7 @@ const [OF_POSTGRES = '', OF_MARIADB = '', OF_REDIS = ''] = blocksUnder(
   'sh',
 );
 
-/** A database with a store, and the same as it was when `backUp` was called. */
+/** A database with a store, and the same as it was at the call of `backUp`. */
 interface Engine {
   readonly store: Required<KeyStore>;
   backUp(): void;
@@ -39,19 +39,19 @@ interface Engine {
 
 interface Restored {
   readonly store: Required<KeyStore>;
-  /** Tries what the triggers refuse. */
+  /** Tries an edit that the triggers reject. */
   erase?(): Promise<unknown>;
 }
 
 type Open = (own: Folder) => Promise<Engine>;
 
-/** Runs lines that the page prints, in a folder of the test. */
+/** Runs lines from the page, in a folder of the test. */
 function run(own: Folder, lines: string, env: Readonly<Record<string, string>>): void {
   const options = { cwd: own.file(''), env: { ...process.env, ...env }, stdio: 'pipe' } as const;
   execFileSync('sh', ['-ec', lines], options);
 }
 
-/** The lines of a block before and after the database is lost. */
+/** The lines of a block before and after the loss of the database. */
 function halves(block: string): readonly [string, string] {
   const [first = '', ...rest] = block.trim().split('\n');
   return [first, rest.join('\n')];
@@ -165,7 +165,7 @@ const NAMES = [
 ] as const;
 type Name = (typeof NAMES)[number];
 
-/** Keys by what becomes of them after the backup. */
+/** Keys by what happens to them after the backup. */
 async function issueAll(keyring: ReturnType<typeof setUp>['keyring']) {
   const made = new Map<Name, Awaited<ReturnType<Keyring['issue']>>>();
   const authority = { ...AUTHORITY, entities: [OTHER] };
@@ -212,7 +212,7 @@ async function playIn(open: Open): Promise<void> {
   };
   const reached = async () => (await after.keyring.verify(of('withdrawn').key)).accessibleEntities;
 
-  // As the table of the page says.
+  // As the table on the page says.
   const restored = {
     kept: 'passed',
     revoked: 'passed',
@@ -226,7 +226,7 @@ async function playIn(open: Open): Promise<void> {
   expect(await said(successor.key)).toBe('invalid_token unknown_key');
   expect(await said(issued.key)).toBe('invalid_token unknown_key');
 
-  // As it stands in a log, from before the backup on.
+  // As a log has it, from before the backup on.
   const log = events
     .slice(backedUp - 2)
     .map((event) => JSON.parse(JSON.stringify(event)) as KeyringEvent);
@@ -248,26 +248,28 @@ async function playIn(open: Open): Promise<void> {
   const done = after.events.length;
   await replay(after.keyring as Keyring, each(log));
   expect(await states()).toEqual(replayed);
-  // What was suspended and resumed is so again; what has ended stays as it is.
+  // Keys that were suspended and resumed are so again; ended keys stay ended.
   expect(after.events.slice(done).filter(({ type }) => type === 'key.revoked')).toEqual([]);
 }
 
 onPostgres('a backup of PostgreSQL', () => {
-  test('brings back what the page says, and its script ends it again', () => playIn(openPostgres));
+  test('is restored as the page says, and its script ends the keys again', () =>
+    playIn(openPostgres));
 });
 
 onMysql('a backup of MariaDB', () => {
-  test('brings back what the page says, and its script ends it again', () => playIn(openMariadb));
+  test('is restored as the page says, and its script ends the keys again', () =>
+    playIn(openMariadb));
 });
 
 onRedis('a backup of Redis', () => {
-  test('brings back what the page says, and its script ends it again', () => playIn(openRedis));
+  test('is restored as the page says, and its script ends the keys again', () => playIn(openRedis));
 });
 
 describe('the script', () => {
-  test('compiles as it is printed', () => expect(recipes.complaints()).toEqual([]));
+  test('compiles as printed', () => expect(recipes.complaints()).toEqual([]));
 
-  test('goes on after what was made since, and not after a broken store', async () => {
+  test('continues after keys created since, and stops at a broken store', async () => {
     const { keyring, events } = setUp();
     const { info } = await keyring.issue(PLAIN, AUTHORITY);
     await keyring.revoke(info.keyId, AUTHORITY);

@@ -14,7 +14,7 @@ const [BEFORE = '', AFTER = '', PURGE = ''] = blocksUnder(
 );
 const RUN = crypto.randomUUID().slice(0, 8);
 
-/** With names of this run, so that nobody else has them. */
+/** With names of this run, so that they do not collide with others. */
 function own(sql: string): string {
   const users = sql.replaceAll(/\bkeyscope_(owner|service|purge)\b/g, `k_$1_${RUN}`);
   return users.replaceAll(/\bkeyscope\b/g, `k_keyscope_${RUN}`);
@@ -61,7 +61,7 @@ describeMysql('the rights in MariaDB', () => {
 
   storeContract(test, () => mysqlStore(service.client));
 
-  test('are each needed by the service', async () => {
+  test('are all needed by the service', async () => {
     const rights = rightsIn(own(AFTER));
     expect(rights.length).toBe(7);
     for (const { right, table } of rights) {
@@ -85,7 +85,7 @@ describeMysql('the rights in MariaDB', () => {
     await expect(service.query(sql)).rejects.toThrow(/command denied/);
   });
 
-  test('to purge are each needed, and the service has none of them', async () => {
+  test('to purge are all needed, and the service has none of them', async () => {
     const record = { ...another(7), expiresAt: 1 };
     await mysqlStore(service.client).insert(record);
     const options = { endedBefore: new Date(2) };

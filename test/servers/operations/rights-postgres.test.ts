@@ -15,7 +15,7 @@ const [BEFORE = '', AFTER = '', PURGE = ''] = blocksUnder(
 );
 const RUN = crypto.randomUUID().slice(0, 8);
 
-/** With names of this run, so that nobody else has them. */
+/** With names of this run, so that they do not collide with others. */
 function own(sql: string): string {
   const roles = sql.replaceAll(/\bkeyscope_(owner|service|purge)\b/g, `k_$1_${RUN}`);
   return roles.replaceAll(/\bkeyscope\b/g, `k_keyscope_${RUN}`);
@@ -58,7 +58,7 @@ describePostgres('the rights in PostgreSQL', () => {
 
   storeContract(test, () => postgresStore(service));
 
-  test('are each needed by the service', async () => {
+  test('are all needed by the service', async () => {
     const rights = rightsIn(own(AFTER));
     expect(rights.length).toBe(15);
     for (const { right, table } of rights) {
@@ -84,7 +84,7 @@ describePostgres('the rights in PostgreSQL', () => {
     await expect(service.query(sql)).rejects.toThrow(/permission denied|must be owner/);
   });
 
-  test('need nothing more for the channel', async () => {
+  test('are enough for the channel', async () => {
     const made: pg.Client[] = [];
     const channel = postgresInvalidation(() => {
       const client = new pg.Client(addressOf('keyscope_service'));
@@ -99,7 +99,7 @@ describePostgres('the rights in PostgreSQL', () => {
     await Promise.all(made.map((client) => client.end()));
   });
 
-  test('to purge are each needed, and the service has none of them', async () => {
+  test('to purge are all needed, and the service has none of them', async () => {
     const record = { ...another(7), expiresAt: 1 };
     await postgresStore(service).insert(record);
     const options = { endedBefore: new Date(2) };

@@ -36,7 +36,7 @@ describeWithRedis('the rights in Redis', () => {
 
     storeContract(test, () => redisStore(opened.client));
 
-    /** All that a service asks of it, and a purge. */
+    /** Every operation that a service uses, and a purge. */
     async function everything(): Promise<void> {
       const store = redisStore(opened.client);
       await useEverything(store);
@@ -47,7 +47,7 @@ describeWithRedis('the rights in Redis', () => {
       await hear(keyId);
     }
 
-    /** Through the channel, on a connection of its own. */
+    /** Through the channel, on a separate connection. */
     async function hear(keyId: string): Promise<void> {
       const { client: subscriber, close } = await open(kind);
       const heard: string[] = [];
@@ -61,11 +61,11 @@ describeWithRedis('the rights in Redis', () => {
       }
     }
 
-    test('are each needed', async () => {
+    test('are all needed', async () => {
       await everything();
       for (const name of COMMANDS) {
         await own.ask('ACL', 'SETUSER', 'keyscope', `-${name}`);
-        // A right to read usage that is missing lost all of it, and nobody was told.
+        // A missing right to read usage lost all of it, and nothing reported that.
         const told = /NOPERM|can't run this command/;
         await expect(everything(), name).rejects.toThrow(told);
         await own.ask('ACL', 'SETUSER', 'keyscope', `+${name}`);

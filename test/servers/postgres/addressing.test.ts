@@ -16,19 +16,19 @@ const PAIRS = `
   SELECT entity_uuid, prefix, created_at::int, key_id FROM keyscope_addressing
   ORDER BY created_at, key_id, entity_uuid`;
 
-// It takes seconds to start.
+// PGlite takes seconds to start.
 beforeAll(sharedPglite, 60_000);
 
-describe.each(['PGlite', 'pg Pool of 10'])('the pairs in %s', (kind) => {
-  describeKind(kind)('are', () => {
-    test('one for each entity that a key addresses, but for its own', async () => {
+describe.each(['PGlite', 'pg Pool of 10'])('with %s', (kind) => {
+  describeKind(kind)('the pairs', () => {
+    test('are one for each other entity that a key addresses', async () => {
       await alone(kind, async ({ client, sql }) => {
         const store = postgresStore(client);
         const { keyId, prefix } = RECORD;
         await store.insert({ ...RECORD, accessibleEntities: [OTHER, OWN, THIRD] });
         await store.insert({ ...another(1), accessibleEntities: [OWN], createdAt: 2 });
         await store.insert({ ...another(2), accessibleEntities: [], createdAt: 3 });
-        // What the core would refuse: the key is filed under what it says.
+        // Input that the core would reject: the key is filed under whatever it says.
         const odd = { ...another(3), accessibleEntities: [OTHER, OTHER], createdAt: 4 };
         await store.insert(odd);
         const pairOf = (entity: string) => ({ entity_uuid: entity, prefix });
@@ -40,8 +40,8 @@ describe.each(['PGlite', 'pg Pool of 10'])('the pairs in %s', (kind) => {
       });
     });
 
-    // As a dump restores them, whose tables come in any order.
-    test('allowed to be there before their key', async () => {
+    // A restored dump has the tables in any order.
+    test('may exist before their key', async () => {
       await alone(kind, async ({ client, sql }) => {
         const store = postgresStore(client);
         await store.findById(OWN);
@@ -54,7 +54,7 @@ describe.each(['PGlite', 'pg Pool of 10'])('the pairs in %s', (kind) => {
       });
     });
 
-    test('written together with the key, or neither is', async () => {
+    test('are written together with the key, or neither is', async () => {
       await alone(kind, async ({ client, sql }) => {
         const store = postgresStore(client);
         const record = { ...RECORD, accessibleEntities: [OWN, OTHER, THIRD] };
@@ -64,7 +64,7 @@ describe.each(['PGlite', 'pg Pool of 10'])('the pairs in %s', (kind) => {
         await expect(async () => store.insert(record)).rejects.toThrow(refused);
         expect(await store.findById(RECORD.keyId)).toBe(null);
         expect(await sql(PAIRS)).toEqual([]);
-        // And the other way about: a key that is there already adds no pair.
+        // The reverse, too: an existing key adds no pair.
         await store.insert(RECORD);
         const before = await sql(PAIRS);
         const second = { ...another(1), digest: RECORD.digest };
@@ -78,7 +78,7 @@ describe.each(['PGlite', 'pg Pool of 10'])('the pairs in %s', (kind) => {
 describePostgres('a key with 1,000 entities', () => {
   const many = Array.from({ length: 999 }, (_, i) => another(i).keyId);
 
-  test('is seen by each of them', async () => {
+  test('is listed for each of them', async () => {
     await alone('pg Pool of 10', async ({ client, sql }) => {
       const store = postgresStore(client);
       const record = { ...RECORD, accessibleEntities: [OWN, ...many] };
@@ -91,7 +91,7 @@ describePostgres('a key with 1,000 entities', () => {
     });
   });
 
-  test('whose connection ends between the key and its pairs is not there', async () => {
+  test('does not exist if its connection ends between the key and its pairs', async () => {
     await alone('pg Pool of 10', async ({ client, sql, schema }) => {
       const store = postgresStore(client);
       await store.findById(OWN);
@@ -121,7 +121,7 @@ describe('the keys of others that address an entity', () => {
     return rows.map(({ keyId }) => keyId);
   };
 
-  test('are listed as others are: newest first, from a position on, by prefix', async () => {
+  test('are listed like others: newest first, from a position on, by prefix', async () => {
     const times = [5, 7, 7, 1];
     for (const [index, createdAt] of times.entries()) {
       await used.store.insert({ ...another(index), createdAt });
@@ -137,7 +137,7 @@ describe('the keys of others that address an entity', () => {
     const after = { createdAt: 7, keyId: third };
     expect(await ask(OTHER, { after })).toEqual([second, first, fourth]);
     expect(await ask(OTHER, { prefix: 'other' })).toEqual([fifth]);
-    // Its own are none of them, and the others' is the one that it made.
+    // Its own keys are not among them; the others' is the one that the test created.
     expect(await ask(OTHER, { addressing: false })).toEqual([sixth]);
     expect(await ask(OWN)).toEqual([sixth]);
     expect(await ask(THIRD)).toEqual([]);

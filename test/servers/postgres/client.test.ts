@@ -9,16 +9,16 @@ import { emptySchema, postgresJs, sharedPglite, url } from '../../support/postgr
 import { alone, another, describePostgres, RECORD, value } from '../../support/postgres-place.ts';
 
 const NO_CLIENT =
-  'postgresStore: pass a Pool or Client of pg, what postgres() returned, or a PGlite; ' +
+  'postgresStore: pass a Pool or Client of pg, the result of postgres(), or a PGlite; ' +
   'not a transaction';
 
 const REVOKE = { kind: 'revoke', at: 5, by: null, reason: null, seal: null } as const;
 
-// It takes seconds to start.
+// PGlite takes seconds to start.
 beforeAll(sharedPglite, 60_000);
 
 describe('a client', () => {
-  test('is refused if it is none of those that are known', async () => {
+  test('is rejected unless it is of a known kind', async () => {
     const odd = [
       undefined,
       null,
@@ -40,39 +40,41 @@ describe('a client', () => {
     }
   });
 
-  // Before 8.21 pg cannot say whether a Client is in a transaction: it was taken for a Pool.
+  // Before 8.21, pg cannot tell whether a Client is in a transaction, and the Client was taken for
+  // a Pool.
   test('of an older pg has to be a Pool', () => {
     for (const own of [{ processID: null }, { native: {} }]) {
       const client = { connect() {}, query() {}, ...own } as unknown as PostgresClient;
-      const told = 'postgresStore: a Client needs pg 8.21 or newer; pass a Pool';
+      const told = 'postgresStore: a Client needs pg 8.21 or newer. Pass a Pool instead';
       expect(complaint(() => postgresStore(client))).toBe(told);
     }
   });
 
-  test('is taken with known options only', () => {
+  test('is accepted only with known options', () => {
     const pool = new pg.Pool();
     expect(complaint(() => postgresStore(pool, { batches: true } as object))).toContain('batches');
     for (const odd of [{ batch: 1 }, { prepare: null }]) {
-      const said = `postgresStore: ${Object.keys(odd).join()} is true or false`;
+      const said = `postgresStore: ${Object.keys(odd).join()}: pass true or false`;
       expect(complaint(() => postgresStore(pool, odd as object))).toBe(said);
     }
   });
 
   test('is asked nothing before the store is used', async () => {
-    // Nothing listens there.
+    // No server listens there.
     const pool = new pg.Pool({ host: '127.0.0.1', port: 1 });
     postgresStore(pool);
     expect(pool.totalCount).toBe(0);
     await pool.end();
   });
 
-  // It was asked, and answered nobody: "did not answer within 2000 ms", and not why.
-  describePostgres('of pg that nobody has connected', () => {
-    test('says so, and works once it is connected', async () => {
+  // It was queried and never answered, so the error was "did not answer within 2000 ms" without the
+  // cause.
+  describePostgres('of pg that is not connected', () => {
+    test('reports that, and works once it is connected', async () => {
       const client = new pg.Client(url);
       const store = postgresStore(client);
       const told =
-        'keyscope: PostgreSQL: the Client is not connected; await client.connect() first';
+        'keyscope: PostgreSQL: the Client is not connected. Await client.connect() first';
       await expect(async () => store.findById(OWN)).rejects.toThrow(told);
       await expect(migrate(client)).rejects.toThrow(told);
       const schema = await emptySchema();
@@ -94,7 +96,7 @@ describe('a client', () => {
 });
 
 describePostgres('a client in a transaction', () => {
-  test('of postgres.js is refused', async () => {
+  test('of postgres.js is rejected', async () => {
     const sql = postgresJs();
     await sql.begin((tx) => {
       // @ts-expect-error Its writes could be rolled back.
@@ -120,7 +122,7 @@ describePostgres('a client in a transaction', () => {
     });
   });
 
-  test('of pg is sent one query at a time, which is all that it will take', async () => {
+  test('of pg is sent one query at a time, as it requires', async () => {
     await alone('pg Client', async ({ client }) => {
       const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
       const store = postgresStore(client, { batch: false });

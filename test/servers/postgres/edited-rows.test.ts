@@ -14,13 +14,13 @@ import { OTHER, OWN, START } from '../../support/keyring.ts';
 import { sharedPglite } from '../../support/postgres-clients.ts';
 import { describeKind, RECORD, using } from '../../support/postgres-place.ts';
 
-// It takes seconds to start.
+// PGlite takes seconds to start.
 beforeAll(sharedPglite, 60_000);
 
 const HUGE = '9223372036854775807';
 const LEAST = '-9223372036854775808';
 
-/** What the type of a column refuses is in the tests of the table. */
+/** The tests of the table have the values that a column's type rejects. */
 const EDITS: Edits = {
   format: [...EDITED_COLUMNS.format, '-2147483648', 'NULL'],
   keyId: [quoted(OTHER), 'NULL'],
@@ -88,12 +88,12 @@ function unchecked(columns: readonly string[]): string {
   return columns.map((column) => `DROP CONSTRAINT keyscope_keys_${column}_check`).join();
 }
 
-/** Columns that may be null from then on, as parts of an ALTER TABLE. */
+/** Columns that may be null afterwards, as parts of an ALTER TABLE. */
 function nullable(columns: readonly string[]): string {
   return columns.map((column) => `ALTER ${column} DROP NOT NULL`).join();
 }
 
-/** As a migration that went wrong may leave the table: nothing that refuses an edit. */
+/** The table as a failed migration may leave it, so that nothing rejects an edit. */
 const SAFEGUARDS_OFF = `
   ALTER TABLE keyscope_keys
     DISABLE TRIGGER keyscope_keys_update, DISABLE TRIGGER keyscope_keys_marks,

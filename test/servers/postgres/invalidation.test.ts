@@ -31,19 +31,19 @@ import {
 } from '../../support/postgres-clients.ts';
 import { alone, describeKind, describePostgres, RECORD } from '../../support/postgres-place.ts';
 
-/** At most this long a message may be waited for, on a machine that is busy. */
+/** How long a message may take on a busy machine. */
 const WAIT = { timeout: 60_000, interval: 100 };
 const LIMIT = { timeout: 120_000 };
 
-/** What is no key id, and is neither told nor passed on. */
+/** Values that are not key ids, and are neither published nor passed on. */
 const ODD = ['', 'x', RECORD.digest, OWN.toUpperCase()];
 
-// It takes seconds to start.
+// PGlite takes seconds to start.
 beforeAll(sharedPglite, 60_000);
 
 /**
- * Publishes what is no key id, and then `keyId`, while somebody else listens who hears everything;
- * then has somebody else tell what is no key id.
+ * Publishes values that are not key ids, and then `keyId`, while a listener records everything.
+ * Then another publisher sends values that are not key ids.
  */
 async function tellAmongOthers(
   publish: (payload: unknown) => Promise<void>,
@@ -62,9 +62,9 @@ async function tellAmongOthers(
   await other.end();
 }
 
-describe.each(CHANNELS)('the channel of %s', (kind) => {
-  describeKind(kind)('carries', () => {
-    test('key ids and nothing else, to everybody who listens', LIMIT, async () => {
+describe.each(CHANNELS)('over %s', (kind) => {
+  describeKind(kind)('the channel', () => {
+    test('carries only key ids, to all listeners', LIMIT, async () => {
       const ends = await openChannel(kind);
       const here = postgresInvalidation(ends.here);
       const there = postgresInvalidation(ends.there);
@@ -117,14 +117,14 @@ describePostgres.each(['pg', 'postgres.js'])('the channel of %s', (kind) => {
   });
 
   test(
-    'comes up by itself where the server was down at the start, and tells once',
+    'comes up on its own if the server was down at the start, and reports that once',
     LIMIT,
     async () => {
       const { door, channel, close } = await behindDoor(kind);
       await door.set('gone');
       const here = postgresInvalidation(channel);
       const heard: string[] = [];
-      // As a cache does that is told to try again.
+      // Like a cache that retries.
       const listener = (keyId: string) => heard.push(keyId);
       for (let i = 0; i < 3; i++) {
         await expect(async () => here.subscribe(listener)).rejects.toThrow();
@@ -145,8 +145,8 @@ describePostgres.each(['pg', 'postgres.js'])('the channel of %s', (kind) => {
     },
   );
 
-  // Only the beat told, five seconds later.
-  test('tells at once that it does not hear, and is up soon after it does', LIMIT, async () => {
+  // Only the beat reported it, five seconds later.
+  test('reports at once that it does not listen, and is up soon after it does', LIMIT, async () => {
     const { door, channel, close } = await behindDoor(kind);
     await door.set('gone');
     const { clock, store, told } = watchedCache(channel);
@@ -155,14 +155,14 @@ describePostgres.each(['pg', 'postgres.js'])('the channel of %s', (kind) => {
     expect(store.channelState()).toBe('down');
     await door.set('open');
     await vi.waitFor(() => {
-      // It is asked again a second later, and not only by the next beat.
+      // It retries a second later, not only with the next beat.
       clock.advance(1_000);
       expect(store.channelState()).toBe('up');
     }, WAIT);
     await close();
   });
 
-  test('tells by its beat that it is down, and that it is back', LIMIT, async () => {
+  test('reports through its beat that it is down, and that it is back', LIMIT, async () => {
     const { door, channel, close } = await behindDoor(kind);
     const { clock, store } = watchedCache(channel);
     const becomes = (states: readonly string[]) =>
@@ -191,14 +191,14 @@ describePostgres.each(['pg', 'postgres.js'])('the channel of %s', (kind) => {
       await here.keyring.revoke(info.keyId, AUTHORITY);
       const isDenied = () => denied(() => there.keyring.verify(key), 'invalid_token', 'revoked');
       await vi.waitFor(isDenied, WAIT);
-      // What is heard by no channel is believed for as long as the cache was told.
+      // A key that no message announces stays cached for as long as the cache allows.
       expect((await deaf.keyring.verify(key)).keyId).toBe(info.keyId);
       await ends.close();
     });
   });
 });
 
-/** A channel to the server through a door. */
+/** A channel to the server through a proxy that can be closed. */
 async function behindDoor(kind: string) {
   const door = await openServerDoor();
   const made: pg.Client[] = [];
@@ -217,7 +217,7 @@ async function behindDoor(kind: string) {
   return { door, channel: kind === 'pg' ? makeClient : sql, close };
 }
 
-/** A cache that listens, its clock, and what it tells. */
+/** A cache that listens, its clock, and the errors it reports. */
 function watchedCache(channel: PostgresChannel) {
   const clock = stoppedClock();
   const told: unknown[] = [];
@@ -231,7 +231,7 @@ function watchedCache(channel: PostgresChannel) {
   return { clock, store, told };
 }
 
-/** A keyring over a cache of its own, as of another process, and whether it hears of the others. */
+/** A keyring over a separate cache, like another process's, and whether its messages arrive. */
 function cachedRing(
   store: KeyStore,
   channel?: PostgresChannel,
@@ -255,17 +255,17 @@ const STALENESS_MS = 300_000;
 
 describe('postgresInvalidation', () => {
   const NO_CHANNEL =
-    'postgresInvalidation: pass () => new pg.Client(…), what postgres() returned, or a PGlite; ' +
+    'postgresInvalidation: pass () => new pg.Client(…), the result of postgres(), or a PGlite; ' +
     'not a Pool';
 
-  test('takes no Pool, no Client, and no function that makes anything else', async () => {
+  test('rejects a Pool, a Client, and a function that makes anything else', async () => {
     const pool = new pg.Pool();
     const client = new pg.Client();
     // @ts-expect-error It would listen on a connection that it lends to others.
     expect(complaint(() => postgresInvalidation(pool))).toBe(NO_CHANNEL);
     // @ts-expect-error Once lost, it could not be made again.
     expect(complaint(() => postgresInvalidation(client))).toBe(NO_CHANNEL);
-    // @ts-expect-error As above: plain JavaScript passed it, published by it, and heard nothing.
+    // @ts-expect-error As above: plain JavaScript passed it, and published, but received nothing.
     expect(complaint(() => postgresInvalidation(() => pool))).toBe(NO_CHANNEL);
     const things = [postgresJs({}), await sharedPglite(), undefined, Promise.resolve(client)];
     const makers = things.map((thing) => () => thing);

@@ -10,7 +10,7 @@ import { describePostgres } from '../../support/postgres-place.ts';
 
 const LIMIT = { timeout: 120_000 };
 
-/** A client without a server, which is lost when the test says so. */
+/** A client without a server; the test decides when it is lost. */
 function silentListener(): PgListener & { lose(): void } {
   const lost: ((error: Error) => void)[] = [];
   return {
@@ -27,7 +27,7 @@ function silentListener(): PgListener & { lose(): void } {
 }
 
 // A server that is down is not asked without a pause.
-test('a connection that is lost is made again a second later', async () => {
+test('a lost connection is replaced a second later', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout'] });
   try {
     const made: ReturnType<typeof silentListener>[] = [];
@@ -48,7 +48,7 @@ test('a connection that is lost is made again a second later', async () => {
 });
 
 describePostgres('a listening connection', () => {
-  test('is made once for one that is lost, however often it says so', LIMIT, async () => {
+  test('is replaced once when it is lost, however many errors it emits', LIMIT, async () => {
     const made: pg.Client[] = [];
     const { publish, subscribe } = postgresInvalidation(() => {
       const client = namedClient('keyscope');
@@ -59,14 +59,14 @@ describePostgres('a listening connection', () => {
     made[0]?.emit('error', new Error('lost'));
     await publish(OWN);
     expect(made).toHaveLength(2);
-    made[0]?.emit('error', new Error('lost, as it said'));
+    made[0]?.emit('error', new Error('lost again'));
     await publish(OWN);
     expect(made).toHaveLength(2);
     await Promise.all(made.map((client) => client.end()));
   });
 
-  // From pg 9 on, a `Client` refuses what it only warns of today.
-  test('is asked one thing at a time', LIMIT, async () => {
+  // From pg 9 on, a `Client` rejects what it only warns about today.
+  test('gets one query at a time', LIMIT, async () => {
     const asked: string[] = [];
     const client = namedClient('keyscope');
     const query = client.query.bind(client);
@@ -90,16 +90,16 @@ describePostgres('a listening connection', () => {
     await client.end();
   });
 
-  // Each of them stayed open, one more a second, until the server had a slot for nobody; and each
-  // that had something to tell opened one more.
-  test('is ended where LISTEN is refused, and there is one at a time', LIMIT, async () => {
+  // Each of them stayed open, one more a second, until the server had no free slots; and each
+  // message opened one more.
+  test('is ended if LISTEN fails, and there is only one at a time', LIMIT, async () => {
     let isStandby = true;
     const made: pg.Client[] = [];
     const ended = new Set<pg.Client>();
     const { publish, subscribe } = postgresInvalidation(() => {
       const client = namedClient('keyscope');
       const query = client.query.bind(client);
-      // As a standby does, the server takes the connection and refuses what it is asked first.
+      // Like a standby, the server accepts the connection and rejects its first query.
       if (isStandby) Object.assign(client, { query: () => query('LISTEN') });
       made.push(client.on('end', () => ended.add(client)));
       return client;
@@ -117,7 +117,7 @@ describePostgres('a listening connection', () => {
     await made.at(-1)?.end();
   });
 
-  // Nothing else is under way when the second one tells.
+  // Nothing else is in progress when the second one publishes.
   const TELLING = `await publish('${OTHER}'); setTimeout(() => publish(OWN).then(tell), 300)`;
   test.each([
     ['hears', "console.log('over')", 'over'],

@@ -16,25 +16,25 @@ import {
   value,
 } from '../../support/postgres-place.ts';
 
-/** How much of each that is. */
+/** How many of each there are. */
 const TABLES = 3;
 const INDEXES = 10;
 const FUNCTIONS = 3;
 const TRIGGERS = 5;
 const CONSTRAINTS = 17;
 
-/** What the schema says of itself. */
+/** The version in the schema. */
 const CURRENT = [{ id: 1, version: 1, min_reader: 1, purge_before: null }];
 
 /** The first page of a listing. */
 const ALL = { prefix: 'acme', after: null, limit: 9 } as const;
 
-/** Said of schema 3, whose releases alone can work with it. */
+/** The error about schema 3, which only its own releases can work with. */
 const NEWER =
-  'keyscope: the database has schema 3, for releases that know 2 or later; this one knows 1: ' +
-  'upgrade it';
+  'keyscope: the database has schema version 3, which needs a release that knows version 2 ' +
+  'or later; this release knows 1. Upgrade keyscope';
 
-/** Checks that every method of a store does what it promises, with a key of its own. */
+/** Checks that every method of a store works, with a new key. */
 async function expectUse(store: Required<KeyStore>, number: number): Promise<void> {
   const made = { ...another(number), expiresAt: number };
   const { keyId, digest, prefix } = made;
@@ -76,12 +76,12 @@ async function expectUse(store: Required<KeyStore>, number: number): Promise<voi
   expect(await store.listChanged({ since: 7, limit: 9 })).toContainEqual({ keyId, changedAt: 7 });
 }
 
-// It takes seconds to start.
+// PGlite takes seconds to start.
 beforeAll(sharedPglite, 60_000);
 
 describePostgres('migrate', () => {
   test.each(KINDS.filter((kind) => kind !== 'PGlite'))(
-    'with %s is repeatable and keeps what is there',
+    'with %s is repeatable and keeps existing rows',
     async (kind) => {
       await alone(kind, async ({ client, sql }) => {
         await migrate(client);
@@ -111,7 +111,7 @@ describePostgres('migrate', () => {
     },
   );
 
-  test('is what schemaSql says, run as one query or statement by statement', async () => {
+  test('equals schemaSql, run as one query or statement by statement', async () => {
     const expected = await alone('pg Client', async ({ client, sql, schema }) => {
       await migrate(client);
       return catalogOf(sql, schema);
@@ -130,7 +130,7 @@ describePostgres('migrate', () => {
     }
   });
 
-  test.each(KINDS)('with %s refuses a schema that this release cannot work with', async (kind) => {
+  test.each(KINDS)('with %s rejects a schema that this release cannot work with', async (kind) => {
     await alone(kind, async ({ client, sql }) => {
       await migrate(client);
       await sql('UPDATE keyscope_schema SET version = 3, min_reader = 2');
@@ -168,10 +168,10 @@ describePostgres('migrate', () => {
     },
   );
 
-  test('does all of it or nothing, and is tried again at the next use', async () => {
+  test('does everything or nothing, and is retried at the next use', async () => {
     for (const kind of ['pg Client', 'postgres.js with one connection']) {
       await alone(kind, async ({ client, sql, schema }) => {
-        // Somebody has the name of the index, which comes after the table.
+        // Another index has the name of ours, which comes after the table.
         await sql('CREATE TABLE mine (a int); CREATE INDEX keyscope_keys_listing ON mine (a)');
         const store = postgresStore(client);
         for (let i = 0; i < 2; i++) {
@@ -191,7 +191,7 @@ describePostgres('migrate', () => {
     }
   });
 
-  test('is refused if a newer release was faster', async () => {
+  test('is rejected if a newer release was faster', async () => {
     await alone('pg Pool of 10', async ({ client, sql }) => {
       const { query } = client as PgClient;
       const overtaken: PgClient = {
@@ -209,9 +209,9 @@ describePostgres('migrate', () => {
     });
   });
 
-  // `function "keyscope_refuse" already exists`: tables go by hand more easily than what their
-  // triggers called.
-  test('begins anew where somebody has dropped the tables', async () => {
+  // `function "keyscope_refuse" already exists`: someone who drops the tables by hand easily misses
+  // the triggers' functions.
+  test('starts over if the tables were dropped', async () => {
     await alone('pg Client', async ({ client, sql }) => {
       await migrate(client);
       await sql('DROP TABLE keyscope_keys, keyscope_addressing, keyscope_schema');
@@ -221,7 +221,7 @@ describePostgres('migrate', () => {
     });
   });
 
-  test('is refused by a version table without a version', async () => {
+  test('is rejected by a version table without a version', async () => {
     await alone('pg Pool of 10', async ({ client, sql }) => {
       const [table = ''] = MIGRATIONS.postgres.flat();
       await sql(table);
@@ -229,7 +229,7 @@ describePostgres('migrate', () => {
     });
   });
 
-  test('runs once for operations that begin together', async () => {
+  test('runs once for operations that start together', async () => {
     await alone('pg Pool of 10', async ({ client }) => {
       const asked = vi.fn((client as PgClient).query.bind(client));
       const store = postgresStore({ connect() {}, query: asked }, { batch: false });
@@ -240,30 +240,30 @@ describePostgres('migrate', () => {
         store.touch([]),
       ]);
       const texts = asked.mock.calls.map(([{ text }]) => text);
-      // Once before, and once for where the tables are now.
+      // Once before, and once to find the tables.
       expect(texts.filter((text) => text.includes('to_regclass'))).toHaveLength(2);
       expect(texts.filter((text) => text.includes('CREATE TABLE'))).toHaveLength(1);
-      // Servers that only speak PostgreSQL's language make no tables in such a block.
+      // Servers that only speak PostgreSQL's language cannot create tables in such a block.
       expect(texts.filter((text) => /\bDO \$/.test(text))).toEqual([]);
     });
   });
 
-  test('is refused on a replica', async () => {
-    // The server is none: a function of the same name in front of its own says that it is.
+  test('is rejected on a replica', async () => {
+    // The server is not a replica: a function of the same name, found first, says that it is.
     const schema = await emptySchema();
     await schema.sql(
       "CREATE FUNCTION pg_is_in_recovery() RETURNS boolean LANGUAGE sql AS 'SELECT true'",
     );
     const pool = pgPool({ search_path: `${schema.name},pg_catalog` });
-    const refused = 'keyscope: this is a replica, which lags behind; pass a client of the primary';
+    const refused = 'keyscope: this is a replica, which lags behind. Pass a client of the primary';
     await expect(migrate(pool)).rejects.toThrow(refused);
     await expect(async () => postgresStore(pool).findById(OWN)).rejects.toThrow(refused);
     await pool.end();
     await schema.drop();
   });
 
-  // A client with several hosts moves on to the next when it loses one: a key passed that was
-  // revoked on the primary.
+  // A client with several hosts moves on to the next when it loses one: it then accepted a key that
+  // was revoked on the primary.
   test('of a client that later moves on to a replica answers no look-up', async () => {
     const schema = await emptySchema();
     await schema.sql('CREATE TABLE moved AS SELECT false AS away');
@@ -287,8 +287,8 @@ describePostgres('migrate', () => {
     ];
     for (const ask of asks) expect(await ask()).toEqual([expiring]);
     await schema.sql('UPDATE moved SET away = true');
-    // A channel that asks what has changed would hear that nothing has, and what is not there yet
-    // would be taken for a bad key.
+    // A polling channel would find no changes, and a key that has not arrived yet
+    // would be taken for a bad one.
     const reports = [
       async () => store.findByDigest([another(1).digest]),
       async () => store.findByDigest([another(1).digest, another(2).digest]),
@@ -314,13 +314,13 @@ describePostgres('a role without DDL', () => {
     await used.sql(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
   });
 
-  test('is told what to do before the deploy step, and works after it', async () => {
+  test('gets advice before the deploy step, and works after it', async () => {
     const restricted = pool();
     const store = postgresStore(restricted);
     await used.sql(`GRANT USAGE ON SCHEMA ${used.schema.name} TO ${role}`);
     const denied = 'permission denied for schema .*';
-    const advice = 'run migrate in a deploy step with a role that may create tables';
-    const told = new RegExp(`${denied}; ${advice}`);
+    const advice = 'Run migrate in a deploy step with a role that may create tables';
+    const told = new RegExp(`${denied}\\. ${advice}`);
     await expect(async () => store.findById(OWN)).rejects.toThrow(told);
 
     await migrate(used.client);

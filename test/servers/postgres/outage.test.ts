@@ -20,7 +20,7 @@ import {
 import { describePostgres, RECORD } from '../../support/postgres-place.ts';
 import { openTcpProxy } from '../../support/tcp-proxy.ts';
 
-/** At most this long a server that is back may be waited for, on a machine that is busy. */
+/** How long the test waits for a returning server on a busy machine. */
 const WAIT = { timeout: 60_000 };
 const LIMIT = { timeout: 120_000 };
 
@@ -31,7 +31,7 @@ async function endConnections(schema: Schema): Promise<void> {
     WHERE application_name = '${schema.name}'`);
 }
 
-/** A client through an address, whose server can be gone. */
+/** A client through an address whose server can go away. */
 type Opener = (through: string, settings: Settings) => Opened;
 
 const OPENERS: Readonly<Record<string, Opener>> = {
@@ -43,32 +43,28 @@ const OPENERS: Readonly<Record<string, Opener>> = {
 };
 
 describePostgres.each(Object.entries(OPENERS))('a server that %s cannot reach', (_kind, opener) => {
-  test(
-    'fails what is asked, at the start too, and is used again once it is back',
-    LIMIT,
-    async () => {
-      const schema = await emptySchema();
-      const door = await openServerDoor();
-      const { client, end } = opener(door.url, schema.settings);
-      const { keyring } = setUp({ store: postgresStore(client), storeTimeoutMs: 5_000 });
-      await door.set('gone');
-      await storeError(() => issue(keyring));
-      await door.set('open');
-      const { key, info } = await vi.waitFor(() => issue(keyring), WAIT);
-      expect((await keyring.verify(key)).keyId).toBe(info.keyId);
-      await door.set('gone');
-      for (let i = 0; i < 3; i++) await storeError(() => keyring.verify(key));
-      await storeError(() => keyring.revoke(info.keyId, AUTHORITY));
-      await door.set('open');
-      const verified = await vi.waitFor(() => keyring.verify(key), WAIT);
-      expect(verified.keyId).toBe(info.keyId);
-      await end();
-      await door.set('gone');
-      await schema.drop();
-    },
-  );
+  test('fails requests, at the start too, and is used again once it is back', LIMIT, async () => {
+    const schema = await emptySchema();
+    const door = await openServerDoor();
+    const { client, end } = opener(door.url, schema.settings);
+    const { keyring } = setUp({ store: postgresStore(client), storeTimeoutMs: 5_000 });
+    await door.set('gone');
+    await storeError(() => issue(keyring));
+    await door.set('open');
+    const { key, info } = await vi.waitFor(() => issue(keyring), WAIT);
+    expect((await keyring.verify(key)).keyId).toBe(info.keyId);
+    await door.set('gone');
+    for (let i = 0; i < 3; i++) await storeError(() => keyring.verify(key));
+    await storeError(() => keyring.revoke(info.keyId, AUTHORITY));
+    await door.set('open');
+    const verified = await vi.waitFor(() => keyring.verify(key), WAIT);
+    expect(verified.keyId).toBe(info.keyId);
+    await end();
+    await door.set('gone');
+    await schema.drop();
+  });
 
-  test('because it ended the connections is used again', LIMIT, async () => {
+  test('is used again after it ended the connections', LIMIT, async () => {
     const schema = await emptySchema();
     const { client, end } = opener(url, { ...schema.settings, application_name: schema.name });
     const { keyring } = setUp({ store: postgresStore(client) });
@@ -76,7 +72,7 @@ describePostgres.each(Object.entries(OPENERS))('a server that %s cannot reach', 
     for (let i = 0; i < 3; i++) {
       await Promise.all(Array.from({ length: 20 }, () => keyring.verify(key)));
       await endConnections(schema);
-      // What was under way may fail; nothing is ever told that the key is bad.
+      // Requests in progress may fail, but no answer says that the key is bad.
       const after = await vi.waitFor(() => keyring.verify(key), WAIT);
       expect(after.entityUuid).toBe(OWN);
     }
@@ -85,10 +81,10 @@ describePostgres.each(Object.entries(OPENERS))('a server that %s cannot reach', 
   });
 });
 
-// With its default `max_pipeline`, postgres.js answers nothing any more after this: the reason for
-// what the store says.
+// With its default `max_pipeline`, postgres.js answers nothing any more after this. This is why the
+// store recommends `max_pipeline=1`.
 describePostgres('a server that ends connections under load', () => {
-  test('is used again by postgres.js that sends nothing ahead', LIMIT, async () => {
+  test('is used again by postgres.js with max_pipeline=1', LIMIT, async () => {
     const schema = await emptySchema();
     const connection = { ...schema.settings, application_name: schema.name };
     const through = new URL(url);
@@ -111,7 +107,7 @@ describePostgres('a server that ends connections under load', () => {
       const load = Array.from({ length: 12 }, () => askOften(200));
       await askOften(20);
       await endConnections(schema);
-      // Each is answered, if only by an error.
+      // Each request is answered, if only with an error.
       await Promise.all(load);
       const found = await vi.waitFor(async () => store.findByDigest([RECORD.digest]), WAIT);
       expect(found).toEqual([RECORD]);
@@ -121,10 +117,10 @@ describePostgres('a server that ends connections under load', () => {
   });
 });
 
-// Nothing ever ends such connections: without `query_timeout`, a pool that has only them is lost.
+// Nothing ever ends such connections: without `query_timeout`, a pool of only these never recovers.
 describePostgres('connections whose other side has vanished', () => {
   test.each(['questions', 'answers'] as const)(
-    'cost a pool with the time-outs of README so long, where %s are lost',
+    'recover within the timeouts from README if %s are lost',
     LIMIT,
     async (direction) => {
       const schema = await emptySchema();
@@ -151,9 +147,9 @@ describePostgres('connections whose other side has vanished', () => {
   );
 });
 
-describe('a server that takes connections and answers nothing', () => {
+describe('a server that accepts connections and answers nothing', () => {
   test.each(Object.entries(OPENERS))(
-    'fails what is asked of %s within storeTimeoutMs',
+    'fails requests over %s within storeTimeoutMs',
     async (_kind, opener) => {
       const sockets: Socket[] = [];
       const server = createServer((socket) => {

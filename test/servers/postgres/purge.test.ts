@@ -21,13 +21,13 @@ import {
 } from '../../support/postgres-place.ts';
 
 const NEVER_DELETED = 'keyscope: keys are revoked and never deleted; see purgeEnded';
-/** The time of the purges in these tests; other times are this and a bit. */
+/** The time of the purges in these tests; other times are relative to it. */
 const THEN = 1_700_000_000_000;
 const HOUR = 3_600_000;
 /** The end of a key, long ago. */
 const ENDED = { kind: 'revoke', at: 1, by: null, reason: null, seal: null } as const;
 
-// It takes seconds to start.
+// PGlite takes seconds to start.
 beforeAll(sharedPglite, 60_000);
 
 /** Inserts records that differ from the fixture in some fields, and returns their ids. */
@@ -53,11 +53,11 @@ async function idsIn({ sql }: Pick<PlaceWithStore, 'sql'>): Promise<string[]> {
   return rows.map(({ key_id }) => String(key_id));
 }
 
-describe.each(KINDS)('purgeEnded with %s', (kind) => {
-  describeKind(kind)('deletes', () => {
+describe.each(KINDS)('with %s', (kind) => {
+  describeKind(kind)('purgeEnded', () => {
     const used = using(kind);
 
-    test('what ended before the time, to the millisecond, and nothing that did not', async () => {
+    test('deletes exactly the keys that ended before the time, to the millisecond', async () => {
       const gone = await insertAll(used, [
         { revokedAt: THEN - 1 },
         { retireAt: THEN - 1 },
@@ -82,7 +82,7 @@ describe.each(KINDS)('purgeEnded with %s', (kind) => {
       expect(await value(used.sql, schema)).toBe(null);
     });
 
-    test('in batches, and returns the ids of all', async () => {
+    test('deletes in batches, and returns all ids', async () => {
       const ended = Array.from({ length: 7 }, () => ({ revokedAt: 5 }));
       for (const batchSize of [1, 3, 7, 8]) {
         const ids = await insertAll(used, ended);
@@ -96,7 +96,7 @@ describe('purgeEnded', () => {
   const used = using('PGlite');
 
   test.each([undefined, null, 'yesterday', 5, new Date(Number.NaN), new Date(Date.now() + HOUR)])(
-    'refuses %s as a time',
+    'rejects %s as a time',
     async (endedBefore) => {
       const told = 'purgeEnded: endedBefore: pass a valid Date that is not in the future';
       const asked = purge(used.client, { endedBefore: endedBefore as Date });
@@ -104,19 +104,19 @@ describe('purgeEnded', () => {
     },
   );
 
-  test.each([0, -1, 1.5, 10_001, '5', null, Number.NaN])('refuses %s as a size', async (size) => {
+  test.each([0, -1, 1.5, 10_001, '5', null, Number.NaN])('rejects %s as a size', async (size) => {
     const told = 'purgeEnded: batchSize: pass a whole number from 1 to 10000';
     const asked = purge(used.client, { batchSize: size as number });
     await expect(asked).rejects.toThrow(new TypeError(told));
   });
 
-  test('refuses other clients and other options', async () => {
+  test('rejects other clients and other options', async () => {
     await expect(purge({} as PostgresClient)).rejects.toThrow(TypeError);
     const other = { endedBefore: new Date(THEN), before: 5 };
     await expect(purgeEnded(used.client, other)).rejects.toThrow('before');
   });
 
-  test('keeps what a key that has not ended was rotated from, and only that', async () => {
+  test('keeps only the predecessors of keys that have not ended', async () => {
     const root = another(0).keyId;
     const [first, second, third] = [another(0), another(1), another(2)].map(({ keyId }) => keyId);
     const lineage: readonly Partial<KeyRecord>[] = [
@@ -127,13 +127,13 @@ describe('purgeEnded', () => {
     await insertAll(used, lineage);
     expect(await purge(used.client)).toEqual([first]);
     expect(await idsIn(used)).toEqual([second, third]);
-    // It has ended, though after the time: nobody's `rotatedFrom` has to name a row any more.
+    // It has ended, though after the time: no `rotatedFrom` needs the row any more.
     await used.store.mark(String(third), { ...ENDED, at: THEN + 1 });
     expect(await purge(used.client)).toEqual([second]);
     expect(await purge(used.client, { endedBefore: new Date(THEN + 2) })).toEqual([third]);
   });
 
-  test('keeps what a key that has not ended was issued under, past a full batch', async () => {
+  test('keeps keys under which an unended key was issued, past a full batch', async () => {
     const ids = await insertAll(used, [
       { revokedAt: 1 },
       { issuedUnder: another(0).keyId },
@@ -145,7 +145,7 @@ describe('purgeEnded', () => {
     expect(await purge(used.client, { batchSize: 1 })).toEqual(ids.slice(0, 2));
   });
 
-  test('keeps the predecessor of a key that is suspended, or will end', async () => {
+  test('keeps the predecessor of a key that is suspended, or will end later', async () => {
     const tomorrow = Date.now() + 24 * HOUR;
     const successors = [{ suspendedAt: 1 }, { expiresAt: tomorrow }, { retireAt: tomorrow }];
     for (const successor of successors) {
@@ -160,7 +160,7 @@ describe('purgeEnded', () => {
     }
   });
 
-  test('deletes what says whom the keys addressed', async () => {
+  test('deletes the pairs of the keys', async () => {
     const accessibleEntities = [OWN, OTHER, THIRD];
     await insertAll(used, [
       { accessibleEntities, revokedAt: 1 },
@@ -186,9 +186,9 @@ async function deleteAll({ sql }: Pick<PlaceWithStore, 'sql'>, before: string): 
     UPDATE keyscope_schema SET purge_before = NULL`);
 }
 
-describe.each(['PGlite', 'pg Pool of 10'])('the table in %s', (kind) => {
-  describeKind(kind)('gives up', () => {
-    test('no row to DELETE or TRUNCATE, whether its key has ended or not', async () => {
+describe.each(['PGlite', 'pg Pool of 10'])('with %s', (kind) => {
+  describeKind(kind)('the table', () => {
+    test('allows no DELETE or TRUNCATE, whether the key has ended or not', async () => {
       await alone(kind, async ({ client, sql }) => {
         const ids = await insertAll({ store: postgresStore(client) }, [{}, { revokedAt: 1 }]);
         for (const keyId of ids) {
@@ -200,7 +200,7 @@ describe.each(['PGlite', 'pg Pool of 10'])('the table in %s', (kind) => {
       });
     });
 
-    test('only what ended before the time that is set, and all or nothing', async () => {
+    test('allows deleting only keys that ended before a given time, or nothing', async () => {
       await alone(kind, async ({ client, sql }) => {
         const store = postgresStore(client);
         const ids = await insertAll({ store }, [{}, { revokedAt: 1 }]);
@@ -215,7 +215,7 @@ describe.each(['PGlite', 'pg Pool of 10'])('the table in %s', (kind) => {
       });
     });
 
-    test('nothing where the schema says nothing', async () => {
+    test("allows nothing if the schema's row is missing", async () => {
       await alone(kind, async ({ client, sql }) => {
         await insertAll({ store: postgresStore(client) }, [{ revokedAt: 1 }]);
         await sql('DELETE FROM keyscope_schema');
@@ -226,7 +226,7 @@ describe.each(['PGlite', 'pg Pool of 10'])('the table in %s', (kind) => {
   });
 });
 
-/** As many rows as wanted, of which every second one has ended. */
+/** As many rows as given. Every second one has ended. */
 function manyKeys(count: number): string {
   return `
     INSERT INTO keyscope_keys (
@@ -261,7 +261,7 @@ describePostgres('purges', () => {
     },
   );
 
-  test('wait for no row that somebody else holds, and leave it for the next', async () => {
+  test('wait for no row that another transaction holds, and leave it for the next', async () => {
     await alone('pg Pool of 10', async ({ client, schema }) => {
       const ended = Array.from({ length: 3 }, () => ({ revokedAt: 1 }));
       const [first, held, last] = await insertAll({ store: postgresStore(client) }, ended);
@@ -275,7 +275,7 @@ describePostgres('purges', () => {
     });
   });
 
-  test('let nobody else delete what they may', async () => {
+  test('let no other transaction delete what they may', async () => {
     await alone('pg Pool of 10', async ({ client, sql, schema }) => {
       await insertAll({ store: postgresStore(client) }, [{ revokedAt: 1 }, { revokedAt: 1 }]);
       const purging = await pgClient(schema.settings);
@@ -287,7 +287,7 @@ describePostgres('purges', () => {
     });
   });
 
-  // What is set for a batch is never committed.
+  // The time that is set for a batch is never committed.
   test('that are killed within a batch leave its rows, and no time that is set', async () => {
     await alone('pg Pool of 10', async ({ client, sql, schema }) => {
       const ids = await insertAll(

@@ -28,11 +28,12 @@ import {
   using,
 } from '../../support/postgres-place.ts';
 
-// It takes seconds to start.
+// PGlite takes seconds to start.
 beforeAll(sharedPglite, 60_000);
 
-// It was sent a hundred times within a millisecond, or on and on once nobody waited.
-test('a statement that is rolled back is sent again with pauses, for five seconds', async () => {
+// It was sent a hundred times within a millisecond, or again and again after its callers had given
+// up.
+test('a statement that is rolled back is retried with pauses, for five seconds', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] });
   try {
     let sent = 0;
@@ -56,8 +57,8 @@ test('a statement that is rolled back is sent again with pauses, for five second
 });
 
 // pg-promise and TypeORM's QueryRunner have both methods: "Cannot read properties of undefined".
-test('a client that answers without rows is refused', async () => {
-  const told = 'keyscope: PostgreSQL: the client must return rows as objects, and text as it is';
+test('a client that answers without rows is rejected', async () => {
+  const told = 'keyscope: PostgreSQL: the client must return rows as objects, and texts unchanged';
   for (const answer of [{}, { rows: 'x' }, [], null, undefined]) {
     const client = { connect() {}, query: async () => answer } as unknown as PostgresClient;
     await expect(migrate(client)).rejects.toThrow(told);
@@ -65,12 +66,12 @@ test('a client that answers without rows is refused', async () => {
 });
 
 describe('an error without a message', () => {
-  test('is quoted by its code, if it has one', async () => {
-    // As Node refuses a name that has two addresses.
+  test('is replaced by its code, if it has one', async () => {
+    // Like Node's, if a name with two addresses refuses connections.
     const refused = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' });
     const client: PgClient = { connect: () => {}, query: () => Promise.reject(refused) };
     await expect(migrate(client)).rejects.toThrow('keyscope: PostgreSQL: ECONNREFUSED');
-    // As Neon's Pool, whose errors are events.
+    // Like Neon's Pool, whose errors are events.
     const silent: PgClient = { connect: () => {}, query: () => Promise.reject(new Event('error')) };
     await expect(migrate(silent)).rejects.toThrow('keyscope: PostgreSQL: the connection failed');
   });
@@ -94,19 +95,19 @@ describePostgres('a client that changes text', () => {
           transform: { value: { from: (raw: unknown) => String(raw).slice(0, -1) } },
         }),
       ),
-    // It was told that null or a number is not iterable: JSON too, and none of ours.
+    // The error was that null or a number is not iterable: valid JSON, but not ours.
     'postgres.js in a type that parses to null': (settings) => parsing(settings, () => null),
     'postgres.js in a type that parses to a number': (settings) =>
       parsing(settings, (raw) => raw.length),
   };
   test.each(Object.entries(ways))(
-    'is refused, and what it made of a row is not quoted: %s',
+    'is rejected without quoting what it made of a row: %s',
     async (_way, opener) => {
       await alone('pg Pool of 10', async ({ client, schema }) => {
         await postgresStore(client).insert(RECORD);
         const told =
-          'keyscope: PostgreSQL: the client must return rows as objects, and text as it is; ' +
-          'pass one whose types and transforms leave text alone';
+          'keyscope: PostgreSQL: the client must return rows as objects, and texts unchanged. ' +
+          'Pass one without types or transforms that change texts';
         const { client: changed, end } = opener(schema.settings);
         await expect(async () => postgresStore(changed).findById(RECORD.keyId)).rejects.toThrow(
           new Error(told),
@@ -117,9 +118,9 @@ describePostgres('a client that changes text', () => {
   );
 });
 
-describe.each(KINDS)('the error of a write that %s was refused', (kind) => {
-  describeKind(kind)('quotes', () => {
-    test('no digest and no seal', async () => {
+describe.each(KINDS)('with %s', (kind) => {
+  describeKind(kind)('the error of a rejected write', () => {
+    test('quotes no digest and no seal', async () => {
       await alone(kind, async ({ client, sql }) => {
         const store = postgresStore(client);
         await store.insert(RECORD);
@@ -149,12 +150,12 @@ describe.each(KINDS)('the error of a write that %s was refused', (kind) => {
   });
 });
 
-// A service whose role or database is set to a stricter isolation: the loser of a rotation was
-// answered 503 and not 409, and a batch of usage that met another failed.
+// For a service whose role or database has a stricter isolation: the loser of a rotation was
+// answered with 503 instead of 409, and so was a batch of usage that met another.
 describe.each(['repeatable read', 'serializable'])('at isolation %s', (isolation) => {
   const settings = { default_transaction_isolation: isolation };
 
-  describePostgres('the contract is kept', () => {
+  describePostgres('the store', () => {
     const used = using('pg Pool of 10', settings);
     storeContract(test, () => used.store);
   });
@@ -183,7 +184,7 @@ describe.each(['repeatable read', 'serializable'])('at isolation %s', (isolation
       );
     });
 
-    test('of two rotations let one win, and the other is told that it lost', async () => {
+    test('of two rotations let one win, and the other learns that it lost', async () => {
       await alone(
         'pg Pool of 10',
         async ({ client }) => {

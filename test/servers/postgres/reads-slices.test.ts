@@ -44,12 +44,12 @@ async function idsIn(
   return all;
 }
 
-// It takes seconds to start.
+// PGlite takes seconds to start.
 beforeAll(sharedPglite, 60_000);
 
-describe.each(['PGlite', 'pg Pool of 10'])('the listings of all entities in %s', (kind) => {
-  describeKind(kind)('have', () => {
-    test('parts of any size, with each record once and in order', async () => {
+describe.each(['PGlite', 'pg Pool of 10'])('with %s', (kind) => {
+  describeKind(kind)('the listings of all entities', () => {
+    test('have parts of any size, with each record once and in order', async () => {
       await alone(kind, async ({ client }) => {
         const store = postgresStore(client);
         // Their order by expiry, with ties, is not that of their ids.
@@ -68,7 +68,7 @@ describe.each(['PGlite', 'pg Pool of 10'])('the listings of all entities in %s',
       });
     });
 
-    test('parts that neither repeat nor skip, whatever is added, ended or purged', async () => {
+    test('neither repeat nor skip a record, whatever is added, ended or purged', async () => {
       for (const name of ['listAll', 'listExpiring'] as const) {
         await alone(kind, async ({ client }) => {
           const store = postgresStore(client);
@@ -81,11 +81,11 @@ describe.each(['PGlite', 'pg Pool of 10'])('the listings of all entities in %s',
           let part = 0;
           const read = await idsIn(listingsOf(store)[name], 2, async () => {
             part += 1;
-            // In front of all, behind all, and between two.
+            // Before all others, after all others, and between two.
             for (const number of [part, 900 + part, 100 + part]) {
               await store.insert({ ...another(number), expiresAt: number });
             }
-            // What the cursor names is gone.
+            // The record that the cursor names is gone.
             if (part === 2) await purgeEnded(client, { endedBefore: new Date(145) });
           });
           const kept = read.filter((keyId) => ids.includes(keyId));
@@ -95,7 +95,7 @@ describe.each(['PGlite', 'pg Pool of 10'])('the listings of all entities in %s',
       }
     });
 
-    test('no cursor but their own', async () => {
+    test('accept only their own cursors', async () => {
       await alone(kind, async ({ client }) => {
         const store = postgresStore(client);
         for (let i = 0; i < 2; i++) await store.insert({ ...another(i), expiresAt: 5 });
@@ -115,7 +115,7 @@ describe.each(['PGlite', 'pg Pool of 10'])('the listings of all entities in %s',
           const told = 'listExpiring: after: pass `next` of the previous part, or null';
           await expect(asked, String(after)).rejects.toThrow(new TypeError(told));
         }
-        // Who leaves it out begins at the beginning.
+        // A missing cursor starts at the beginning.
         for (const read of [listAll, listExpiring]) {
           const first = await read({ after: null, limit: 9 });
           expect(await read({ limit: 9 } as SliceQuery)).toEqual(first);
@@ -123,7 +123,7 @@ describe.each(['PGlite', 'pg Pool of 10'])('the listings of all entities in %s',
       });
     });
 
-    test('what expires before a time and is not revoked', async () => {
+    test('contain the unrevoked keys that expire before a time', async () => {
       await alone(kind, async ({ client }) => {
         const store = postgresStore(client);
         const fields: readonly Partial<KeyRecord>[] = [
@@ -141,7 +141,7 @@ describe.each(['PGlite', 'pg Pool of 10'])('the listings of all entities in %s',
       });
     });
 
-    test('what was marked since a time, oldest first', async () => {
+    test('contain the keys that were marked since a time, oldest first', async () => {
       await alone(kind, async ({ client }) => {
         const store = postgresStore(client);
         for (let i = 0; i < 5; i++) await store.insert(another(i));

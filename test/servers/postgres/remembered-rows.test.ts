@@ -1,6 +1,6 @@
 /**
- * A row that has not changed gives the same frozen record, so that its seal is checked once. The
- * database is asked every time: whatever changes a row, or makes it unreliable, shows at once.
+ * An unchanged row gives the same frozen record, so that its seal is checked once. The store still
+ * asks the database every time: anything that changes a row, or makes it unreliable, shows at once.
  */
 import type { KeyRecord } from 'keyscope';
 import { postgresStore } from 'keyscope/stores/postgres';
@@ -10,7 +10,7 @@ import { alone, another, describePostgres, RECORD } from '../../support/postgres
 
 const SUSPEND = { kind: 'suspend', at: 5, by: null, reason: null } as const;
 
-describePostgres('a row that was read before', () => {
+describePostgres('a remembered row', () => {
   test('is the same record, however it is looked up, until it changes', async () => {
     await alone('pg Pool of 10', async ({ client, sql }) => {
       const store = postgresStore(client);
@@ -38,7 +38,7 @@ describePostgres('a row that was read before', () => {
     });
   });
 
-  test('is refused in a transaction that somebody left open', async () => {
+  test('is rejected in a transaction left open', async () => {
     await alone('pg Client', async ({ client }) => {
       const store = postgresStore(client);
       const own = client as pg.Client;

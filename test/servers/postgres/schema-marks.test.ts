@@ -9,7 +9,7 @@ const WITH_A_MARK =
   'keyscope: ended_by, end_reason and changed_at change only together with a mark';
 const NOT_OWN = 'keyscope_keys_own_entity';
 
-/** An edit of a row, after others that pass: refused with a text, or fine. */
+/** An edit of a row, after others that pass, and its error, if any. */
 interface Edit {
   readonly after: readonly string[];
   readonly set: string;
@@ -31,7 +31,7 @@ const RETIRED = 'retire_at = 5, changed_at = 5';
 const WITHDRAWN = `withdrawn = withdrawn || '${OTHER}'::uuid, changed_at = 6`;
 
 const RULES: Readonly<Record<string, readonly Edit[]>> = {
-  'a seal changes only in an update that revokes, or of a revoked key': [
+  'a seal changes only in a revocation, or on a revoked key': [
     fine(REVOKED),
     fine('revoked_at = 5, seal = NULL'),
     fine('revoked_at = 5'),
@@ -46,12 +46,12 @@ const RULES: Readonly<Record<string, readonly Edit[]>> = {
     refused("seal = 'cd', revoked_at = NULL", MARKS_STAY, REVOKED),
     fine("seal = 'ef'", REVOKED),
   ],
-  'a revocation is written once, or anew with its seal': [
+  'a revocation is written once, or again with its seal': [
     refused('revoked_at = NULL', MARKS_STAY, REVOKED),
     refused('revoked_at = 4', MARKS_STAY, REVOKED),
     refused('revoked_at = 6', MARKS_STAY, REVOKED),
     refused('revoked_at = 6, changed_at = 6', MARKS_STAY, REVOKED),
-    // A row that somebody else has marked is revoked again, with another seal.
+    // A row marked by hand is revoked again, with another seal.
     fine(
       "revoked_at = 6, ended_by = 'ada', end_reason = NULL, changed_at = 6, seal = 'aa'",
       REVOKED,
@@ -66,7 +66,7 @@ const RULES: Readonly<Record<string, readonly Edit[]>> = {
     fine('retire_at = 5', RETIRED),
     fine(REVOKED, RETIRED),
   ],
-  'a suspension comes and goes until the key is revoked': [
+  'a suspension may begin and end until the key is revoked': [
     fine(SUSPENDED),
     fine('suspended_at = NULL, ended_by = NULL, end_reason = NULL, changed_at = 6', SUSPENDED),
     fine(SUSPENDED, SUSPENDED, 'suspended_at = NULL'),
@@ -76,7 +76,7 @@ const RULES: Readonly<Record<string, readonly Edit[]>> = {
     refused('suspended_at = NULL', MARKS_STAY, SUSPENDED, 'revoked_at = 6'),
     refused(SUSPENDED, MARKS_STAY, 'revoked_at = 6'),
   ],
-  'a revoked key is marked no more, but by a withdrawal': [
+  'a revoked key accepts no mark except a withdrawal': [
     refused('retire_at = 6', MARKS_STAY, REVOKED),
     refused('suspended_at = 6', MARKS_STAY, REVOKED),
     refused('suspended_at = 6, changed_at = 6', MARKS_STAY, REVOKED),
@@ -88,12 +88,12 @@ const RULES: Readonly<Record<string, readonly Edit[]>> = {
     fine(WITHDRAWN, REVOKED),
     fine("last_used_at = 9, scopes_used = '{}'", REVOKED),
   ],
-  'what goes with a mark changes only together with one': [
+  'author, reason and time of a mark change only with a mark': [
     refused("ended_by = 'bob'", WITH_A_MARK),
     refused("end_reason = 'why'", WITH_A_MARK),
     refused('changed_at = 6', WITH_A_MARK),
     refused("last_used_at = 6, ended_by = 'bob'", WITH_A_MARK),
-    // Or one organization's people would be shown to another.
+    // Otherwise the people of one organization would be shown to another.
     refused(`${WITHDRAWN}, ended_by = 'bob'`, WITH_A_MARK),
     refused(`${WITHDRAWN}, end_reason = NULL`, WITH_A_MARK, SUSPENDED),
     refused("suspended_at = 5, ended_by = 'bob'", WITH_A_MARK, SUSPENDED),
@@ -111,11 +111,11 @@ const RULES: Readonly<Record<string, readonly Edit[]>> = {
     refused("withdrawn = '{NULL}'", MARKS_STAY, WITHDRAWN),
     refused("withdrawn = '{}', revoked_at = 9", MARKS_STAY, WITHDRAWN),
   ],
-  'an entity does not withdraw from its own key': [
+  'an entity cannot withdraw from its own key': [
     refused(`withdrawn = '{${OWN}}'`, NOT_OWN),
     refused(`withdrawn = withdrawn || '${OWN}'::uuid`, NOT_OWN, WITHDRAWN),
   ],
-  'an update does at once what several may do one after the other, and nothing else': [
+  'one update may do exactly what several consecutive ones may': [
     fine(`${REVOKED}, retire_at = 4, suspended_at = 3, withdrawn = '{${OTHER}}'`),
     fine(`${REVOKED}, suspended_at = NULL`, SUSPENDED),
     refused('retire_at = 6, suspended_at = NULL, withdrawn = withdrawn', MARKS_STAY, REVOKED),
@@ -124,15 +124,15 @@ const RULES: Readonly<Record<string, readonly Edit[]>> = {
   ],
 };
 
-// It takes seconds to start.
+// PGlite takes seconds to start.
 beforeAll(sharedPglite, 60_000);
 
-describe.each(['PGlite', 'pg Pool of 10'])('the table in %s', (kind) => {
-  describeKind(kind)('knows that', () => {
+describe.each(['PGlite', 'pg Pool of 10'])('with %s', (kind) => {
+  describeKind(kind)('the table ensures that', () => {
     const used = using(kind);
     let made = 0;
 
-    /** A row of its own that has been edited. */
+    /** A new row with these edits. */
     async function insertEdited(after: readonly string[]): Promise<string> {
       made += 1;
       const { keyId } = another(made);
@@ -160,13 +160,13 @@ describe.each(['PGlite', 'pg Pool of 10'])('the table in %s', (kind) => {
       }
     });
 
-    test('an insert holds no withdrawal of its own entity', async () => {
+    test('an insert has no withdrawal of its own entity', async () => {
       const record = { ...another(1_000), withdrawn: [OTHER, OWN] };
       await expect(async () => used.store.insert(record)).rejects.toThrow(NOT_OWN);
       await used.store.insert({ ...record, withdrawn: [OTHER] });
     });
 
-    test('an update of many rows is refused for one of them, and writes none', async () => {
+    test('an update of many rows fails for one of them, and writes none', async () => {
       const live = await insertEdited([]);
       const revoked = await insertEdited([REVOKED]);
       await expect(update('suspended_at = 7', live, revoked)).rejects.toThrow(MARKS_STAY);
@@ -175,7 +175,7 @@ describe.each(['PGlite', 'pg Pool of 10'])('the table in %s', (kind) => {
       expect(await used.store.findById(revoked)).toMatchObject({ lastUsedAt: 7 });
     });
 
-    test('a row is not written twice by one statement', async () => {
+    test('one statement does not write a row twice', async () => {
       const keyId = await insertEdited([]);
       const twice = `
         WITH first AS (

@@ -38,16 +38,16 @@ const OF_OTHER = `FROM keyscope_keys WHERE key_id = '${OTHER}'`;
 const MAX_TIME = 8_640_000_000_000_000;
 const TIMES = CHANGING.concat(FIXED).filter((column) => column.endsWith('_at'));
 
-// It takes seconds to start.
+// PGlite takes seconds to start.
 beforeAll(sharedPglite, 60_000);
 
-describe.each(['PGlite', 'pg Pool of 10'])('the table in %s', (kind) => {
-  describeKind(kind)('holds', () => {
+describe.each(['PGlite', 'pg Pool of 10'])('with %s', (kind) => {
+  describeKind(kind)('the table', () => {
     const used = using(kind);
     const table = () => used.sql('SELECT * FROM keyscope_keys ORDER BY key_id');
     beforeAll(() => used.store.insert(RECORD));
 
-    /** Inserts a row of the least that a key has, with one column as somebody types it. */
+    /** Inserts a row of the least that a key has, with one column as typed by hand. */
     function insertWith(column: string, to: string): Promise<unknown> {
       const least = {
         format: '1',
@@ -71,7 +71,7 @@ describe.each(['PGlite', 'pg Pool of 10'])('the table in %s', (kind) => {
       return used.sql(`INSERT INTO keyscope_keys (${columns}) VALUES (${values})`);
     }
 
-    test('a column for each field of a record', async () => {
+    test('has a column for each field of a record', async () => {
       const columns = await used.sql(`
         SELECT attname FROM pg_attribute
         WHERE attrelid = 'keyscope_keys'::regclass AND attnum > 0 AND NOT attisdropped
@@ -82,17 +82,14 @@ describe.each(['PGlite', 'pg Pool of 10'])('the table in %s', (kind) => {
       expect([...FIXED, ...CHANGING]).toEqual(expected);
     });
 
-    test.each(['digest', 'prefix'])(
-      'each %s so that it is compared and sorted byte for byte',
-      async (column) => {
-        const collation = `
+    test.each(['digest', 'prefix'])('compares and sorts each %s byte for byte', async (column) => {
+      const collation = `
           SELECT collname FROM pg_attribute JOIN pg_collation c ON c.oid = attcollation
           WHERE attrelid = 'keyscope_keys'::regclass AND attname = '${column}'`;
-        expect(await value(used.sql, collation)).toBe('C');
-      },
-    );
+      expect(await value(used.sql, collation)).toBe('C');
+    });
 
-    test.each(FIXED)('%s against every UPDATE', async (column) => {
+    test.each(FIXED)('rejects every UPDATE of %s', async (column) => {
       const before = await table();
       for (const to of OTHERS[column] ?? []) {
         const others = to.replace(
@@ -113,7 +110,7 @@ describe.each(['PGlite', 'pg Pool of 10'])('the table in %s', (kind) => {
       expect(await table()).toEqual(before);
     });
 
-    test('nothing against an UPDATE of marks and usage, or one that changes nothing', async () => {
+    test('accepts an UPDATE of marks and usage, or one that changes nothing', async () => {
       await used.store.insert(another(1));
       const where = `WHERE key_id = '${another(1).keyId}'`;
       await used.sql(`
@@ -138,7 +135,7 @@ describe.each(['PGlite', 'pg Pool of 10'])('the table in %s', (kind) => {
       await used.sql(`UPDATE keyscope_keys SET revoked_at = revoked_at, seal = seal ${where}`);
     });
 
-    test('its columns against what a trigger of the service makes of an UPDATE', async () => {
+    test('rejects what a trigger of the service makes of an UPDATE', async () => {
       const before = await table();
       await used.sql(`
         CREATE FUNCTION widen() RETURNS trigger LANGUAGE plpgsql AS
@@ -150,7 +147,7 @@ describe.each(['PGlite', 'pg Pool of 10'])('the table in %s', (kind) => {
       expect(await table()).toEqual(before);
     });
 
-    test('ids that are ids, lists of their kind, and whole numbers', async () => {
+    test('accepts only ids that are ids, lists of their kind, and whole numbers', async () => {
       const wrong: Readonly<Record<string, readonly string[]>> = {
         format: ["'x'", '1e10', 'NULL'],
         key_id: ["'x'", "''", 'NULL'],
@@ -174,7 +171,7 @@ describe.each(['PGlite', 'pg Pool of 10'])('the table in %s', (kind) => {
       }
     });
 
-    test.each(TIMES)('%s that a Date can hold, and no other', async (column) => {
+    test.each(TIMES)('accepts as %s only what a Date can hold', async (column) => {
       for (const beyond of [MAX_TIME + 1, -MAX_TIME - 1]) {
         const said = `keyscope_keys_${column}_check`;
         await expect(insertWith(column, String(beyond))).rejects.toThrow(said);
@@ -189,7 +186,7 @@ describe.each(['PGlite', 'pg Pool of 10'])('the table in %s', (kind) => {
       }
     });
 
-    test('the columns and triggers of the service as they are', async () => {
+    test("keeps the service's columns and triggers", async () => {
       await used.sql(`
         CREATE DOMAIN team AS text NOT NULL DEFAULT 'blue';
         ALTER TABLE keyscope_keys ADD COLUMN team team, ADD COLUMN "Note" text;
@@ -200,7 +197,7 @@ describe.each(['PGlite', 'pg Pool of 10'])('the table in %s', (kind) => {
           FOR EACH ROW EXECUTE FUNCTION seen()`);
       const record = another(4);
       await used.store.insert(record);
-      // What a trigger of theirs writes is not counted as ours.
+      // Rows that the service's triggers write do not count.
       const mark = { kind: 'revoke', at: 5, by: null, reason: null, seal: null } as const;
       const ids = [record.keyId, record.keyId, OTHER];
       const ended = ids.map(async (id) => used.store.mark(id, mark));

@@ -1,7 +1,7 @@
 /**
- * What makes a store see fewer rows than there are. Nothing that it has not found then counts as
- * not there: every good key was unknown, a revocation said that there is no such key, and `doctor`
- * was content.
+ * Reasons for a store to see fewer rows than exist. A row that it has not found may then exist:
+ * every good key was unknown, a revocation reported that the key does not exist, and `doctor` found
+ * no problem.
  */
 import { PGlite } from '@electric-sql/pglite';
 import { generateKey, type KeyStore, type Mark } from 'keyscope';
@@ -21,7 +21,7 @@ import {
 const HIDDEN = 'this role may not see all keys';
 const REVOKE: Mark = { kind: 'revoke', at: 5, by: null, reason: null, seal: null };
 
-/** Every method, for keys that are there and for one that is not. */
+/** Every method, for existing keys and for a missing one. */
 function uses(store: Required<KeyStore>): readonly (readonly [string, () => unknown])[] {
   const { keyId, digest, prefix } = RECORD;
   const page = { prefix, after: null, limit: 9 };
@@ -48,7 +48,7 @@ function uses(store: Required<KeyStore>): readonly (readonly [string, () => unkn
   ];
 }
 
-/** A role that may do everything with the tables, and owns none. */
+/** A role that may do everything with the tables, but does not own them. */
 async function asService<T>(own: Place, act: (role: string) => Promise<T>): Promise<T> {
   const { name } = own.schema;
   const role = `${name}_service`;
@@ -111,7 +111,7 @@ describePostgres('row-level security', () => {
     });
   });
 
-  test('of the owner is none, until it is forced', async () => {
+  test('does not apply to the owner, until it is forced', async () => {
     await alone('pg Pool of 10', async (own) => {
       const { name, settings } = own.schema;
       await asService(own, async (role) => {
@@ -130,7 +130,7 @@ describePostgres('row-level security', () => {
     });
   });
 
-  test('is told also where the server itself refuses, with row_security off', async () => {
+  test('is reported even if the server rejects the query, with row_security off', async () => {
     await alone('pg Pool of 10', async (own) => {
       await migrate(own.client);
       await asService(own, async (role) => {
@@ -145,7 +145,7 @@ describePostgres('row-level security', () => {
   });
 });
 
-// A release of PostgreSQL that reads no condition of an update where no row can be seen.
+// This release of PostgreSQL does not evaluate an update's condition if no row is visible.
 describe('row-level security in PGlite', () => {
   test('is an outage for every method', async () => {
     const db = await PGlite.create();
@@ -162,14 +162,14 @@ describe('row-level security in PGlite', () => {
 });
 
 describePostgres('a pool of one connection', () => {
-  /** What somebody who shares the pool may do on it, with an empty copy of the tables. */
+  /** Actions of another user of the pool, with an empty copy of the tables. */
   const DETOURS: readonly (readonly [string, string])[] = [
     ['another search path', 'SET search_path = $other'],
     ['no search path', "SET search_path = ''"],
     ['temporary tables', 'CREATE TEMP TABLE keyscope_keys (LIKE $own.keyscope_keys INCLUDING ALL)'],
   ];
 
-  // The tables were where the search path of the moment led: another, empty, schema.
+  // Statements used the tables of the current search path: another, empty schema.
   test.each(DETOURS)('uses the tables that it started with, after %s', async (_name, detour) => {
     await alone('pg Pool of 10', async (own) => {
       await alone('pg Pool of 10', async (other) => {
@@ -191,7 +191,7 @@ describePostgres('a pool of one connection', () => {
     });
   });
 
-  test('starts with no tables of the connection alone', async () => {
+  test('does not start with temporary tables', async () => {
     await alone('pg Pool of 10', async (own) => {
       await migrate(own.client);
       const pool = pgPool(own.schema.settings, { max: 1 });
@@ -215,8 +215,8 @@ describePostgres('a pool of one connection', () => {
     });
   });
 
-  // It made empty tables in the next schema, and knew no key.
-  test('starts with no other tables than those in a schema that it may not use', async () => {
+  // It created empty tables in the next schema, and knew no key.
+  test('does not skip tables in a schema that it may not use', async () => {
     await alone('pg Pool of 10', async (own) => {
       await migrate(own.client);
       await asService(own, async (role) => {

@@ -10,45 +10,49 @@ import { openTcpProxy } from '../../support/tcp-proxy.ts';
 
 const LIMIT = { timeout: 120_000 };
 
-const REPLICA = 'keyscope: this is a replica, which lags behind; pass a client of the primary';
+const REPLICA = 'keyscope: this is a replica, which lags behind. Pass a client of the primary';
 
 describeOwnPostgres('a primary and its standby', () => {
-  test('change places: who stays is refused, who follows misses nothing', LIMIT, async () => {
-    const { primary, standby, remove } = await startPair('synchronous');
-    const proxy = await openTcpProxy(primary.address);
-    const connectionString = `postgres://postgres@127.0.0.1:${proxy.port}/postgres`;
-    const pool = pgPool({}, { connectionString });
-    const store = postgresStore(pool);
-    const { keyring } = setUp({ store, storeTimeoutMs: 10_000 });
-    const kept = await issue(keyring);
-    const lost = await issue(keyring);
-    // Remembered from now on, and refused all the same once the server is a replica.
-    await keyring.verify(kept.key);
-    await keyring.revoke(lost.info.keyId, AUTHORITY);
+  test(
+    'change places: staying clients are rejected, following ones miss nothing',
+    LIMIT,
+    async () => {
+      const { primary, standby, remove } = await startPair('synchronous');
+      const proxy = await openTcpProxy(primary.address);
+      const connectionString = `postgres://postgres@127.0.0.1:${proxy.port}/postgres`;
+      const pool = pgPool({}, { connectionString });
+      const store = postgresStore(pool);
+      const { keyring } = setUp({ store, storeTimeoutMs: 10_000 });
+      const kept = await issue(keyring);
+      const lost = await issue(keyring);
+      // Remembered from now on, and still rejected once the server is a replica.
+      await keyring.verify(kept.key);
+      await keyring.revoke(lost.info.keyId, AUTHORITY);
 
-    await primary.stop('fast');
-    await promote(standby);
-    await startAsStandby(primary, standby);
-    for (const { key, info } of [kept, lost]) {
-      await storeError(() => keyring.verify(key));
-      await expect(async () => store.findById(info.keyId)).rejects.toThrow(REPLICA);
-    }
-    // The key of the new primary that has not arrived is no bad key.
-    await storeError(() => keyring.verify(generateKey({ prefix: 'acme' })));
-    await expect(async () => store.listChanged({ since: 0, limit: 1 })).rejects.toThrow(REPLICA);
-    await storeError(() => keyring.revoke(kept.info.keyId, AUTHORITY));
-    await storeError(() => issue(keyring));
-    const direct = pgPool({}, { connectionString: primary.url });
-    const late = postgresStore(direct);
-    await expect(async () => late.findById(kept.info.keyId)).rejects.toThrow(REPLICA);
+      await primary.stop('fast');
+      await promote(standby);
+      await startAsStandby(primary, standby);
+      for (const { key, info } of [kept, lost]) {
+        await storeError(() => keyring.verify(key));
+        await expect(async () => store.findById(info.keyId)).rejects.toThrow(REPLICA);
+      }
+      // The new primary's key that has not arrived is not a bad key.
+      await storeError(() => keyring.verify(generateKey({ prefix: 'acme' })));
+      await expect(async () => store.listChanged({ since: 0, limit: 1 })).rejects.toThrow(REPLICA);
+      await storeError(() => keyring.revoke(kept.info.keyId, AUTHORITY));
+      await storeError(() => issue(keyring));
+      const direct = pgPool({}, { connectionString: primary.url });
+      const late = postgresStore(direct);
+      await expect(async () => late.findById(kept.info.keyId)).rejects.toThrow(REPLICA);
 
-    proxy.turnTo(standby.address);
-    expect((await keyring.verify(kept.key)).keyId).toBe(kept.info.keyId);
-    await denied(() => keyring.verify(lost.key), 'invalid_token', 'revoked');
-    await Promise.all([pool.end(), direct.end()]);
-    await proxy.close();
-    await remove();
-  });
+      proxy.turnTo(standby.address);
+      expect((await keyring.verify(kept.key)).keyId).toBe(kept.info.keyId);
+      await denied(() => keyring.verify(lost.key), 'invalid_token', 'revoked');
+      await Promise.all([pool.end(), direct.end()]);
+      await proxy.close();
+      await remove();
+    },
+  );
 
   test('write usage, and answer look-ups, while the standby is gone', LIMIT, async () => {
     const { primary, standby, remove } = await startPair('synchronous');
@@ -58,7 +62,7 @@ describeOwnPostgres('a primary and its standby', () => {
     await standby.stop('killed');
     await store.touch([{ keyId: RECORD.keyId, lastUsedAt: 5, scopesUsed: {} }]);
     expect(await store.findById(RECORD.keyId)).toMatchObject({ lastUsedAt: 5 });
-    // A mark that nobody has but this server is not acknowledged.
+    // A mark that only this server has is not acknowledged.
     const revoke = { kind: 'revoke', at: 5, by: null, reason: null, seal: null } as const;
     const revoked = store.mark(RECORD.keyId, revoke);
     const waiting = "SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
@@ -70,8 +74,8 @@ describeOwnPostgres('a primary and its standby', () => {
     await remove();
   });
 
-  // Of a channel that hears nothing there, only the beat told.
-  test('carry no message on the standby, which is told at once', LIMIT, async () => {
+  // Only the beat revealed a channel that receives nothing there.
+  test('carry no message on the standby, which is reported at once', LIMIT, async () => {
     const { primary, standby, remove } = await startPair('asynchronous');
     const made: pg.Client[] = [];
     const { subscribe, publish } = postgresInvalidation(() => {
@@ -84,7 +88,7 @@ describeOwnPostgres('a primary and its standby', () => {
     await expect(listen()).rejects.toThrow('cannot execute LISTEN during recovery');
     await primary.stop('killed');
     await promote(standby);
-    // It tries again each second by itself.
+    // It retries every second on its own.
     await listen();
     const keyId = crypto.randomUUID();
     await publish(keyId);

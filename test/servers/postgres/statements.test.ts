@@ -15,7 +15,7 @@ import { alone, another, describePostgres, RECORD, value } from '../../support/p
 /** The first page of a listing. */
 const FIRST = { prefix: 'acme', after: null, limit: 5 } as const;
 
-/** One of each kind, in an order in which all of them are written. */
+/** One mark of each kind, in an order in which all of them are written. */
 const MARKS: readonly Mark[] = [
   { kind: 'suspend', at: 1, by: null, reason: null },
   { kind: 'resume', at: 2 },
@@ -30,7 +30,7 @@ interface Asked {
   readonly values: readonly unknown[];
 }
 
-/** postgres.js tells of each statement that it sends. */
+/** postgres.js reports each statement that it sends. */
 async function observed(
   act: (
     store: Required<KeyStore>,
@@ -98,7 +98,7 @@ async function buffersOf(sql: Schema['sql'], { text, values }: Asked): Promise<n
 }
 
 describePostgres('the server', () => {
-  test('is asked one statement for 128 look-ups at once, and each has its own answer', async () => {
+  test('gets one statement for 128 look-ups at once, and answers each of them', async () => {
     await observed(async (store, asked) => {
       const records = Array.from({ length: 100 }, (_, i) => another(i));
       for (const record of records) await store.insert(record);
@@ -115,7 +115,7 @@ describePostgres('the server', () => {
     });
   });
 
-  test('is asked one statement a look-up if batches are off', async () => {
+  test('gets one statement a look-up if batches are off', async () => {
     const one = async (store: KeyStore, asked: Asked[]) => {
       await Promise.all(
         Array.from({ length: 5 }, async (_, i) => store.findByDigest([another(i).digest])),
@@ -126,7 +126,7 @@ describePostgres('the server', () => {
   });
 
   test.each([true, false])(
-    'prepares what postgres.js sends once, if it may: %s',
+    'prepares the statements of postgres.js once, if allowed: %s',
     async (prepare) => {
       await alone('postgres.js with one connection', async ({ client }) => {
         const store = postgresStore(client, { prepare });
@@ -138,22 +138,25 @@ describePostgres('the server', () => {
     },
   );
 
-  test.each([true, false])('prepares what pg sends once, by default too: %s', async (prepare) => {
-    await alone('pg Client', async ({ client }) => {
-      const store = postgresStore(client, prepare ? {} : { prepare });
-      for (let i = 0; i < 2; i++) {
-        await store.touch([{ keyId: OWN, lastUsedAt: 5, scopesUsed: {} }]);
-        for (const digests of [['a'], ['a', 'b']]) await store.findByDigest(digests);
-      }
-      const { rows } = await (client as pg.Client).query<{ readonly name: string }>(
-        'SELECT name FROM pg_prepared_statements ORDER BY name',
-      );
-      const names = ['keyscope_findDigest', 'keyscope_findDigests', 'keyscope_touch'];
-      expect(rows.map(({ name }) => name)).toEqual(prepare ? names : []);
-    });
-  });
+  test.each([true, false])(
+    'prepares the statements of pg once, also by default: %s',
+    async (prepare) => {
+      await alone('pg Client', async ({ client }) => {
+        const store = postgresStore(client, prepare ? {} : { prepare });
+        for (let i = 0; i < 2; i++) {
+          await store.touch([{ keyId: OWN, lastUsedAt: 5, scopesUsed: {} }]);
+          for (const digests of [['a'], ['a', 'b']]) await store.findByDigest(digests);
+        }
+        const { rows } = await (client as pg.Client).query<{ readonly name: string }>(
+          'SELECT name FROM pg_prepared_statements ORDER BY name',
+        );
+        const names = ['keyscope_findDigest', 'keyscope_findDigests', 'keyscope_touch'];
+        expect(rows.map(({ name }) => name)).toEqual(prepare ? names : []);
+      });
+    },
+  );
 
-  test('is asked one statement a method, and none for what cannot exist', async () => {
+  test('gets one statement a method, and none for ids that cannot exist', async () => {
     await observed(async (store, asked) => {
       await store.insert(RECORD);
       await store.findById(RECORD.keyId);
@@ -208,7 +211,7 @@ describePostgres('the server', () => {
     });
   });
 
-  test('reads no table from end to end, and sorts no listing', async () => {
+  test('scans no whole table, and sorts no listing', async () => {
     await observed(async (store, asked, { sql }, client) => {
       await sql(manyKeys(1, 20_000));
       await useEach(store, client);
@@ -224,7 +227,7 @@ describePostgres('the server', () => {
         plans.push(plan.map((line) => line['QUERY PLAN']).join('\n'));
       }
       expect(plans.filter((plan) => /Seq Scan on keyscope_(?!schema)/.test(plan))).toEqual([]);
-      // A page of what addresses an entity is sorted, but once it is read.
+      // A page of the keys that address an entity is sorted, but only after it is read.
       const sorting = plans.filter((plan) => /Limit.*\n *-> {2}(?:Incremental )?Sort/.test(plan));
       expect(sorting).toEqual([]);
       expect(plans.join()).toContain('Index Scan using keyscope_keys_ended');
@@ -255,28 +258,28 @@ describePostgres('the server', () => {
     });
   });
 
-  test('is written nothing by a verification', async () => {
+  test('gets no write from a verification', async () => {
     await alone('pg Pool of 10', async ({ client, schema }) => {
       const { key, info } = await issue(setUp({ store: postgresStore(client) }).keyring);
       const readOnly = pgPool({ ...schema.settings, default_transaction_read_only: 'on' });
       const { keyring } = setUp({ store: postgresStore(readOnly) });
       expect((await keyring.verify(key)).entityUuid).toBe(OWN);
       const told =
-        'PostgreSQL: cannot execute SELECT in a read-only transaction; ' +
-        'pass a client of the primary';
+        'PostgreSQL: cannot execute SELECT in a read-only transaction. ' +
+        'Pass a client of the primary';
       const error = await storeError(() => keyring.revoke(info.keyId, AUTHORITY));
       expect(String(causeOf(error))).toContain(told);
       await readOnly.end();
     });
   });
 
-  test('has on disk what it acknowledges, also where commits are not waited for', async () => {
+  test('has on disk what it acknowledged, even with synchronous_commit off', async () => {
     const settings = { synchronous_commit: 'off' };
     await alone(
       'pg Pool of 10',
       async ({ client, sql }) => {
         await migrate(client);
-        // Runs when the transaction commits, and sees what it commits with.
+        // Runs when the transaction commits, and sees its settings.
         await sql(`
         CREATE TABLE log (what text, how text);
         CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -303,7 +306,7 @@ describePostgres('the server', () => {
           { what: 'touch', how: 'off' },
           { what: 'delete', how: 'on' },
         ]);
-        // For that one transaction: the connection is as it was.
+        // Only for that transaction: the connection is unchanged.
         const pool = client as pg.Pool;
         expect((await pool.query('SHOW synchronous_commit')).rows).toEqual([
           { synchronous_commit: 'off' },
@@ -314,7 +317,7 @@ describePostgres('the server', () => {
         });
         await sql('DELETE FROM log');
         await postgresStore(strict).insert(another(1));
-        // Usage is not worth the wait for another server.
+        // Usage does not wait for another server.
         await postgresStore(strict).touch([
           { keyId: another(1).keyId, lastUsedAt: 1, scopesUsed: {} },
         ]);

@@ -27,17 +27,17 @@ import {
   using,
 } from '../../support/postgres-place.ts';
 
-// It takes seconds to start.
+// PGlite takes seconds to start.
 beforeAll(sharedPglite, 60_000);
 
 describe.each(KINDS)('%s', (kind) => {
-  describeKind(kind)('keeps the contract', () => {
+  describeKind(kind)('the store', () => {
     const used = using(kind);
     storeContract(test, () => used.store);
   });
 });
 
-describePostgres('without batches or prepared statements, where every setting is unusual', () => {
+describePostgres('without batches or prepared statements, with unusual settings', () => {
   const used = using('pg Pool of 10', {
     TimeZone: 'America/St_Johns',
     DateStyle: 'SQL, DMY',
@@ -55,7 +55,7 @@ describePostgres('without batches or prepared statements, where every setting is
 /** The first page of a listing. */
 const FIRST = { prefix: 'acme', after: null, limit: 3 } as const;
 
-/** How a client can be configured that could change an answer. */
+/** Configurations of a client that could change an answer. */
 const CONFIGURED: Readonly<Record<string, (settings: Settings) => Promise<Opened>>> = {
   'pg with integers as bigint and JSON as text': async (settings) => {
     function getTypeParser(oid: number): (raw: string) => unknown {
@@ -80,7 +80,7 @@ const CONFIGURED: Readonly<Record<string, (settings: Settings) => Promise<Opened
 };
 
 describePostgres.each(Object.entries(CONFIGURED))('%s', (_name, opener) => {
-  test('reads and writes as every other client does', async () => {
+  test('reads and writes like every other client', async () => {
     const schema = await emptySchema();
     const { client, end } = await opener(schema.settings);
     const store = postgresStore(client);
@@ -152,7 +152,7 @@ describePostgres('touch', () => {
   });
 
   test('never ends in a deadlock, whatever the order of many batches at once', async () => {
-    /** Usage of all keys, in an order of its own. */
+    /** Usage of all keys, in a random order. */
     function batchOf(index: number): UsageEntry[] {
       const usage = {
         lastUsedAt: START + index,
@@ -166,12 +166,12 @@ describePostgres('touch', () => {
       return shuffled.map(({ keyId }) => ({ keyId, ...usage }));
     }
     const batches = Array.from({ length: 80 }, (_, index) => batchOf(index));
-    /** As a keyring does, which tries what could not be written again. */
+    /** Retries failed writes, as a keyring does. */
     async function touchUntilWritten(batch: readonly UsageEntry[]): Promise<void> {
       try {
         await used.store.touch(batch);
       } catch (error) {
-        // Where the machine is busy, others may hold a row for longer than a write waits.
+        // On a busy machine, others may hold a row for longer than a write waits.
         if (!String(error).includes('lock timeout')) throw error;
         await touchUntilWritten(batch);
       }

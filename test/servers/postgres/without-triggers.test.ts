@@ -1,4 +1,4 @@
-/** The schema without triggers, and servers without what PostgreSQL itself has. */
+/** The schema without triggers, and servers that lack features of PostgreSQL. */
 import { migrate, type PgClient, postgresStore, purgeEnded } from 'keyscope/stores/postgres';
 import { type SchemaOptions, schemaSql } from 'keyscope/stores/schema';
 import { storeContract } from 'keyscope/testing';
@@ -24,16 +24,16 @@ import { startPostgres } from '../../support/postgres-servers.ts';
 const WITHOUT = { triggers: false } as const;
 const LIMIT = { timeout: 60_000 };
 
-// It takes seconds to start.
+// PGlite takes seconds to start.
 beforeAll(sharedPglite, 60_000);
 
 describe.each(KINDS)('%s, on a schema without triggers', (kind) => {
-  describeKind(kind)('keeps the contract', () => {
+  describeKind(kind)('the store', () => {
     const used = using(kind);
     beforeAll(() => migrate(used.client, WITHOUT));
     storeContract(test, () => used.store);
 
-    test('and has made none meanwhile', async () => {
+    test('has created no triggers meanwhile', async () => {
       const what = (await used.sql(CATALOG)).map(({ what }) => what);
       expect(what).not.toContain('trigger');
       expect(what).not.toContain('function');
@@ -42,7 +42,7 @@ describe.each(KINDS)('%s, on a schema without triggers', (kind) => {
 });
 
 describePostgres('a schema without triggers', () => {
-  test('has the same tables and the same version, and migrate leaves it so', async () => {
+  test('has the same tables and the same version, and migrate leaves it unchanged', async () => {
     const expected = await alone('pg Pool of 10', async ({ client, sql, schema }) => {
       await migrate(client);
       const entries = JSON.parse(await catalogOf(sql, schema)) as { what: string }[];
@@ -62,7 +62,7 @@ describePostgres('a schema without triggers', () => {
     });
   });
 
-  test('is purged, of keys without a living successor, with the pairs of its keys', async () => {
+  test('lets a purge delete keys without a living successor, with their pairs', async () => {
     await alone('pg Pool of 10', async ({ client, sql }) => {
       await migrate(client, WITHOUT);
       const store = postgresStore(client);
@@ -85,7 +85,7 @@ describePostgres('a schema without triggers', () => {
     });
   });
 
-  test('lets what is not sealed be rewritten, as the option says', async () => {
+  test('lets unsealed fields be rewritten, as the option says', async () => {
     await alone('pg Pool of 10', async ({ client, sql }) => {
       await migrate(client, WITHOUT);
       await postgresStore(client).insert({ ...RECORD, revokedAt: 5 });
@@ -96,7 +96,7 @@ describePostgres('a schema without triggers', () => {
   });
 
   test.each([{ trigger: false }, { triggers: 'no' }, { triggers: null }, null, 5])(
-    'is not made for the options %j',
+    'is not created for the options %j',
     async (options) => {
       await alone('pg Pool of 10', async ({ client, sql }) => {
         const asked = migrate(client, options as SchemaOptions);
@@ -107,8 +107,8 @@ describePostgres('a schema without triggers', () => {
     },
   );
 
-  // Where tables are no part of a transaction, what an interrupted migration made stays.
-  test('is completed where a migration broke off', async () => {
+  // If DDL is not transactional, what an interrupted migration created stays.
+  test('is completed after an interrupted migration', async () => {
     const statements = schemaSql('postgres', WITHOUT).split(';\n');
     for (let made = 1; made < statements.length - 2; made++) {
       await alone('pg Pool of 10', async ({ client, sql }) => {
@@ -121,10 +121,10 @@ describePostgres('a schema without triggers', () => {
   });
 });
 
-/** What servers say that have no advisory locks: YugabyteDB before 2025.1, and others. */
+/** The errors of servers without advisory locks: YugabyteDB before 2025.1, and others. */
 const REFUSALS = ['feature_not_supported', 'undefined_function'];
 
-/** In front of the server's own, so that it has none for who looks here first. */
+/** Hides the server's own functions from anyone whose search path starts here. */
 function noLocks(code: string): string {
   return `
     CREATE FUNCTION pg_advisory_xact_lock(key bigint) RETURNS void LANGUAGE plpgsql AS
@@ -149,7 +149,7 @@ describePostgres.each(REFUSALS)('a server whose advisory locks are an error: %s'
     }
   });
 
-  test('says what failed where it was not the lock', async () => {
+  test('reports the failure if it was not the lock', async () => {
     const schema = await emptySchema();
     await schema.sql(noLocks(code));
     await schema.sql('CREATE TABLE mine (a int); CREATE INDEX keyscope_keys_listing ON mine (a)');
@@ -160,7 +160,7 @@ describePostgres.each(REFUSALS)('a server whose advisory locks are an error: %s'
   });
 });
 
-/** A client of a server on which each statement is a transaction, whatever is sent with it. */
+/** A client of a server where each statement is a separate transaction. */
 function oneByOne(client: PgClient): PgClient {
   return {
     connect: () => {},
@@ -173,7 +173,7 @@ function oneByOne(client: PgClient): PgClient {
   };
 }
 
-describePostgres('a server whose tables are no part of a transaction', () => {
+describePostgres('a server whose DDL is not transactional', () => {
   test('lets four processes migrate at once', LIMIT, async () => {
     for (let round = 0; round < 10; round++) {
       const schema = await emptySchema();
@@ -189,9 +189,9 @@ describePostgres('a server whose tables are no part of a transaction', () => {
   });
 });
 
-// An event trigger refuses there what CockroachDB has not in all versions.
+// An event trigger rejects what some versions of CockroachDB lack.
 describeOwnPostgres('a server that has no triggers', () => {
-  test('is told apart by the error, and is used without them', LIMIT, async () => {
+  test('is recognized by its error, and is used without triggers', LIMIT, async () => {
     const server = await startPostgres();
     try {
       await server.sql(`
@@ -201,7 +201,7 @@ describeOwnPostgres('a server that has no triggers', () => {
           WHEN TAG IN ('CREATE TRIGGER', 'CREATE FUNCTION') EXECUTE FUNCTION refuse()`);
       const pool = new pg.Pool({ connectionString: server.url }).on('error', () => {});
       const advice =
-        'if the server has no triggers, run migrate(client, { triggers: false }) first';
+        'If the server has no triggers, run migrate(client, { triggers: false }) first';
       await expect(async () => postgresStore(pool).findById(OWN)).rejects.toThrow(advice);
       await migrate(pool, WITHOUT);
       await postgresStore(pool).insert(RECORD);

@@ -14,15 +14,15 @@ import {
   value,
 } from '../../support/postgres-place.ts';
 
-// It takes seconds to start.
+// PGlite takes seconds to start.
 beforeAll(sharedPglite, 60_000);
 
-describe.each(['PGlite', 'pg Pool of 10'])('a mark in %s', (kind) => {
-  describeKind(kind)('is written', () => {
+describe.each(['PGlite', 'pg Pool of 10'])('with %s', (kind) => {
+  describeKind(kind)('a mark', () => {
     const used = using(kind);
     let made = 0;
 
-    /** Marks a key of its own, and returns whether that was written and the row. */
+    /** Marks a new key, and returns whether the mark was written, and the row. */
     async function mark(...marks: readonly object[]) {
       made += 1;
       const record = another(made);
@@ -32,7 +32,7 @@ describe.each(['PGlite', 'pg Pool of 10'])('a mark in %s', (kind) => {
       return { record, written, row: await used.store.findById(record.keyId) };
     }
 
-    test('with nothing where a caller without types says nothing', async () => {
+    test('has null for fields that a caller without types omits', async () => {
       const left: Readonly<Record<string, object>> = {
         revoke: { revokedAt: 5, seal: null },
         suspend: { suspendedAt: 5 },
@@ -51,7 +51,7 @@ describe.each(['PGlite', 'pg Pool of 10'])('a mark in %s', (kind) => {
       expect(row).toMatchObject({ retireAt: 5, changedAt: 5 });
     });
 
-    test('with texts as they are', async () => {
+    test('keeps texts unchanged', async () => {
       for (const text of ['ada é🦊', '', 'a\'b"c\\d$1', '007', 'null', '{"by":1}', ' ']) {
         const ending = { at: 5, by: text, reason: `${text}!`, seal: text };
         for (const name of ['revoke', 'suspend', 'retire']) {
@@ -62,8 +62,8 @@ describe.each(['PGlite', 'pg Pool of 10'])('a mark in %s', (kind) => {
       }
     });
 
-    // A revocation at no time at all would look as if it had been written.
-    test('at a time, or not at all', async () => {
+    // A revocation without a time would look as if it had been written.
+    test('is written at a valid time, or not at all', async () => {
       const odd = [undefined, null, Number.NaN, 1.5, Number.POSITIVE_INFINITY, 8.64e15 + 1, 'soon'];
       for (const name of ['revoke', 'suspend', 'retire', 'resume', 'withdraw']) {
         for (const at of odd) {
@@ -79,7 +79,7 @@ describe.each(['PGlite', 'pg Pool of 10'])('a mark in %s', (kind) => {
       }
     });
 
-    test('on a retirement, only where the withdrawals are as they were read', async () => {
+    test('retires only if the withdrawals are as they were read', async () => {
       const withdrawals = [OTHER, THIRD].map((entityUuid) => ({
         kind: 'withdraw',
         at: 1,
@@ -98,9 +98,9 @@ describe.each(['PGlite', 'pg Pool of 10'])('a mark in %s', (kind) => {
 });
 
 describePostgres('usage', () => {
-  // One transaction that somebody had left open took all connections of the pool: every few seconds
-  // another write of usage waited on one.
-  test('gives up on a key whose row somebody holds, and its connection is free again', async () => {
+  // One transaction left open took all connections of the pool: every few seconds another write of
+  // usage waited on one.
+  test('gives up on a key whose row is locked, and frees its connection', async () => {
     await alone('pg Client', async ({ client, sql, schema }) => {
       const store = postgresStore(client);
       const free = another(1);
@@ -113,14 +113,14 @@ describePostgres('usage', () => {
       const told = 'keyscope: PostgreSQL: canceling statement due to lock timeout';
       const before = performance.now();
       await expect(async () => store.touch(batch)).rejects.toThrow(told);
-      // Some 500 ms, where nothing else runs.
+      // About 500 ms on an idle machine.
       expect(performance.now() - before).toBeLessThan(5_000);
       expect(await store.findById(free.keyId)).toMatchObject({ lastUsedAt: 5 });
       await holder.query('ROLLBACK');
       await holder.end();
       await store.touch(batch);
       expect(await store.findById(RECORD.keyId)).toMatchObject({ lastUsedAt: 5 });
-      // For that one statement: the connection is as it was.
+      // Only for that statement: the connection is unchanged.
       const rows = await (client as unknown as { query(text: string): Promise<unknown> }).query(
         'SHOW lock_timeout',
       );
@@ -130,9 +130,9 @@ describePostgres('usage', () => {
   });
 });
 
-describePostgres('a transaction that somebody left open on a pooled connection', () => {
+describePostgres('a transaction left open on a pooled connection', () => {
   // A revocation on it was acknowledged, and rolled back with it.
-  test('ends with the connection, which the pool tells, and another one is used', async () => {
+  test('ends with the connection, which the pool reports, and another one is used', async () => {
     await alone('pg Pool of 10', async ({ schema, sql }) => {
       const told: unknown[] = [];
       const pool = pgPool(schema.settings, { max: 3 }).on('error', ({ message }) => {
@@ -150,7 +150,7 @@ describePostgres('a transaction that somebody left open on a pooled connection',
       expect(await store.mark(RECORD.keyId, revoke)).toBe(true);
       expect(await value(sql, 'SELECT revoked_at::int FROM keyscope_keys')).toBe(5);
       expect(await store.findById(RECORD.keyId)).toMatchObject({ revokedAt: 5 });
-      const left = /^keyscope: PostgreSQL: a connection was given back .* and is ended/;
+      const left = /^keyscope: PostgreSQL: a connection was given back .* so keyscope ends it/;
       expect(told).toHaveLength(3);
       for (const message of told) expect(message).toMatch(left);
       await pool.end();
@@ -175,8 +175,8 @@ describePostgres('a transaction that somebody left open on a pooled connection',
     });
   });
 
-  // As a connection does that cannot say so, of an older pg or of another kind.
-  test('is refused by look-ups and by every write, which says why', async () => {
+  // Like a connection of an older pg or another kind, which cannot report it.
+  test('is rejected by look-ups and by every write, with the reason', async () => {
     await alone('pg Pool of 10', async ({ schema }) => {
       const pool = pgPool(schema.settings, { max: 1 });
       const store = postgresStore({ connect() {}, query: (asked: PgQuery) => pool.query(asked) });
@@ -207,7 +207,7 @@ describePostgres('a transaction that somebody left open on a pooled connection',
     });
   });
 
-  test('is not what a write that waits for a lock is taken for', async () => {
+  test('is not confused with a write that waits for a lock', async () => {
     await alone('pg Pool of 10', async ({ client, schema }) => {
       const store = postgresStore(client);
       await store.insert(RECORD);

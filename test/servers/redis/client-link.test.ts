@@ -1,4 +1,4 @@
-/** What an error of a client says: what is wrong, and no digest. */
+/** Errors of a client: they say what is wrong, and contain no digest. */
 import { inspect } from 'node:util';
 import type { Awaitable } from 'keyscope';
 import {
@@ -44,8 +44,8 @@ describeWithRedis.each(KINDS)('an error of a server, with %s', (kind) => {
   });
 });
 
-// Before 5.9 ioredis added no `keyPrefix` to the keys of a command in capitals: two services shared
-// their keys, and an update lost all of them.
+// Before 5.9, ioredis added no `keyPrefix` to the keys of a command in capitals: two services
+// shared their keys, and an update lost all of them.
 describeWithRedis('every command', () => {
   const suite = useRedis();
 
@@ -78,7 +78,7 @@ describeWithRedis('every command', () => {
 });
 
 describe('an error of a client', () => {
-  test('that quotes a key says so without the digest', async () => {
+  test('quotes a key without the digest', async () => {
     const { digest } = unsealed().record;
     const message = `ERR nobody may read 'keyscope:rec:${digest}'`;
     const quoting = { call: () => Promise.reject(new Error(message)) };
@@ -89,8 +89,8 @@ describe('an error of a client', () => {
 });
 
 // A client of node-redis 6.3 that is destroyed and connected again does so: good keys were unknown.
-describeWithRedis('a client that hands out answers to other questions', () => {
-  test('is an outage, and neither an unknown key nor another one', async () => {
+describeWithRedis('a client that returns the answers to other commands', () => {
+  test('is an outage, and never a source of unknown or wrong keys', async () => {
     const own = await startRedis();
     onTestFinished(own.remove);
     const { client, close } = ioRedis(own.url);
@@ -116,9 +116,11 @@ describeWithRedis('a client that hands out answers to other questions', () => {
     };
     isLate = true;
     for (const [name, call] of Object.entries(calls)) {
-      // The same question twice, so that the answer is one that it could have had.
+      // The same command twice, so that the answer could be one of its own.
       await call().catch(() => {});
-      await expect(call(), name).rejects.toThrow('this answer belongs to another question');
+      await expect(call(), name).rejects.toThrow(
+        'the client returned the answer to another command',
+      );
     }
     isLate = false;
     expect(await store.findById(record.keyId)).toEqual(record);
@@ -126,7 +128,7 @@ describeWithRedis('a client that hands out answers to other questions', () => {
 });
 
 describeWithRedis('a server that does not know a command', () => {
-  test('says so without the arguments', async () => {
+  test('is reported without the arguments', async () => {
     const bare = await startRedis('--rename-command', 'EVAL', '');
     onTestFinished(bare.remove);
     const { client, close } = ioRedis(bare.url);

@@ -1,4 +1,4 @@
-/** Which clients and options the store takes, and what it says of others. */
+/** The clients and options that the store accepts, and its errors for others. */
 import { Redis } from 'ioredis';
 import { migrate, type RedisClient, redisStore } from 'keyscope/stores/redis';
 import { createClient, createClientPool, createCluster, createSentinel } from 'redis';
@@ -14,8 +14,8 @@ const SENTINEL = { name: 'mymaster', sentinelRootNodes: [{ host: '127.0.0.1', po
 const onRedis = await describeOn('redis');
 
 describe('the client', () => {
-  // With `stage:` and `prod:` on one server, a key of the one was let in by the other.
-  test('of node-redis needs a prefix where it has a keyPrefix, which raw commands lack', () => {
+  // With `stage:` and `prod:` on one server, each service accepted the other's keys.
+  test('of node-redis needs a prefix if it has a keyPrefix, which raw commands lack', () => {
     const settings = { url: URL, keyPrefix: 'stage:' };
     const clients: readonly unknown[] = [
       createClient(settings),
@@ -32,7 +32,7 @@ describe('the client', () => {
     }
   });
 
-  test('is refused where it is none', async () => {
+  test('is rejected if it is not a client', async () => {
     const odd: readonly unknown[] = [
       undefined,
       null,
@@ -43,7 +43,7 @@ describe('the client', () => {
       { call: 5 },
       redisStore,
       Redis,
-      // What a createSentinel lends out.
+      // A client that a createSentinel lends.
       { sendCommand: () => null, release: () => null },
     ];
     const message = /^redisStore: pass a client, pool, cluster or sentinel of redis/;
@@ -53,7 +53,7 @@ describe('the client', () => {
     }
   });
 
-  test('of ioredis that asks Sentinel for a replica is refused', () => {
+  test('of ioredis is rejected if it asks Sentinel for a replica', () => {
     const sentinels = [{ host: '127.0.0.1', port: 1 }];
     const found = { sentinels, name: 'keys', lazyConnect: true } as const;
     redisStore(new Redis(found));
@@ -67,30 +67,30 @@ describe('the client', () => {
     expect(calls).toEqual([]);
   });
 
-  // node-redis says that it is closed, and not what to do.
-  test('of node-redis that nobody has connected is to be connected first', async () => {
+  // node-redis reports that it is closed, but not what to do.
+  test('of node-redis has to be connected first', async () => {
     for (const client of [createClient(), createClientPool()]) {
-      const told = 'redis: The client is closed; await client.connect() first';
+      const told = 'redis: The client is closed. Await client.connect() first';
       await expect(async () => redisStore(client).findById(OWN)).rejects.toThrow(told);
     }
   });
 
-  test('of one server of a cluster is to be one of the cluster', async () => {
+  test('of a single server of a cluster is rejected in favour of one of the cluster', async () => {
     const moved = 'MOVED 13111 10.0.0.1:6379';
     const client = { call: () => Promise.reject(new Error(moved)) };
-    const told = `redis: ${moved}; this server is one of a cluster: pass a client of the cluster`;
+    const told = `redis: ${moved}. This server belongs to a cluster: pass a client of the cluster`;
     await expect(async () => redisStore(client).findById(OWN)).rejects.toThrow(told);
   });
 
-  // Some look-ups failed, those that went together, and nothing said what to do.
-  test('of a cluster is not to pipeline by itself before ioredis 5.11', async () => {
+  // Some look-ups failed, those that were sent together, and no error said what to do.
+  test('of a cluster must not pipeline automatically before ioredis 5.11', async () => {
     const refused = 'All keys in the pipeline should belong to the same slots allocation group';
     const client = { call: () => Promise.reject(new Error(refused)) };
-    const told = `redis: ${refused}; leave enableAutoPipelining off, or use ioredis 5.11 or newer`;
+    const told = `redis: ${refused}. Leave enableAutoPipelining off, or use ioredis 5.11 or newer`;
     await expect(async () => redisStore(client).findById(OWN)).rejects.toThrow(told);
   });
 
-  test('is given a prefix of printable characters, and no other option', () => {
+  test('accepts a prefix of printable characters, and no unknown option', () => {
     const client = { call: async () => null };
     for (const odd of ['', ' ', 'a b', 'ключ', 'a\n', 'x'.repeat(101), 5, null]) {
       const told = complaint(() => redisStore(client, { prefix: odd as string }));
@@ -105,28 +105,28 @@ describe('the client', () => {
   });
 });
 
-// They answer nothing at once, or with themselves, and it was said that Redis 7 or newer is needed.
-onRedis('a client that only gathers commands, or answers callbacks,', () => {
-  const told = 'keyscope: the client does not answer; pass the client itself';
+// They answer with nothing, or with themselves, and the error said that Redis 7 or newer is needed.
+onRedis('a client that only collects commands, or answers callbacks,', () => {
+  const told = 'keyscope: the client does not answer. Pass the client itself';
 
   async function expectRefused(gathering: unknown): Promise<void> {
     const store = redisStore(gathering as RedisClient);
     await expect(async () => store.findById(OWN)).rejects.toThrow(told);
   }
 
-  test('such as legacy() of node-redis, is refused', async () => {
+  test('such as legacy() of node-redis, is rejected', async () => {
     const { client, close } = await nodeRedis(URL);
     onTestFinished(() => close());
     await expectRefused(client.legacy());
   });
 
-  test('such as pipeline() of ioredis, is refused', async () => {
+  test('such as pipeline() of ioredis, is rejected', async () => {
     const { client, close } = ioRedis(URL);
     onTestFinished(() => close());
     await expectRefused(client.pipeline());
   });
 
-  test('such as multi() of ioredis, is refused', async () => {
+  test('such as multi() of ioredis, is rejected', async () => {
     const { client, close } = ioRedis(URL);
     onTestFinished(() => close());
     await expectRefused(client.multi());

@@ -1,4 +1,4 @@
-/** A cluster: keys on every node, primaries alone are asked, and slots may move. */
+/** A cluster: keys on every node, reads from primaries only, and slots that move. */
 import { Cluster, type ClusterOptions } from 'ioredis';
 import type { Awaitable, KeyRecord } from 'keyscope';
 import { causeOf, generateKey } from 'keyscope';
@@ -80,7 +80,7 @@ describeWithRedis('a cluster of three, and a replica', () => {
 
   describe.each(Object.entries(CLIENTS))('with %s', (name, connect) => {
     let opened: Closing<Both>;
-    // No braces: keys of one store are spread over the nodes.
+    // No braces: the keys of one store are spread over the nodes.
     const prefix = `${name.replaceAll(' ', '-')}:`;
     beforeAll(async () => {
       opened = await connect();
@@ -129,8 +129,8 @@ describeWithRedis('a cluster of three, and a replica', () => {
       expect(keys.map(({ length }) => length).sort()).toEqual([0, 0, 23]);
     });
 
-    test('asks every primary: one that may evict is enough to refuse', async () => {
-      const message = 'set maxmemory-policy to noeviction';
+    test('checks every primary, and rejects a cluster with one that may evict', async () => {
+      const message = 'Set maxmemory-policy to noeviction';
       for (const node of cluster.masters) {
         await setPolicy(node, 'allkeys-lru');
         await expect(migrate(opened.client, { prefix })).rejects.toThrow(message);
@@ -142,7 +142,7 @@ describeWithRedis('a cluster of three, and a replica', () => {
       await migrate(opened.client, { prefix });
     });
 
-    test('never asks the replica, so that what was acknowledged is seen', async () => {
+    test('never asks the replica, so that every acknowledged write is seen', async () => {
       const store = storeUnder(prefix);
       const { keyring } = setUp({ store });
       await issue(keyring);
@@ -175,7 +175,7 @@ describeWithRedis('a cluster of three, and a replica', () => {
       for (const other of others) other.close();
     });
 
-    test('finds keys again whose slots have moved', async () => {
+    test('finds keys again after their slots have moved', async () => {
       const mine = `${prefix}moving:`;
       const { keyring, store } = setUp({ store: storeUnder(mine) });
       const { key, info } = await issue(keyring);
@@ -190,7 +190,7 @@ describeWithRedis('a cluster of three, and a replica', () => {
     });
   });
 
-  test('is asked for its nodes only by a client that is connected', async () => {
+  test('is asked for its nodes only after the client has connected', async () => {
     const client = createCluster({ rootNodes: rootNodes() }).on('error', ignore);
     await expect(migrate(client)).rejects.toThrow();
     await client.connect();
@@ -205,10 +205,13 @@ const ELSEWHERE: readonly NonNullable<ClusterOptions['scaleReads']>[] = [
   () => null,
 ];
 
-test.each(ELSEWHERE)('a cluster that ioredis reads from replicas is refused: %s', (scaleReads) => {
-  const client = new Cluster([{ host: '127.0.0.1', port: 1 }], { scaleReads, lazyConnect: true });
-  const message = "scaleReads must be 'master'; a replica would accept revoked keys";
-  expect(() => redisStore(client)).toThrow(message);
-  expect(() => redisStore(client)).toThrow(TypeError);
-  client.disconnect();
-});
+test.each(ELSEWHERE)(
+  'a cluster client of ioredis that reads from replicas is rejected: %s',
+  (scaleReads) => {
+    const client = new Cluster([{ host: '127.0.0.1', port: 1 }], { scaleReads, lazyConnect: true });
+    const message = "scaleReads must be 'master'; a replica would accept revoked keys";
+    expect(() => redisStore(client)).toThrow(message);
+    expect(() => redisStore(client)).toThrow(TypeError);
+    client.disconnect();
+  },
+);

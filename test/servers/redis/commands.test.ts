@@ -1,4 +1,4 @@
-/** What the store asks of a server, and what an ACL must therefore allow. */
+/** The commands that the store sends to a server, and that an ACL must therefore allow. */
 import { readFileSync } from 'node:fs';
 import type { Awaitable, KeyRecord, UsageEntry } from 'keyscope';
 import { purgeEnded, redisStore } from 'keyscope/stores/redis';
@@ -42,7 +42,7 @@ const usageOf = (keyId: string): UsageEntry => ({
 describeWithRedis.each(KINDS)('a server, with %s', (kind) => {
   const suite = useRedis();
 
-  test('is asked for no more than this', async () => {
+  test('gets no more commands than this', async () => {
     const store = redisStore(suite.client(kind));
     const { keyring } = setUp({ store });
     const { key, info } = await issue(keyring);
@@ -55,10 +55,10 @@ describeWithRedis.each(KINDS)('a server, with %s', (kind) => {
     ): Promise<void> {
       expect(await commandsOf(suite.own, act)).toEqual(commands);
     }
-    /** Of so many records, by their digests. */
+    /** The commands for so many records, by their digests. */
     const read = (count: number) => ({ eval: count, hgetall: count });
 
-    // One script each. It asks for the role too, which is not counted here.
+    // One script each. Each also asks for the role, which does not count here.
     await expectCommands(() => keyring.verify(key), read(1));
     await expectCommands(() => store.insert(record), {
       set: 1,
@@ -91,7 +91,7 @@ describeWithRedis.each(KINDS)('a server, with %s', (kind) => {
     });
   });
 
-  test('needs to allow the commands that the documentation lists, and no other', async () => {
+  test('must allow exactly the documented commands', async () => {
     const user = ['keys', 'reset', 'on', '>secret', '~keyscope:*'];
     const ofClients = ['+hello', '+client'];
     await suite.own.ask('ACL', 'SETUSER', ...user, ...documentedCommands(), ...ofClients);
@@ -119,7 +119,7 @@ describeWithRedis.each(KINDS)('a server, with %s', (kind) => {
     const later = new Date(START + 1);
     clock.set(START + HOUR);
     await keyring.revokeLineage(keyId, AUTHORITY);
-    // The key has ended, and so has the one that it was rotated to.
+    // The key has ended, and so has its successor.
     expect(await purgeEnded(client, { endedBefore: later })).toEqual([keyId]);
   });
 

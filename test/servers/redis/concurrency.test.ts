@@ -10,7 +10,7 @@ import { KINDS } from '../../support/redis-clients.ts';
 import { describeWithRedis, useRedis } from '../../support/redis-servers.ts';
 import { unsealed, unsealedRecords } from '../../support/unsealed.ts';
 
-/** A store over a client that counts: how many commands it got, and how many at once. */
+/** A store over a client that counts its commands, and how many run at once. */
 function counting(answer: (command: string, ...args: string[]) => unknown) {
   const counts = { asked: 0, most: 0 };
   let underWay = 0;
@@ -40,18 +40,18 @@ function entryOf(keyId: string): string {
   return `never:${keyId}:${OWN}:acme:s1$${keyId}`;
 }
 
-/** The entries of 1,200 records after a bound, as they would be in the index by expiry. */
+/** The entries of 1,200 records after a bound, as in the index by expiry. */
 function entriesAfter(bound: string): string[] {
   const all = Array.from({ length: 1200 }, (_, index) => entryOf(numbered(RECORD)(index).keyId));
   return all.filter((entry) => bound === '-' || entry > bound.slice(1)).slice(0, 500);
 }
 
-/** Answers as a server does that has 1,200 records, each of which can be deleted. */
+/** Answers like a server with 1,200 records, each of which can be deleted. */
 function holding(given: Partial<KeyRecord> = {}) {
   const { scopesUsed: _none, ...fields } = unsealed(given).record;
   return (command: string, ...words: string[]): unknown => {
     if (command !== 'eval') return null;
-    // Of a script that reads, the first arguments are the question's number and a command.
+    // The first arguments of a script that reads are the question's number and a command.
     const [, , key = '', question = '', reading = '', ...args] = words;
     if (!READINGS.has(reading)) return 1;
     return [question, answerTo(reading, key, args)];
@@ -72,7 +72,7 @@ function holding(given: Partial<KeyRecord> = {}) {
 const READINGS: ReadonlySet<string> = new Set(['GET', 'HGETALL', 'HMGET', 'ZRANGE']);
 
 describe('a server', () => {
-  test('gets a batch of usage 500 at a time, and nothing more of it once it is away', async () => {
+  test('gets a batch of usage 500 at a time, and the rest not at all if it is down', async () => {
     let away = false;
     const { store, counts } = counting((_command, ...words) => {
       if (away) throw new Error('away');
@@ -97,9 +97,9 @@ describe('a server', () => {
     expect(counts).toEqual({ asked: 4 + 999, most: 500 });
   });
 
-  // Of 50 entities with 100 keys each it got 5,000 commands at once, and every request waited for
+  // For 50 entities with 100 keys each it got 5,000 commands at once, and every request waited for
   // them.
-  test('is asked for all records 500 commands at a time', async () => {
+  test('gets the reads of all records 500 commands at a time', async () => {
     const { store, counts } = counting(holding());
     const summary = await store.summarize(5);
     expect(summary).toEqual([{ scheme: 's1', live: 1200, lastUsedAt: null }]);
@@ -111,7 +111,7 @@ describe('a server', () => {
     expect(counts.most).toBe(500);
   });
 
-  test('is asked to delete records 500 commands at a time', async () => {
+  test('gets deletions 500 commands at a time', async () => {
     const { client, counts } = counting(holding({ revokedAt: 5 }));
     expect(await purgeEnded(client, { endedBefore: new Date(6) })).toHaveLength(1200);
     // Id and others of the lineage, check, the entity's listing, all keys by expiry, and the id.
@@ -120,7 +120,7 @@ describe('a server', () => {
   });
 });
 
-describeWithRedis('a server of its own', () => {
+describeWithRedis('a dedicated server', () => {
   const suite = useRedis();
 
   test('gets look-ups of several digests together', async () => {
@@ -142,7 +142,7 @@ describeWithRedis('a server of its own', () => {
     expect(most).toBe(3);
   });
 
-  test.each(KINDS)('notes usage of every key but the damaged ones, with %s', async (kind) => {
+  test.each(KINDS)('records usage of every key except damaged ones, with %s', async (kind) => {
     const store = redisStore(suite.client(kind));
     const records = unsealedRecords(1201);
     await Promise.all(records.map((record) => store.insert(record)));

@@ -1,4 +1,4 @@
-/** The store contract, with every kind of client that the store takes. */
+/** The store contract, with every kind of client that the store accepts. */
 import type { Awaitable } from 'keyscope';
 import { type RedisClient, redisStore } from 'keyscope/stores/redis';
 import { storeContract } from 'keyscope/testing';
@@ -21,13 +21,13 @@ type Connect = (url: string) => Awaitable<Closing<RedisClient>>;
 const CLIENTS: Readonly<Record<string, Connect>> = {
   'node-redis': nodeRedis,
   'node-redis over RESP2': (url) => nodeRedis(url, { RESP: 2 }),
-  'node-redis with types of its own': bufferingNodeRedis,
+  'node-redis with custom types': bufferingNodeRedis,
   'a node-redis pool of 10': nodeRedisPool,
   ioredis: (url) => ioRedis(url),
   'ioredis with numbers as text, over RESP3': (url) =>
     ioRedis(url, { stringNumbers: true, protocol: 3 }),
   'ioredis with automatic pipelines': (url) => ioRedis(url, { enableAutoPipelining: true }),
-  'ioredis with a prefix of its own': (url) => ioRedis(url, { keyPrefix: `${prefix}own:` }),
+  'ioredis with a keyPrefix': (url) => ioRedis(url, { keyPrefix: `${prefix}own:` }),
   'ten of ioredis': tenIoRedis,
 };
 

@@ -16,7 +16,7 @@ function json(value: unknown): string {
   return JSON.stringify(value);
 }
 
-/** What neither a time nor the value of any field of a key is. */
+/** Values that are neither a time nor valid in any field of a key. */
 const GARBAGE = [
   'none',
   '',
@@ -34,7 +34,7 @@ const GARBAGE = [
   '\ud800',
 ];
 
-/** As they would stand in the hash. */
+/** As they would be in the hash. */
 const EDITS: Edits = {
   format: ['2', '0', '-1', '"1"', ...GARBAGE],
   keyId: [json(OTHER), '""', '"ABC"', '5', ...GARBAGE],
@@ -75,7 +75,7 @@ const DAMAGES: Damages = {
   scopesUsed: GARBAGE,
 };
 
-/** The fields of a hash: each scope that was used has one. */
+/** The fields of the hash: each used scope has one. */
 function fieldsOf(field: string): readonly string[] {
   return field === 'scopesUsed' ? ['used:threats:read', 'used:a:b'] : [field];
 }
@@ -88,7 +88,7 @@ onRedis('rows edited by hand', { timeout: 120_000 }, () => {
   let prefix: string;
   let store: KeyStore;
 
-  /** A namespace of its own is sooner there than an old one is empty. */
+  /** A new namespace is faster than emptying an old one. */
   function useFreshPrefix(): void {
     prefix = `${base}${crypto.randomUUID()}:`;
     store = redisStore(client, { prefix });

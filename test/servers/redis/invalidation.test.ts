@@ -38,7 +38,7 @@ onRedis('redisInvalidation', () => {
     const elsewhere = redisInvalidation(clients, { channel: `${channel}2` });
     await elsewhere.subscribe(() => {});
     await elsewhere.publish(OTHER);
-    // What is no UUID is nobody's key.
+    // A message that is not a UUID belongs to no key.
     for (const odd of ['', 'x', OWN.toUpperCase(), `${OWN}\n`, `${OWN} `, '{}', 'é']) {
       await invalidation.publish(odd);
     }
@@ -52,7 +52,7 @@ onRedis('redisInvalidation', () => {
     into.close();
   });
 
-  test('takes a pool to publish', async () => {
+  test('accepts a pool to publish', async () => {
     const out = await nodeRedisPool(URL);
     const into = ioRedis(URL);
     const clients = { publisher: out.client, subscriber: into.client };
@@ -66,20 +66,20 @@ onRedis('redisInvalidation', () => {
   });
 });
 
-describe('redisInvalidation, used wrongly,', () => {
+describe('redisInvalidation, used incorrectly,', () => {
   const publisher = new Redis({ lazyConnect: true });
   const subscriber = new Redis({ lazyConnect: true });
   const using = (clients: unknown, options?: unknown) => () =>
     redisInvalidation(clients as { publisher: Redis; subscriber: Redis }, options as object);
 
-  test('refuses one connection for both, and a pool to subscribe', () => {
-    const shared = 'subscriber: pass a connection of its own, a duplicate()';
+  test('rejects one connection for both, and a pool to subscribe', () => {
+    const shared = 'subscriber: pass another connection: client.duplicate()';
     expect(using({ publisher, subscriber: publisher })).toThrow(shared);
     const pool = 'subscriber: pass a client or cluster';
     expect(using({ publisher, subscriber: createClientPool() })).toThrow(pool);
   });
 
-  test('refuses what is no client', () => {
+  test('rejects values that are not clients', () => {
     for (const odd of [undefined, null, 'x', {}]) {
       expect(using({ publisher, subscriber: odd })).toThrow(TypeError);
       expect(using({ publisher: odd, subscriber })).toThrow(TypeError);
@@ -89,7 +89,7 @@ describe('redisInvalidation, used wrongly,', () => {
     expect(unknown).toThrow('unknown field "client"');
   });
 
-  test('refuses a channel that is no text', () => {
+  test('rejects a channel that is not a text', () => {
     for (const channel of ['', 5, null, 'a\0']) {
       expect(using({ publisher, subscriber }, { channel })).toThrow('channel: pass a text');
     }
@@ -98,7 +98,7 @@ describe('redisInvalidation, used wrongly,', () => {
 });
 
 describeWithRedis.each(KINDS)('redisInvalidation, with %s', (kind) => {
-  test('hears again after the server was away', async () => {
+  test('receives messages again after the server was away', async () => {
     const own = await startRedis();
     onTestFinished(own.remove);
     const out = await connectTo(kind, own.url);
@@ -117,7 +117,7 @@ describeWithRedis.each(KINDS)('redisInvalidation, with %s', (kind) => {
     into.close();
   });
 
-  test('tells by its beat that it is silent or down, and that it is back', async () => {
+  test('reports through its beat that it is silent or down, and that it is back', async () => {
     const own = await startRedis();
     onTestFinished(own.remove);
     const out = await connectTo(kind, own.url);
@@ -146,7 +146,7 @@ describeWithRedis.each(KINDS)('redisInvalidation, with %s', (kind) => {
     into.close();
   });
 
-  test('hears once after a subscription that failed and was tried again', async () => {
+  test('receives each message once after a failed subscription was retried', async () => {
     const own = await startRedis();
     onTestFinished(own.remove);
     const into = await connectWithoutQueue(kind, own.url);

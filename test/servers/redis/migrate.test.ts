@@ -1,4 +1,4 @@
-/** Which servers can hold keys, and the version of the layout. */
+/** The servers that can hold keys, and the version of the layout. */
 import { generateKey } from 'keyscope';
 import { migrate, type RedisClient, redisStore } from 'keyscope/stores/redis';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -18,25 +18,25 @@ describeWithRedis('the start of a store', () => {
 
   describe.each(KINDS)('with %s', (kind) => {
     test.each(['allkeys-lru', 'allkeys-lfu', 'allkeys-random'])(
-      'refuses a server that may evict by %s',
+      'rejects a server that may evict by %s',
       async (policy) => {
         const { own } = suite;
         const client = suite.client(kind);
         await own.ask('CONFIG', 'SET', 'maxmemory-policy', policy);
         const { keyring } = setUp({ store: redisStore(client) });
-        const instead = 'set maxmemory-policy to noeviction';
+        const instead = 'it may evict keys. Set maxmemory-policy to noeviction';
         const message = `keyscope: a Redis server cannot hold keys: ${instead}`;
         expect(await causeOf(() => issue(keyring))).toContain(message);
         await expect(migrate(client)).rejects.toThrow(message);
         expect(await own.ask('DBSIZE')).toBe(0);
-        // Put right, it is used without a restart.
+        // Once fixed, the store works without a restart.
         await own.ask('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
         await issue(keyring);
       },
     );
 
     test.each(['volatile-lru', 'volatile-ttl'])(
-      'accepts a server that evicts by %s, for nothing here has a time to live',
+      'accepts a server that evicts by %s, because no key has a time to live',
       async (policy) => {
         const { own } = suite;
         await own.ask('CONFIG', 'SET', 'maxmemory-policy', policy);
@@ -48,14 +48,15 @@ describeWithRedis('the start of a store', () => {
       },
     );
 
-    const tooNew = 'the layout under keyscope: has schema 2, for releases that know 2 or later';
+    const tooNew =
+      'the layout under keyscope: has schema version 2, which needs a release that knows version 2';
     test.each([
       [['version', '2', 'min_reader', '2'], tooNew],
-      [['version', 'x', 'min_reader', '1'], 'have a schema that is not a version'],
-      [['version', '2', 'min_reader', ''], 'have a schema that is not a version'],
-      [['version', '2'], 'have a schema that is not a version'],
-      [['min_reader', '1'], 'have a schema that is not a version'],
-    ])('refuses keys of schema %j, and leaves them', async (fields, problem) => {
+      [['version', 'x', 'min_reader', '1'], 'keyscope:schema does not contain a version'],
+      [['version', '2', 'min_reader', ''], 'keyscope:schema does not contain a version'],
+      [['version', '2'], 'keyscope:schema does not contain a version'],
+      [['min_reader', '1'], 'keyscope:schema does not contain a version'],
+    ])('rejects keys of schema %j, and leaves them unchanged', async (fields, problem) => {
       const { own } = suite;
       const client = suite.client(kind);
       await own.ask('HSET', 'keyscope:schema', ...fields);
@@ -79,12 +80,12 @@ describeWithRedis('the start of a store', () => {
       expect(await own.ask('HGETALL', 'keyscope:schema')).toEqual(later);
     });
 
-    test('refuses a version of another type', async () => {
+    test('rejects a version of another type', async () => {
       await suite.own.ask('LPUSH', 'keyscope:schema', '1');
       await expect(migrate(suite.client(kind))).rejects.toThrow('WRONGTYPE');
     });
 
-    test('writes the version when eight migrate at once, and then only reads', async () => {
+    test('writes the version if eight migrate at once, and later only reads', async () => {
       const { own } = suite;
       const client = suite.client(kind);
       await Promise.all(Array.from({ length: 8 }, () => migrate(client)));
@@ -95,12 +96,12 @@ describeWithRedis('the start of a store', () => {
     });
   });
 
-  test('refuses a replica', async () => {
+  test('rejects a replica', async () => {
     const replica = await startRedis('--replicaof', '127.0.0.1', String(suite.own.port));
     onTestFinished(replica.remove);
     for (const kind of KINDS) {
       const { client, close } = await connectTo(kind, replica.url);
-      const message = 'this is a replica; connect to the primary';
+      const message = 'this is a replica. Connect to the primary';
       await expect(migrate(client)).rejects.toThrow(message);
       const { keyring } = setUp({ store: redisStore(client) });
       const verify = () => keyring.verify(generateKey({ prefix: 'acme' }));
@@ -114,21 +115,21 @@ describe('the start of a store over a client that answers', () => {
   const old = 'redis_version:6.2.14\r\nrole:master\r\nmaxmemory_policy:noeviction';
 
   test.each([
-    ['older than Redis 7', old, 'Redis 7 or newer is needed'],
-    ['silent about its policy', 'redis_version:7.0.0\r\nrole:master', 'set maxmemory-policy'],
-    ['of another make', 'no lines', 'Redis 7 or newer is needed'],
-  ])('refuses a server that is %s', async (_name, info, problem) => {
+    ['older than Redis 7', old, 'it must be Redis 7 or newer'],
+    ['silent about its policy', 'redis_version:7.0.0\r\nrole:master', 'Set maxmemory-policy'],
+    ['of another make', 'no lines', 'it must be Redis 7 or newer'],
+  ])('rejects a server that is %s', async (_name, info, problem) => {
     const client = { call: async (command: string) => (command === 'info' ? info : null) };
     await expect(migrate(client)).rejects.toThrow(problem);
   });
 
-  test('refuses a cluster whose client names no primary', async () => {
+  test('rejects a cluster whose client knows no primary', async () => {
     const silent: RedisClient = {
       masters: [],
       nodeClient: () => ({ sendCommand: async () => null }),
       sendCommand: async () => null,
     };
-    const message = 'the client knows no primary; connect it';
+    const message = 'the client does not know any primary. Connect it';
     await expect(migrate(silent)).rejects.toThrow(message);
   });
 });

@@ -1,4 +1,4 @@
-/** A server that is away, comes back, or has lost what it knew. */
+/** A server that is away, comes back, or has lost its data. */
 import { type RedisClient, redisStore } from 'keyscope/stores/redis';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
@@ -12,7 +12,7 @@ import {
 } from '../../support/redis-clients.ts';
 import { describeWithRedis, type OwnRedis, startRedis } from '../../support/redis-servers.ts';
 
-/** For calls to a server that is there, however busy the machine is. */
+/** For calls to a server that is up, however busy the machine is. */
 const PATIENT = 60_000;
 
 const passes = (keyring: Ring, key: string) => async () =>
@@ -57,7 +57,7 @@ describeWithRedis.each(KINDS)('an outage, with %s', (kind) => {
     expect(await outcome(() => patient.verify(key))).toBe('invalid_token revoked');
   });
 
-  test('before the first operation is one too, and the next operation tries again', async () => {
+  test('before the first operation is one, too, and the next operation tries again', async () => {
     await own.stop();
     const { hasty } = keyrings();
     expect(await outcome(() => issue(hasty))).toBe('StoreError');
@@ -66,7 +66,7 @@ describeWithRedis.each(KINDS)('an outage, with %s', (kind) => {
     await eventually(issues, 'a key is issued');
   });
 
-  test('fails at once where the client queues nothing', async () => {
+  test('fails at once if the client queues nothing', async () => {
     const { client, close } = await connectWithoutQueue(kind, own.url);
     onTestFinished(() => close());
     const { keyring } = setUp({ store: redisStore(client), storeTimeoutMs: PATIENT });
@@ -75,13 +75,13 @@ describeWithRedis.each(KINDS)('an outage, with %s', (kind) => {
     const fails = async () => (await outcome(() => keyring.verify(key))) === 'StoreError';
     await eventually(fails, 'it is noticed');
     const { message } = await storeError(() => keyring.revoke(info.keyId, AUTHORITY));
-    // And not that it did not answer in time.
+    // The error is not that the server did not answer in time.
     expect(message).toBe('store.findById failed: see causeOf');
     await own.start();
     await eventually(passes(keyring, key), 'it is back');
   });
 
-  test('that kills the server takes back nothing where every write is synced', async () => {
+  test('that kills the server undoes nothing if every write is synced', async () => {
     const { patient, hasty } = keyrings();
     const { key, info } = await issue(patient);
     const live = await issue(patient);
@@ -92,7 +92,7 @@ describeWithRedis.each(KINDS)('an outage, with %s', (kind) => {
     expect(await outcome(() => patient.verify(key))).toBe('invalid_token revoked');
   });
 
-  test('that loses everything leaves every key unknown, and the store in use', async () => {
+  test('that loses everything leaves every key unknown, and the store usable', async () => {
     const { patient } = keyrings();
     const { key } = await issue(patient);
     await own.ask('FLUSHALL');

@@ -1,4 +1,4 @@
-/** Keys are read from the primary alone, and also while it may not write. */
+/** Keys are read only from the primary, even while it cannot write. */
 import { rmSync } from 'node:fs';
 import type { Awaitable, IssuedKey, KeyStore } from 'keyscope';
 import { digestKey } from 'keyscope';
@@ -10,7 +10,7 @@ import { causeOf, outcome } from '../../support/outcome.ts';
 import { connectTo, KINDS, type Kind } from '../../support/redis-clients.ts';
 import { describeWithRedis, type OwnRedis, startRedis } from '../../support/redis-servers.ts';
 
-/** A server of the test's own, and a key on it. */
+/** A server for one test, and a key on it. */
 async function start(kind: Kind, ...options: string[]) {
   const own = await startRedis(...options);
   const { client, close } = await connectTo(kind, own.url);
@@ -26,7 +26,7 @@ async function start(kind: Kind, ...options: string[]) {
 
 type Methods = Readonly<Record<string, () => Awaitable<unknown>>>;
 
-/** Every method that reads, of a key and of none. */
+/** Every method that reads, for an existing key and a missing one. */
 function readsOf(store: Required<KeyStore>, { key, info }: IssuedKey): Methods {
   const page = { prefix: 'acme', after: null, limit: 5 };
   const part = { after: null, limit: 5 };
@@ -46,7 +46,7 @@ function readsOf(store: Required<KeyStore>, { key, info }: IssuedKey): Methods {
   };
 }
 
-/** The methods that begin with a look-up, and write only what it finds. */
+/** The methods that begin with a look-up, and write only to the key that it finds. */
 function writesOf(store: Required<KeyStore>, { info }: IssuedKey): Methods {
   const { keyId } = info;
   return {
@@ -57,13 +57,13 @@ function writesOf(store: Required<KeyStore>, { info }: IssuedKey): Methods {
 }
 
 async function expectRefused(methods: Methods): Promise<void> {
-  const told = 'this server is a replica: connect to the primary';
+  const told = 'This server is a replica: connect to the primary';
   for (const [name, method] of Object.entries(methods)) {
     await expect(async () => method(), name).rejects.toThrow(told);
   }
 }
 
-/** Everything that reads still reads. */
+/** Every method that reads still works. */
 async function expectRead(store: Required<KeyStore>, issued: IssuedKey): Promise<void> {
   const { keyId } = issued.info;
   for (const [name, method] of Object.entries(readsOf(store, issued))) {
@@ -73,7 +73,7 @@ async function expectRead(store: Required<KeyStore>, issued: IssuedKey): Promise
   expect((await store.listAll({ after: null, limit: 5 })).items).toHaveLength(1);
 }
 
-/** Makes a replica of a server, and waits until it has everything. */
+/** Makes a replica of a server, and waits until it has all data. */
 async function startReplica(of: OwnRedis): Promise<OwnRedis> {
   const replica = await startRedis('--replicaof', '127.0.0.1', String(of.port));
   onTestFinished(replica.remove);
@@ -84,9 +84,9 @@ async function startReplica(of: OwnRedis): Promise<OwnRedis> {
 }
 
 describeWithRedis.each(KINDS)('a primary that was demoted, with %s,', (kind) => {
-  // It answered for revoked keys until it was restarted; and later still, by id and in listings, it
-  // said of a key that it had not heard of that there is none.
-  test('refuses every method at once', async () => {
+  // It accepted revoked keys until it was restarted. Later it reported, by id and in listings, that
+  // a key that it had not received did not exist.
+  test('rejects every method at once', async () => {
     // Replication begins at once.
     const { own, store, keyring, issued } = await start(kind, '--repl-diskless-sync-delay', '0');
     const replica = await startReplica(own);
@@ -100,8 +100,8 @@ describeWithRedis.each(KINDS)('a primary that was demoted, with %s,', (kind) => 
     await keyring.verify(issued.key);
   });
 
-  // There the write that had no effect was not refused, and so it passed for a primary.
-  test('refuses also where replicas may be written to', async () => {
+  // A write without effect was not rejected there, so the server was taken for a primary.
+  test('rejects even if replicas may be written to', async () => {
     const { own, store, issued } = await start(kind, '--replica-read-only', 'no');
     await own.ask('REPLICAOF', '127.0.0.1', '1');
     await expectRefused(readsOf(store, issued));
@@ -113,7 +113,7 @@ describeWithRedis.each(KINDS)('a primary that may not write, with %s,', (kind) =
   const revoke = ({ keyring, issued }: Awaited<ReturnType<typeof start>>) =>
     keyring.revoke(issued.info.keyId, AUTHORITY);
 
-  test('for want of replicas, is still read from', async () => {
+  test('because replicas are missing, still serves reads', async () => {
     const started = await start(kind);
     await started.own.ask('CONFIG', 'SET', 'min-replicas-to-write', '1');
     expect(await causeOf(() => issue(started.keyring))).toContain('NOREPLICAS');
@@ -122,7 +122,7 @@ describeWithRedis.each(KINDS)('a primary that may not write, with %s,', (kind) =
     await expectRead(started.store, started.issued);
   });
 
-  test('for want of memory, is still read from, and keys still end', async () => {
+  test('because memory is full, still serves reads, and keys still end', async () => {
     const started = await start(kind, '--maxmemory-policy', 'noeviction');
     await started.own.ask('CONFIG', 'SET', 'maxmemory', '1');
     expect(await causeOf(() => issue(started.keyring))).toContain('OOM');
@@ -133,7 +133,7 @@ describeWithRedis.each(KINDS)('a primary that may not write, with %s,', (kind) =
     expect(await outcome(verify)).toBe('invalid_token revoked');
   });
 
-  test('for want of a disk, is still read from', async () => {
+  test('because the disk fails, still serves reads', async () => {
     const started = await start(kind, '--save', '3600 1');
     const { own } = started;
     const dir = (await own.ask('CONFIG', 'GET', 'dir')) as string[];
@@ -148,15 +148,15 @@ describeWithRedis.each(KINDS)('a primary that may not write, with %s,', (kind) =
     await expectRead(started.store, started.issued);
   });
 
-  // A script that may write waits until the pause is over, and so each look-up did.
-  test('while a failover is prepared, is still read from', async () => {
+  // A script that may write waits until the pause is over, and so did each look-up.
+  test('while a failover is prepared, still serves reads', async () => {
     const { own, store, issued } = await start(kind);
     await own.ask('CLIENT', 'PAUSE', '60000', 'WRITE');
     await expectRead(store, issued);
     await own.ask('CLIENT', 'UNPAUSE');
   });
 
-  test('is not read from where an ACL forbids to ask for its role', async () => {
+  test('serves no reads if an ACL forbids asking for its role', async () => {
     const { own, keyring, issued } = await start(kind);
     await own.ask('ACL', 'SETUSER', 'default', '-info');
     expect(await causeOf(() => keyring.verify(issued.key))).toContain("can't run this command");

@@ -1,4 +1,4 @@
-/** What `purgeEnded` deletes, what it keeps, and that it may break off anywhere. */
+/** The keys that `purgeEnded` deletes and keeps, and interruptions at every command. */
 import type { Redis } from 'ioredis';
 import type { KeyRecord, Mark } from 'keyscope';
 import { type PurgeOptions, purgeEnded, type RedisClient, redisStore } from 'keyscope/stores/redis';
@@ -10,12 +10,12 @@ import { commandsOf, describeWithRedis, keysOf, useRedis } from '../../support/r
 import { unsealed } from '../../support/unsealed.ts';
 
 const DAY = 86_400_000;
-/** Before now, and with room for times before it. */
+/** Before now, with room for earlier times. */
 const BEFORE = 1_000_000;
 const ENDED_BEFORE: PurgeOptions = { endedBefore: new Date(BEFORE) };
 const PART = { after: null, limit: 1000 } as const;
 
-/** A record with these fields, that addresses two others. */
+/** A record with these fields, that addresses two other entities. */
 function recordOf(given: Partial<KeyRecord>): KeyRecord {
   return unsealed({ accessibleEntities: [OWN, OTHER, THIRD], ...given }).record;
 }
@@ -36,7 +36,7 @@ describeWithRedis.each(KINDS)('a purge, with %s,', (kind) => {
     await Promise.all(records.map((record) => store.insert(record)));
   }
 
-  /** Purges, and expects that these records alone are left, in every listing. */
+  /** Purges, and expects that only these records are left, in every listing. */
   async function expectLeft(left: readonly KeyRecord[], all: readonly KeyRecord[]): Promise<void> {
     const store = storeOf();
     const deleted = await purgeEnded(suite.client(kind), ENDED_BEFORE);
@@ -51,7 +51,7 @@ describeWithRedis.each(KINDS)('a purge, with %s,', (kind) => {
     expect(await purgeEnded(suite.client(kind), ENDED_BEFORE)).toEqual([]);
   }
 
-  test('deletes what ended before the time by the first of its ends, and no other', async () => {
+  test('deletes exactly the keys whose first end was before the time', async () => {
     const early = BEFORE - 1;
     const gone = [
       recordOf({ revokedAt: early }),
@@ -75,7 +75,7 @@ describeWithRedis.each(KINDS)('a purge, with %s,', (kind) => {
     await expectLeft(left, [...gone, ...left]);
   });
 
-  test('leaves no trace of what it deletes', async () => {
+  test('leaves no trace of the deleted keys', async () => {
     const store = storeOf();
     const root = recordOf({ expiresAt: 5 });
     const next = successorOf(root, { expiresAt: 7 });
@@ -85,7 +85,7 @@ describeWithRedis.each(KINDS)('a purge, with %s,', (kind) => {
       { kind: 'resume', at: 9 },
       { kind: 'withdraw', at: 10, entityUuid: OTHER },
       { kind: 'revoke', at: BEFORE + 9, by: null, reason: null, seal: null },
-      // Writes nothing but its entry.
+      // Writes only its entry.
       { kind: 'revoke', at: 11, by: null, reason: null, seal: null },
     ];
     for (const mark of marks) await store.mark(next.keyId, mark);
@@ -109,14 +109,14 @@ describeWithRedis.each(KINDS)('a purge, with %s,', (kind) => {
     expect(await store.listChanged({ since: 0, limit: 9 })).toEqual([{ keyId, changedAt: 5 }]);
   });
 
-  test('keeps what a key was rotated from that has not ended', async () => {
+  test('keeps the predecessor of a key that has not ended', async () => {
     const early = BEFORE - 1;
     const chains = [
       successors({ expiresAt: null }),
       successors({ suspendedAt: 5, changedAt: 5 }),
       successors({ retireAt: Date.now() + DAY, expiresAt: Date.now() + 2 * DAY }),
     ];
-    /** Of three keys that were rotated, the last of which has not ended. */
+    /** Of three rotated keys, the last of which has not ended. */
     function successors(last: Partial<KeyRecord>): KeyRecord[] {
       const root = recordOf({ retireAt: early });
       const second = successorOf(root, { retireAt: early });
@@ -127,7 +127,7 @@ describeWithRedis.each(KINDS)('a purge, with %s,', (kind) => {
     await expectLeft(left, chains.flat());
   });
 
-  test('keeps what a key was issued under that has not ended', async () => {
+  test('keeps a key while one that was issued under it has not ended', async () => {
     const parent = recordOf({ revokedAt: 5 });
     const child = recordOf({ issuedUnder: parent.keyId });
     const before = recordOf({ revokedAt: 5 });
@@ -136,14 +136,14 @@ describeWithRedis.each(KINDS)('a purge, with %s,', (kind) => {
     await expectLeft([parent, child], [parent, child, before, over]);
   });
 
-  test('deletes what a key was rotated from that has ended since', async () => {
+  test('deletes the predecessor of a key that has ended since', async () => {
     const root = recordOf({ retireAt: 5 });
     const revoked = successorOf(root, { revokedAt: BEFORE + 5 });
     await insertAll([root, revoked]);
     await expectLeft([revoked], [root, revoked]);
   });
 
-  test('keeps what it cannot read, and what may have such a successor', async () => {
+  test('keeps unreadable records, and keys that may have such a successor', async () => {
     const { own } = suite;
     const roots = Array.from({ length: 7 }, () => recordOf({ revokedAt: 5 }));
     // The first one lives.
@@ -165,7 +165,7 @@ describeWithRedis.each(KINDS)('a purge, with %s,', (kind) => {
     const replaced = `keyscope:rec:${heirs[6]?.digest}`;
     await own.ask('DEL', replaced);
     await own.ask('LPUSH', replaced, 'x');
-    // A later format, or an edited id, is no reason to think that it was not revoked in time.
+    // A later format, or an edited id, does not prove that it was not revoked in time.
     const deleted = await purgeEnded(suite.client(kind), ENDED_BEFORE);
     expect([...deleted].sort()).toEqual(idsOf([roots[4], roots[5]] as KeyRecord[]));
     for (const { digest } of heirs) {
@@ -173,7 +173,7 @@ describeWithRedis.each(KINDS)('a purge, with %s,', (kind) => {
     }
   });
 
-  test('goes on over more than one page', async () => {
+  test('continues over more than one page', async () => {
     const many = Array.from({ length: 1100 }, (_, index) =>
       recordOf({ expiresAt: index, accessibleEntities: [OWN] }),
     );
@@ -186,7 +186,7 @@ describeWithRedis.each(KINDS)('a purge, with %s,', (kind) => {
   });
 
   // It read every record: 100 times as many commands for 100 times the keys.
-  test('asks as little of 1,000 keys as of 10', async () => {
+  test('sends as few commands for 1,000 keys as for 10', async () => {
     const client = suite.client(kind);
     const live = Array.from({ length: 990 }, (_, index) =>
       recordOf({ expiresAt: index % 2 === 0 ? null : BEFORE + index, suspendedAt: 5 }),
@@ -201,7 +201,7 @@ describeWithRedis.each(KINDS)('a purge, with %s,', (kind) => {
     expect(await commands()).toEqual(few);
   });
 
-  test('deletes what is under its own prefix', async () => {
+  test('deletes only under its own prefix', async () => {
     const client = suite.client(kind);
     const other = redisStore(client, { prefix: 'other:' });
     const record = recordOf({ revokedAt: 5 });
@@ -217,12 +217,12 @@ describeWithRedis.each(KINDS)('a purge, with %s,', (kind) => {
     expect(await purgeEnded(suite.client(kind), ENDED_BEFORE)).toEqual([record.keyId]);
   });
 
-  test('refuses keys of a layout that it does not know', async () => {
+  test('rejects keys of a layout that it does not know', async () => {
     const record = recordOf({ revokedAt: 5 });
     await insertAll([record]);
     await suite.own.ask('HSET', 'keyscope:schema', 'version', '2', 'min_reader', '2');
     const purge = purgeEnded(suite.client(kind), ENDED_BEFORE);
-    await expect(purge).rejects.toThrow('has schema 2');
+    await expect(purge).rejects.toThrow('has schema version 2');
     expect(await suite.own.ask('EXISTS', `keyscope:rec:${record.digest}`)).toBe(1);
   });
 });
@@ -230,7 +230,7 @@ describeWithRedis.each(KINDS)('a purge, with %s,', (kind) => {
 describeWithRedis('a purge', () => {
   const suite = useRedis();
 
-  test('looks again before it deletes', async () => {
+  test('checks again before it deletes', async () => {
     const real = suite.client('ioredis') as Redis;
     const store = redisStore(real);
     const edits = [
@@ -262,35 +262,38 @@ describeWithRedis('a purge', () => {
   const STEPS = Array.from({ length: 24 }, (_, index) => index + 1);
   const breaks = BREAKS.flatMap((how) => STEPS.map((n) => [n, how] as const));
 
-  test.each(breaks)('that breaks off at command %i, which %s, leaves no half', async (n, how) => {
-    const real = suite.client('ioredis') as Redis;
-    const store = redisStore(real);
-    const root = recordOf({ revokedAt: 5, changedAt: 5 });
-    const next = successorOf(root, { revokedAt: 6 });
-    const live = recordOf({});
-    for (const record of [root, next, live]) await store.insert(record);
-    const { client, arm } = breaking(real, n, how);
-    arm();
-    const first = await purgeEnded(client, ENDED_BEFORE).catch(() => []);
-    const left: KeyRecord[] = [];
-    for (const record of [root, next, live]) {
-      const row = await store.findById(record.keyId);
-      expect(await store.findByDigest([record.digest])).toEqual(row === null ? [] : [record]);
-      if (row !== null) left.push(record);
-    }
-    expect(left).toContain(live);
-    const query = { prefix: 'acme', entityUuid: OTHER, addressing: true, ...PART };
-    expect(idsOf(await store.list(query))).toEqual(idsOf(left));
-    expect(idsOf(await store.listLineage(root.keyId))).toEqual(
-      idsOf(left.filter((record) => record !== live)),
-    );
-    expect(idsOf((await store.listAll(PART)).items)).toEqual(idsOf(left));
-    // And the next one finishes.
-    const second = await purgeEnded(real, ENDED_BEFORE);
-    expect(idsOf((await store.listAll(PART)).items)).toEqual([live.keyId]);
-    const both = [...first, ...second].sort();
-    expect(idsOf([root, next])).toEqual(expect.arrayContaining(both));
-  });
+  test.each(breaks)(
+    'that is interrupted at command %i, which %s, leaves nothing half deleted',
+    async (n, how) => {
+      const real = suite.client('ioredis') as Redis;
+      const store = redisStore(real);
+      const root = recordOf({ revokedAt: 5, changedAt: 5 });
+      const next = successorOf(root, { revokedAt: 6 });
+      const live = recordOf({});
+      for (const record of [root, next, live]) await store.insert(record);
+      const { client, arm } = breaking(real, n, how);
+      arm();
+      const first = await purgeEnded(client, ENDED_BEFORE).catch(() => []);
+      const left: KeyRecord[] = [];
+      for (const record of [root, next, live]) {
+        const row = await store.findById(record.keyId);
+        expect(await store.findByDigest([record.digest])).toEqual(row === null ? [] : [record]);
+        if (row !== null) left.push(record);
+      }
+      expect(left).toContain(live);
+      const query = { prefix: 'acme', entityUuid: OTHER, addressing: true, ...PART };
+      expect(idsOf(await store.list(query))).toEqual(idsOf(left));
+      expect(idsOf(await store.listLineage(root.keyId))).toEqual(
+        idsOf(left.filter((record) => record !== live)),
+      );
+      expect(idsOf((await store.listAll(PART)).items)).toEqual(idsOf(left));
+      // The next purge finishes.
+      const second = await purgeEnded(real, ENDED_BEFORE);
+      expect(idsOf((await store.listAll(PART)).items)).toEqual([live.keyId]);
+      const both = [...first, ...second].sort();
+      expect(idsOf([root, next])).toEqual(expect.arrayContaining(both));
+    },
+  );
 });
 
 describe('the time of a purge', () => {
@@ -301,7 +304,7 @@ describe('the time of a purge', () => {
     return String(error);
   }
 
-  test('is a valid date that is not in the future, and nothing else is taken', async () => {
+  test('must be a valid date that is not in the future', async () => {
     const instead = 'endedBefore: pass a valid Date that is not in the future';
     const soon = new Date(Date.now() + 1000);
     const odd = [

@@ -9,7 +9,7 @@ import { unsealed } from '../../support/unsealed.ts';
 
 type Read = (after: string | null, limit: number) => PromiseLike<Slice<KeyRecord>>;
 
-/** All parts of a listing: their records, and how many each has. */
+/** All parts of a listing: their records, and the size of each. */
 async function readAll(read: Read, limit: number) {
   const items: KeyRecord[] = [];
   const sizes: number[] = [];
@@ -31,7 +31,7 @@ describeWithRedis.each(KINDS)('the listings over all entities, with %s,', (kind)
   const suite = useRedis();
   const storeOf = () => redisStore(suite.client(kind));
 
-  /** Of three entities, two of each expiry, and some that never end. */
+  /** Of three entities: two of each expiry, and some that never end. */
   async function insertEach(times: readonly (number | null)[]): Promise<KeyRecord[]> {
     const store = storeOf();
     const records: KeyRecord[] = [];
@@ -44,7 +44,7 @@ describeWithRedis.each(KINDS)('the listings over all entities, with %s,', (kind)
     return records;
   }
 
-  test('have parts of every size, and the last one says that it is', async () => {
+  test('have parts of every size, and the last part says so', async () => {
     const store = storeOf();
     const records = await insertEach([5, 5, null, -7, 0, null, 8e15, 5]);
     const ended = records.filter(({ expiresAt }) => expiresAt !== null && expiresAt < 8e15);
@@ -62,14 +62,14 @@ describeWithRedis.each(KINDS)('the listings over all entities, with %s,', (kind)
       const all = await readAll(readEvery, limit);
       expect(new Set(all.items.map(({ keyId }) => keyId)).size).toBe(8);
       expect(all.sizes).toHaveLength(Math.ceil(8 / limit));
-      // Whoever sees a cursor learns no digest.
+      // A cursor contains no digest.
       for (const cursor of [...expiring.cursors, ...all.cursors]) {
         expect(cursor).toMatch(/^(?:\d{17}|never):[0-9a-f-]{36}$/);
       }
     }
   });
 
-  test('go on where a record was deleted, or one was added before it', async () => {
+  test('continue after a record was deleted, or one was added before it', async () => {
     const store = storeOf();
     await insertEach([10, 20, 30, 40]);
     const first = await store.listAll({ after: null, limit: 2 });
@@ -81,7 +81,7 @@ describeWithRedis.each(KINDS)('the listings over all entities, with %s,', (kind)
     expect(again.items.map(({ expiresAt }) => expiresAt)).toEqual([15, 30, 40]);
   });
 
-  test('pass over what is revoked or gone, however much of it there is', async () => {
+  test('skip revoked or missing records, however many', async () => {
     const store = storeOf();
     const records = await insertEach(Array.from({ length: 30 }, (_, index) => index));
     for (const { keyId, digest, expiresAt } of records) {
@@ -94,7 +94,7 @@ describeWithRedis.each(KINDS)('the listings over all entities, with %s,', (kind)
     expect(part).toEqual({ items: [records[29]], next: null });
   });
 
-  test('of marks have each key once, by its newest mark', async () => {
+  test('of marks contain each key once, by its newest mark', async () => {
     const store = storeOf();
     const records = await insertEach([null, null, null]);
     const ids = records.map(({ keyId }) => keyId) as [string, string, string];
@@ -106,7 +106,7 @@ describeWithRedis.each(KINDS)('the listings over all entities, with %s,', (kind)
     // They write nothing: the first is not suspended, the second is revoked.
     await store.mark(ids[0], { kind: 'resume', at: 40 });
     await store.mark(ids[1], { ...REVOKE, at: 50 });
-    // A clock that was behind.
+    // From a clock that was behind.
     await store.mark(ids[2], { kind: 'withdraw', at: 12, entityUuid: OTHER });
     const third = { keyId: ids[2], changedAt: 12 };
     const second = { keyId: ids[1], changedAt: 20 };
@@ -124,7 +124,7 @@ describeWithRedis.each(KINDS)('the listings over all entities, with %s,', (kind)
 });
 
 describe('a cursor', () => {
-  test('that the store has not written is refused before anything is sent', async () => {
+  test('that the store has not written is rejected before anything is sent', async () => {
     const store = redisStore({
       async call(command) {
         if (command === 'hmget') return ['1', '1'];
@@ -136,7 +136,7 @@ describe('a cursor', () => {
     const odd = ['', 'x', '0', time, `${time}:`, `${time}:a:b`, `never:`, `x${time}:a`, 5, {}, []];
     for (const after of odd) {
       const query = { after: untyped<string>(after), limit: 5 };
-      const told = 'after: pass what the previous part had as next';
+      const told = 'after: pass `next` of the previous part, or null';
       await expect(async () => store.listAll(query)).rejects.toThrow(told);
       await expect(async () => store.listExpiring({ ...query, before: 5 })).rejects.toThrow(told);
     }

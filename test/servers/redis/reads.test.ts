@@ -1,4 +1,4 @@
-/** Listings and summaries over what a server holds. */
+/** Listings and summaries of the data on a server. */
 import { redisStore } from 'keyscope/stores/redis';
 import { expect, test } from 'vitest';
 import { OWN } from '../../support/keyring.ts';
@@ -10,7 +10,7 @@ import { unsealed, unsealedRecords } from '../../support/unsealed.ts';
 describeWithRedis.each(KINDS)('a store, with %s', (kind) => {
   const suite = useRedis();
 
-  test('keeps apart from another with another prefix', async () => {
+  test('is separate from a store with another prefix', async () => {
     const first = redisStore(suite.client(kind), { prefix: 'a:' });
     const second = redisStore(suite.client(kind), { prefix: 'b:' });
     const { record } = unsealed();
@@ -22,12 +22,12 @@ describeWithRedis.each(KINDS)('a store, with %s', (kind) => {
     expect(await keysOf(suite.own, 'b:*')).toHaveLength(5);
   });
 
-  test('passes over index entries without a record, however many', async () => {
+  test('skips index entries without a record, however many', async () => {
     const { own } = suite;
     const store = redisStore(suite.client(kind));
     const records = unsealedRecords(30);
     for (const record of records) await store.insert(record);
-    // Two of ten stay, so that a page can bring more than is still wanted.
+    // Two of ten stay, so that a page can have more than are still needed.
     const orphans = records.filter((_, index) => index % 10 > 1);
     for (const { digest } of orphans) await own.ask('DEL', `keyscope:rec:${digest}`);
     await own.ask('ZADD', `keyscope:own:acme:${OWN}`, '0', 'what is this');
@@ -45,7 +45,7 @@ describeWithRedis.each(KINDS)('a store, with %s', (kind) => {
     }
   });
 
-  test('counts the keys of now where it is given no time, and lists from the start', async () => {
+  test('counts the keys of now without a time, and lists from the start', async () => {
     const store = redisStore(suite.client(kind));
     await store.insert(unsealed({ expiresAt: Date.now() - 1 }).record);
     await store.insert(unsealed({ expiresAt: Date.now() + 3_600_000 }).record);
@@ -54,7 +54,7 @@ describeWithRedis.each(KINDS)('a store, with %s', (kind) => {
     await expectLooseCalls(store, OWN);
   });
 
-  test('counts more keys than one page holds', async () => {
+  test('counts more keys than fit one page', async () => {
     const store = redisStore(suite.client(kind));
     const scattered = Array.from({ length: 130 }, (_, lastUsedAt) => {
       const entityUuid = crypto.randomUUID();
@@ -65,7 +65,7 @@ describeWithRedis.each(KINDS)('a store, with %s', (kind) => {
     expect(await store.summarize(5)).toEqual([{ scheme: 's1', live: 530, lastUsedAt: 129 }]);
   });
 
-  test('counts no key whose record cannot be read', async () => {
+  test('does not count a key with an unreadable record', async () => {
     const store = redisStore(suite.client(kind));
     const { record } = unsealed({ retireAt: 9, expiresAt: 9 });
     const hash = `keyscope:rec:${record.digest}`;

@@ -1,6 +1,6 @@
 /**
- * A record never passes without a field, with one spelled otherwise, or where something else stands
- * in its place; `edited-rows.test.ts` has those with another value.
+ * A record is never accepted if a field is missing, spelled differently, or of another kind.
+ * `edited-rows.test.ts` tests other values.
  */
 import { digestKey, type KeyStore } from 'keyscope';
 import { redisStore } from 'keyscope/stores/redis';
@@ -24,16 +24,16 @@ import { describeOn, SERVERS } from '../../support/servers.ts';
 
 const URL = SERVERS.redis;
 const prefix = `keyscope-test-${crypto.randomUUID()}:`;
-/** Outside the seal: a time there is believed, so only what is none is refused. */
+/** Outside the seal: a time there is believed, so only an invalid one is rejected. */
 const MARKS = CHANGING.map(fieldOf).filter((field) => field !== 'scopesUsed');
 const FIELDS = [...FIXED.map(fieldOf), ...MARKS, 'used:threats:read'];
 
-/** Ends a key in the store alone. */
+/** Ends a key only in the store. */
 const REVOKE = { kind: 'revoke', at: 5, by: null, reason: null, seal: null } as const;
 
 /**
- * What a field holds, in JSON that keyscope would not write: the scripts compare texts, so they
- * take it for another.
+ * The value of a field in JSON that keyscope would not write. The scripts compare texts, so they
+ * treat it as different.
  */
 function respelled(text: string): readonly string[] {
   const spellings = [`${text} `, `\n${text}`];
@@ -50,11 +50,11 @@ function respelled(text: string): readonly string[] {
 const TAMPERED = 'invalid_token record_tampered';
 const UNKNOWN = 'invalid_token unknown_key';
 const REFUSED = [TAMPERED, UNKNOWN, 'StoreError'];
-/** A row with another digest than was asked for is no match. */
+/** A row with another digest than requested does not match. */
 const refusalAt = (field: string) => (field === 'digest' ? UNKNOWN : TAMPERED);
 const NOT_FOUND = ['not_found no_such_key', 'not_found foreign_key'];
 
-/** A key whose record is going to be edited. */
+/** A key whose record the test edits. */
 interface Victim {
   readonly keyring: Ring;
   readonly key: string;
@@ -63,7 +63,7 @@ interface Victim {
   readonly hash: string;
 }
 
-/** That the key passes nowhere, and which of the refusals it is. */
+/** Checks that the key is rejected everywhere, and returns the error. */
 async function refusalOf({ keyring, key, keyId }: Victim, why: string): Promise<string> {
   const verified = await outcome(() => keyring.verify(key));
   expect(REFUSED, why).toContain(verified);
@@ -99,9 +99,9 @@ onRedis('a record edited by hand', () => {
     return { keyring, key, keyId, hash: `${prefix}rec:${digestKey(key, PEPPER)}` };
   }
 
-  // Before 5.9 node-redis cut characters in two where two pieces of an answer met: one good key in
-  // a thousand with a name like these was refused as tampered with.
-  test('is kept in ASCII, and refused in another spelling', async () => {
+  // Before 5.9, node-redis cut characters in two where two chunks of an answer met: one good key in
+  // a thousand with a name like these was rejected as tampered with.
+  test('is stored in ASCII, and rejected in another spelling', async () => {
     const { keyring } = setUp({ store });
     const name = 'schlüssel 鍵 🦊';
     const { key, info } = await keyring.issue({ ...PLAIN, name }, AUTHORITY);
@@ -122,26 +122,26 @@ onRedis('a record edited by hand', () => {
     expect((await client.hkeys(hash)).sort()).toEqual(FIELDS.toSorted());
   });
 
-  test.each(FIELDS.slice(0, -1))('never passes without %s', async (field) => {
+  test.each(FIELDS.slice(0, -1))('is never accepted without %s', async (field) => {
     const edited = await victim();
     await client.hdel(edited.hash, field);
     expect(await refusalOf(edited, `no ${field}`)).toBe(refusalAt(field));
   });
 
-  // A key whose mark was "null " passed, and `revoke` said that it had ended.
-  test.each(FIELDS)('never passes with %s spelled otherwise', async (field) => {
+  // A key whose mark was "null " was accepted, and `revoke` reported that it had ended.
+  test.each(FIELDS)('is never accepted with %s spelled differently', async (field) => {
     const { hash } = await victim();
     const { length } = respelled(String(await client.hget(hash, field)));
     expect(length).toBeGreaterThanOrEqual(2);
     for (let index = 0; index < length; index++) {
       const edited = await victim();
-      // Other keys have other ids and digests, so each is spelled anew.
+      // Other keys have other ids and digests, so each gets its own spelling.
       const spellings = respelled(String(await client.hget(edited.hash, field)));
       const to = spellings[index] ?? '';
       await client.hset(edited.hash, field, to);
       expect(await refusalOf(edited, `${field} = ${to}`)).toBe(refusalAt(field));
       if (!MARKS.includes(field)) continue;
-      // What is no mark of this store does not keep a key from being revoked.
+      // A mark that this store did not write does not keep a key from being revoked.
       expect(await store.mark(edited.keyId, REVOKE)).toBe(true);
     }
   });
@@ -174,7 +174,7 @@ onRedis('a record edited by hand', () => {
     await client.del(hash);
   });
 
-  test('still passes where its pointer and its index have another type', async () => {
+  test('is still accepted if its pointer and its index have another type', async () => {
     const { keyring, key, keyId } = await victim();
     const pointer = `${prefix}id:${keyId}`;
     const index = `${prefix}own:acme:${OWN}`;
@@ -189,14 +189,14 @@ onRedis('a record edited by hand', () => {
     await client.del(index);
   });
 
-  test('is neither ended, touched nor shown by the pointer of another key', async () => {
+  test('is neither ended, touched nor listed by the pointer of another key', async () => {
     const { keyring, key, keyId } = await victim();
     const other = await victim();
     const pointer = `${prefix}id:${keyId}`;
     const own = String(await client.get(pointer));
     const others = String(await client.get(`${prefix}id:${other.keyId}`));
     const before = await client.hgetall(other.hash);
-    // As it is, and as an insert leaves it whose digest another key has.
+    // Unchanged, and as a failed insert leaves it if another key has the digest.
     for (const text of [others, others.replace(other.keyId, keyId), 'what is this', '']) {
       await client.set(pointer, text);
       const revoked = await outcome(() => keyring.revoke(keyId, AUTHORITY));
@@ -205,7 +205,7 @@ onRedis('a record edited by hand', () => {
       await store.touch([{ keyId, lastUsedAt: 9e12, scopesUsed: {} }]);
       expect(await client.hgetall(other.hash), text).toEqual(before);
     }
-    // The remedy that the documentation names: the entry of the key in its listing.
+    // The documented remedy: the entry of the key in its listing.
     const entries = await client.zrange(`${prefix}own:acme:${OWN}`, '0', '-1');
     expect(entries).toContain(own);
     await client.set(pointer, own);
@@ -213,11 +213,11 @@ onRedis('a record edited by hand', () => {
     expect(await outcome(() => keyring.verify(key))).toBe('invalid_token revoked');
   });
 
-  test('holds no key', { timeout: 60_000 }, async () => {
+  test('contains no key', { timeout: 60_000 }, async () => {
     const own = `${prefix}dump:`;
     await expectNoKeyIn(redisStore(client, { prefix: own }), async () => {
       let stored = '';
-      // Ten at a time took longer than a test may, beside the 1,400,000 keys of somebody else.
+      // Ten at a time took longer than a test may, next to the 1,400,000 keys of another test.
       const pages = client.scanStream({ match: `${own}*`, count: 10_000 });
       for await (const names of pages as AsyncIterable<string[]>) {
         for (const name of names) {

@@ -1,4 +1,4 @@
-/** What is asked when nobody waits any more, and what may wait for what. */
+/** Commands after a caller has given up, and commands that may delay others. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Awaitable, CallOptions, KeyStore } from 'keyscope';
 import { type RedisClient, redisStore } from 'keyscope/stores/redis';
@@ -11,7 +11,7 @@ import { describeWithRedis, useRedis } from '../../support/redis-servers.ts';
 
 const INFO = 'redis_version:7.0.0\r\nrole:master\r\nmaxmemory_policy:noeviction';
 
-/** A client that counts what it was asked beside the start; `answer` has the answers. */
+/** A client that counts its commands after the start; `answer` has the answers. */
 function counting(answer: (question: string) => Awaitable<unknown>) {
   const counts = { asked: 0 };
   const client: RedisClient = {
@@ -40,7 +40,7 @@ const READS: Readonly<Record<string, Read>> = {
 };
 
 describe.each(Object.entries(READS))('%s', (_name, read) => {
-  test('is not sent where its caller has given up while the store started', async () => {
+  test('is not sent if its caller gave up while the store started', async () => {
     const { store, counts } = counting((question) => [question, []]);
     const caller = new AbortController();
     const answer = (async () => read(store, { signal: caller.signal }))();
@@ -52,7 +52,7 @@ describe.each(Object.entries(READS))('%s', (_name, read) => {
   });
 });
 
-test('a listing ends in the middle where its caller has given up', async () => {
+test('a listing stops in the middle if its caller has given up', async () => {
   const caller = new AbortController();
   const entries = Array.from({ length: 500 }, (_, index) => `never:${index}:${OWN}:acme:s1$a`);
   const pages = [entries];
@@ -70,9 +70,10 @@ describe('usage', () => {
     vi.useRealTimers();
   });
 
-  // ioredis without `autoResendUnfulfilledCommands` forgets what was under way when its connection
-  // was lost. The batch never ended, and no other was written until the process was restarted.
-  test('that a client never answers is given up, so that later usage is noted', async () => {
+  // ioredis without `autoResendUnfulfilledCommands` drops commands that were under way when its
+  // connection was lost. The batch never ended, and no other was written until the process was
+  // restarted.
+  test('that a client never answers is given up, so that later usage is written', async () => {
     vi.useFakeTimers();
     const { store } = counting(() => new Promise(() => {}));
     const touched = (async () => store.touch([{ keyId: OWN, lastUsedAt: 5, scopesUsed: {} }]))();
@@ -85,8 +86,8 @@ describe('usage', () => {
 describeWithRedis.each(KINDS)('a server that holds writes back, with %s,', (kind) => {
   const suite = useRedis();
 
-  // One usage write that the server held back kept every look-up behind it on the connection.
-  test('still answers look-ups where usage has a client of its own', async () => {
+  // One usage write that the server held back blocked every look-up behind it on the connection.
+  test('still answers look-ups if usage has its own client', async () => {
     const { client: usageClient, close } = await connectTo(kind, suite.own.url);
     onTestFinished(async () => {
       await suite.own.ask('CLIENT', 'UNPAUSE');
@@ -107,7 +108,7 @@ describeWithRedis.each(KINDS)('a server that holds writes back, with %s,', (kind
   });
 });
 
-test('a client for usage is one that the store takes', () => {
+test('a client for usage has to be a supported client', () => {
   const { client } = counting(() => null);
   const told = complaint(() => redisStore(client, { usageClient: {} as RedisClient }));
   expect(told).toMatch(/^redisStore: usageClient: pass a client, pool/);

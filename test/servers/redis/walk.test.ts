@@ -1,5 +1,5 @@
 /**
- * A record keeps its place whatever somebody has made of it: a damaged row hides no other, and can
+ * A record keeps its place whatever an editor has made of it: a damaged row hides no other, and can
  * be revoked.
  */
 import type { DamagedKey, IssuedKey, KeyInfo, ListPage } from 'keyscope';
@@ -24,14 +24,14 @@ import { describeWithRedis, useRedis } from '../../support/redis-servers.ts';
 
 // ── Places ──────────────────────────────────────────────────────────────────────────────────────
 
-/** What becomes of a field: JSON of another value, no JSON, or nothing. */
+/** The damaged field: JSON of another value, invalid JSON, or nothing. */
 const DAMAGES = ['"other"', '5', '"0b0b0b0b-0000-4000-8000-00000000000b"', '[]', 'none', null];
 const PLACES = ['keyId', 'entityUuid', 'prefix', 'createdAt', 'expiresAt', 'rootKeyId'] as const;
 
 describeWithRedis.each(KINDS)('a damaged record, with %s,', (kind) => {
   const suite = useRedis();
 
-  /** Three keys of one entity that address another one; the second is going to be damaged. */
+  /** Three keys of one entity that address another one. The tests damage the second. */
   async function three() {
     const client: RedisClient = suite.client(kind);
     const store = redisStore(client);
@@ -54,7 +54,7 @@ describeWithRedis.each(KINDS)('a damaged record, with %s,', (kind) => {
     else await suite.own.ask('HSET', hash, field, to);
   }
 
-  /** Listed as the second of three, which are the newest first. */
+  /** Checks that it is listed as the second of three, newest first. */
   async function expectInPlace(keyring: Ring, ids: readonly string[], why: string): Promise<void> {
     const reversed = [...ids].reverse();
     const seen = [
@@ -77,7 +77,7 @@ describeWithRedis.each(KINDS)('a damaged record, with %s,', (kind) => {
     }
   }
 
-  /** The same, each on a page of its own. */
+  /** The same, with one key on each page. */
   async function expectPages(keyring: Ring, ids: readonly string[], why: string): Promise<void> {
     const shown: string[] = [];
     let after: string | null = null;
@@ -109,7 +109,7 @@ describeWithRedis.each(KINDS)('a damaged record, with %s,', (kind) => {
       ]) {
         expect(items.map((row) => row.keyId).sort(), why).toEqual(ids.toSorted());
       }
-      // And it can be revoked.
+      // It can still be revoked.
       await keyring.revoke(keyId, AUTHORITY);
       const ended = await keyring.get(keyId, AUTHORITY);
       expect(ended, why).toMatchObject({ state: 'revoked', keyId, entityUuid: OWN });
@@ -117,7 +117,7 @@ describeWithRedis.each(KINDS)('a damaged record, with %s,', (kind) => {
     }
   });
 
-  test('keeps its place where its id is that of another key', async () => {
+  test('keeps its place if its id is that of another key', async () => {
     const { keyring, keys, ids, keyId, hash } = await three();
     await damage(hash, 'keyId', JSON.stringify(ids[0]));
     await expectInPlace(keyring, ids, 'the first id');
@@ -127,7 +127,7 @@ describeWithRedis.each(KINDS)('a damaged record, with %s,', (kind) => {
     await keyring.verify((keys[0] as IssuedKey).key);
   });
 
-  test('keeps its place whatever it says that it addresses', async () => {
+  test('keeps its place whatever entities it addresses', async () => {
     for (const to of [JSON.stringify([OWN]), JSON.stringify([OTHER]), '[]', '5', '"x"', null]) {
       await suite.own.ask('FLUSHALL');
       const { keyring, ids, hash } = await three();
@@ -148,7 +148,7 @@ describeWithRedis.each(KINDS)('a damaged record, with %s,', (kind) => {
     expect(await outcome(() => keyring.revoke(keyId, AUTHORITY))).toBe('StoreError');
   });
 
-  test('of a lineage is among its rows, the first key included', async () => {
+  test('of a lineage is among its rows, even as the first key', async () => {
     const { keyring, store } = setUp({ store: redisStore(suite.client(kind)) });
     const { key, info } = await issue(keyring);
     const next = await keyring.rotate(info.keyId, { overlapMs: 5 }, AUTHORITY);
@@ -161,7 +161,7 @@ describeWithRedis.each(KINDS)('a damaged record, with %s,', (kind) => {
       expect(rows.map((row) => row.keyId).sort()).toEqual(ids);
       await damage(hash, 'rootKeyId', rootKeyId);
     }
-    // Whoever asks for the lineage of the second one is told of no first one.
+    // The lineage of the second key has no first key.
     expect(await store.listLineage(next.info.keyId)).toEqual([]);
     expect(await store.listLineage(NOWHERE)).toEqual([]);
   });

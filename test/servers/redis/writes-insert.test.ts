@@ -1,4 +1,4 @@
-/** An insert that breaks off, is sent twice or is refused leaves no key that cannot be revoked. */
+/** An insert that is interrupted, sent twice or rejected leaves no key that cannot be revoked. */
 import type { Redis } from 'ioredis';
 import type { KeyRecord, KeyStore } from 'keyscope';
 import { redisStore } from 'keyscope/stores/redis';
@@ -18,7 +18,7 @@ function filedEverywhere() {
   return unsealed({ accessibleEntities, rotatedFrom: NOWHERE, rootKeyId: NOWHERE });
 }
 
-/** What the listings have of the keys of these entities, listing by listing. */
+/** The listings of the keys of these entities. */
 async function listed(
   store: Required<KeyStore>,
   entities: readonly string[],
@@ -33,7 +33,7 @@ async function listed(
   return [...lists, await store.listLineage(NOWHERE), all.items];
 }
 
-/** Id, four entries, record; at the next one nothing breaks. */
+/** Id, four entries, record. At the next command nothing breaks. */
 const STEPS = [1, 2, 3, 4, 5, 6, 7];
 const RECORD_STEP = 6;
 const NO_STEP = 7;
@@ -42,7 +42,7 @@ describeWithRedis('an insert', () => {
   const suite = useRedis('--enable-debug-command', 'yes');
   const storeOf = () => redisStore(suite.client('ioredis'));
 
-  /** Inserts with a client that breaks, and says what came of it. */
+  /** Inserts with a client that breaks, and returns the outcome. */
   async function insertBroken(record: KeyRecord, n: number, how: Break): Promise<string> {
     const { client, arm } = breaking(suite.client('ioredis') as Redis, n, how);
     const store = redisStore(client);
@@ -57,7 +57,7 @@ describeWithRedis('an insert', () => {
     }
   }
 
-  /** What is left of an insert that wrote no record is in nobody's way. */
+  /** The remains of an insert that wrote no record block nothing. */
   async function expectUnhindered(key: string, record: KeyRecord): Promise<void> {
     const store = storeOf();
     const again = { ...record, keyId: crypto.randomUUID() };
@@ -70,7 +70,7 @@ describeWithRedis('an insert', () => {
     expect(await outcome(() => unpeppered(store).verify(key))).toBe('passed');
   }
 
-  describe.each(BREAKS)('of which a command %s', (how) => {
+  describe.each(BREAKS)('one of whose commands %s', (how) => {
     test.each(STEPS)('leaves no usable key that cannot be revoked: command %i', async (n) => {
       const store = storeOf();
       const keyring = unpeppered(store);
@@ -96,7 +96,7 @@ describeWithRedis('an insert', () => {
     // Then the entries, the id, and nothing.
     const cleaning = [8, 9, 10, 11, 12];
     test.each([...STEPS, ...cleaning])(
-      'leaves the owner of its digest alone: command %i',
+      'does not affect the owner of its digest: command %i',
       async (n) => {
         const store = storeOf();
         const { record } = filedEverywhere();
@@ -119,7 +119,7 @@ describeWithRedis('an insert', () => {
     );
   });
 
-  test('that is refused leaves nothing of its own and takes nothing of the other', async () => {
+  test('leaves nothing, and takes nothing of the other key, if it is rejected', async () => {
     const store = storeOf();
     const { record } = filedEverywhere();
     await store.insert(record);
@@ -136,13 +136,13 @@ describeWithRedis('an insert', () => {
   });
 
   // Its entries could not be read again, so it could not be revoked.
-  test('of an id, an entity or a prefix with a colon is refused', async () => {
+  test('rejects an id, an entity or a prefix with a colon', async () => {
     const store = storeOf();
     await store.findById(OTHER);
     const known = await keysOf(suite.own, '*');
     for (const field of ['keyId', 'entityUuid', 'prefix']) {
       const { record } = unsealed({ [field]: 'a:b' });
-      await expect(store.insert(record)).rejects.toThrow('has no colon');
+      await expect(store.insert(record)).rejects.toThrow('contains a colon');
     }
     expect(await keysOf(suite.own, '*')).toEqual(known);
   });

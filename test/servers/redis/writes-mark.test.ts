@@ -1,4 +1,6 @@
-/** Marks: one script on one record, filed before it is written. The contract has the conditions. */
+/**
+ * Marks: one script on one record, filed before it is written. The contract tests the conditions.
+ */
 import type { Redis } from 'ioredis';
 import type { KeyRecord, Mark } from 'keyscope';
 import { redisStore } from 'keyscope/stores/redis';
@@ -16,7 +18,7 @@ function withdraw(entityUuid: string, at: number = 7): Mark {
   return { kind: 'withdraw', at, entityUuid };
 }
 
-/** Texts that a script in Lua would spell otherwise in JSON, or take for something else. */
+/** Texts that a Lua script would spell differently in JSON, or misread. */
 const TEXTS: readonly string[] = [
   'a/b',
   '"',
@@ -44,7 +46,7 @@ describeWithRedis.each(KINDS)('a mark, with %s,', (kind) => {
     return { store, record, keyId: record.keyId, hash: `keyscope:rec:${record.digest}` };
   }
 
-  test('is written where a caller without types leaves out what is null', async () => {
+  test('is written if a caller without types omits null fields', async () => {
     const { store, record, keyId } = await inserted({ endedBy: 'x', endReason: 'x', seal: 'cd' });
     expect(await store.mark(keyId, untyped<Mark>({ kind: 'suspend', at: 3 }))).toBe(true);
     const nobody = { endedBy: null, endReason: null };
@@ -59,7 +61,7 @@ describeWithRedis.each(KINDS)('a mark, with %s,', (kind) => {
     expect(await store.findById(keyId)).toEqual(revoked);
   });
 
-  test('of a withdrawal keeps every text as it is, in order and once', async () => {
+  test('of a withdrawal keeps every text unchanged, in order and once', async () => {
     const { store, record, keyId } = await inserted();
     for (const text of TEXTS) {
       expect(await store.mark(keyId, withdraw(text)), text).toBe(true);
@@ -76,7 +78,7 @@ describeWithRedis.each(KINDS)('a mark, with %s,', (kind) => {
     expect(await store.mark(keyId, { ...retire, withdrawn })).toBe(true);
   });
 
-  test('of a withdrawal is not written to what is no list', async () => {
+  test('of a withdrawal is not written to an invalid list', async () => {
     const { store, keyId, hash } = await inserted();
     for (const odd of ['{}', '"[]"', '[', '[x]', '5', 'null', '']) {
       await suite.own.ask('HSET', hash, 'withdrawn', odd);
@@ -87,7 +89,7 @@ describeWithRedis.each(KINDS)('a mark, with %s,', (kind) => {
     expect(await store.mark(keyId, withdraw(OTHER))).toBe(false);
   });
 
-  test('of twenty withdrawals at once is none lost', async () => {
+  test('of a withdrawal is not lost among twenty at once', async () => {
     const { store, keyId } = await inserted();
     const entities = Array.from({ length: 20 }, () => crypto.randomUUID());
     const wrote = await Promise.all(entities.map((each) => store.mark(keyId, withdraw(each))));
@@ -96,7 +98,7 @@ describeWithRedis.each(KINDS)('a mark, with %s,', (kind) => {
     expect([...row.withdrawn].sort()).toEqual(entities.toSorted());
   });
 
-  test('is written to a record whose id somebody has edited, and to no other', async () => {
+  test('is written to a record whose id was edited, and to no other', async () => {
     for (const edited of [JSON.stringify(OTHER), '5', '1', '-1', 'none', '', null]) {
       const { store, keyId, hash } = await inserted();
       const field = edited === null ? ['HDEL', hash, 'keyId'] : ['HSET', hash, 'keyId', edited];
@@ -109,7 +111,7 @@ describeWithRedis.each(KINDS)('a mark, with %s,', (kind) => {
     }
   });
 
-  test('of a key that there is not writes nothing', async () => {
+  test('on a missing key writes nothing', async () => {
     const { store, record, hash } = await inserted();
     await suite.own.ask('DEL', hash);
     const keys = await suite.own.ask('DBSIZE');
@@ -124,10 +126,10 @@ describeWithRedis.each(KINDS)('a mark, with %s,', (kind) => {
   });
 });
 
-describeWithRedis('a mark that breaks off', () => {
+describeWithRedis('a mark that is interrupted', () => {
   const suite = useRedis();
 
-  // Pointer, entry, of a revocation another entry, record; behind these nothing breaks.
+  // Pointer, entry, for a revocation another entry, record. After these nothing breaks.
   const breaks = BREAKS.flatMap((how) => [1, 2, 3, 4, 5].map((n) => [n, how] as const));
   test.each(breaks)(
     'at command %i, which %s, is listed if it was written, and only then',
@@ -145,7 +147,7 @@ describeWithRedis('a mark that breaks off', () => {
         const last = mark.kind === 'revoke' ? 4 : 3;
         const isTwice = how === 'is sent twice';
         const isWritten = n > last || isTwice || (n === last && how !== 'is not sent');
-        // Of a script that is sent twice, the second one finds the mark of the first.
+        // If a script is sent twice, the second one finds the mark of the first.
         const isFirst = n !== last || !isTwice;
         expect(wrote).toBe(n > last || isTwice ? isFirst : null);
         const row = (await store.findById(record.keyId)) as KeyRecord;

@@ -11,14 +11,14 @@ import { freshFiles, readValue } from '../../support/sqlite-databases.ts';
 
 const { fresh } = freshFiles();
 
-/** Whatever takes a handle, by its name. */
+/** The functions that take a handle, by name. */
 const TAKERS: Readonly<Record<string, (db: SqliteHandle) => unknown>> = {
   sqliteStore,
   migrate,
   purgeEnded: (db) => purgeEnded(db, { endedBefore: new Date(0) }),
 };
 
-/** The `TypeError` that is thrown, or rejected with. */
+/** Returns the `TypeError` that was thrown, or rejected with. */
 async function refusal(act: () => unknown): Promise<TypeError> {
   try {
     await act();
@@ -26,11 +26,11 @@ async function refusal(act: () => unknown): Promise<TypeError> {
     expect(error).toBeInstanceOf(TypeError);
     return error as TypeError;
   }
-  throw new Error('nothing was refused');
+  throw new Error('nothing was thrown');
 }
 
 describe('a handle', () => {
-  test.each(DRIVERS)('of %s syncs every commit, in WAL, and waits for locks', (driver) => {
+  test.each(DRIVERS)('of %s syncs every commit, uses WAL, and waits for locks', (driver) => {
     const db = open(driver, fresh());
     sqliteStore(db);
     expect(readValue(db, 'PRAGMA journal_mode')).toBe('wal');
@@ -39,7 +39,7 @@ describe('a handle', () => {
     db.close();
   });
 
-  test('is in WAL, and syncs every commit, before anything is written', () => {
+  test('uses WAL and syncs every commit before anything is written', () => {
     const db = new DatabaseSync(fresh());
     const said: string[] = [];
     sqliteStore({
@@ -56,7 +56,7 @@ describe('a handle', () => {
     db.close();
   });
 
-  test('keeps what it was set to if that is safer, or its own to decide', () => {
+  test("keeps its settings if they are safer, or none of keyscope's business", () => {
     const db = new DatabaseSync(fresh());
     db.exec('PRAGMA synchronous = EXTRA; PRAGMA busy_timeout = 123; PRAGMA user_version = 9');
     sqliteStore(db);
@@ -66,7 +66,7 @@ describe('a handle', () => {
     db.close();
   });
 
-  test('is refused if it is none', async () => {
+  test('is rejected if it is not a handle', async () => {
     const odd = [undefined, null, 'keys.db', {}, { exec() {} }, sqliteStore];
     for (const [name, take] of Object.entries(TAKERS)) {
       const drivers = 'node:sqlite, better-sqlite3, libsql or bun:sqlite';
@@ -77,8 +77,8 @@ describe('a handle', () => {
     }
   });
 
-  // libsql can open a copy of another database, which lags: a revoked key would pass.
-  test('of libsql is refused if it is a copy, or may be one', async () => {
+  // libsql can open a copy of another database, which lags and would accept a revoked key.
+  test('of libsql is rejected if it is a copy, or may be one', async () => {
     const db = new DatabaseSync(fresh());
     const saying = (message: string) => () => {
       throw new Error(message);
@@ -88,8 +88,8 @@ describe('a handle', () => {
     for (const copy of [() => ({ frames: 1 }), saying('the primary is away')]) {
       for (const [name, take] of Object.entries(TAKERS)) {
         const told =
-          `${name}: the handle has a syncUrl; open a file of its own: ` +
-          'a copy lags behind, and would accept revoked keys';
+          `${name}: the handle has a syncUrl: ` +
+          'a copy lags behind, and would accept revoked keys. Open a local file';
         expect((await refusal(() => take(withSync(copy)))).message).toBe(told);
       }
     }
@@ -98,8 +98,8 @@ describe('a handle', () => {
     db.close();
   });
 
-  test('is refused if it is of a driver that answers no rows', async () => {
-    // As of sqlite3, which answers callbacks, of sql.js, which has cursors, and of libsql/promise.
+  test('is rejected if its driver does not return rows', async () => {
+    // Like sqlite3 with callbacks, sql.js with cursors, and libsql/promise.
     for (const statement of [{ all: () => ({}) }, { step() {}, get() {} }, Promise.resolve({})]) {
       const db = { exec() {}, prepare: () => statement } as unknown as SqliteHandle;
       expect(complaint(() => sqliteStore(db))).toBe(
@@ -108,12 +108,12 @@ describe('a handle', () => {
     }
   });
 
-  // The driver said "Safety level may not be changed inside a transaction", and not what to do.
+  // The driver said "Safety level may not be changed inside a transaction", but not what to do.
   test.each(DRIVERS)(
-    'of %s is refused, before anything is set, if it is closed or in a transaction',
+    'of %s is rejected, before anything is set, if it is closed or in a transaction',
     async (driver) => {
       const instead =
-        'the handle is closed, or in the middle of a transaction; open one for keyscope alone';
+        'the handle is closed, or in the middle of a transaction. Open one only for keyscope';
       for (const [name, take] of Object.entries(TAKERS)) {
         const db = open(driver, ':memory:');
         const expectRefusal = async (driversWords: RegExp) => {
@@ -123,7 +123,7 @@ describe('a handle', () => {
         };
         db.exec('BEGIN; CREATE TABLE mine (a)');
         await expectRefusal(/transaction/);
-        // What they had begun is still theirs to end.
+        // The transaction is still the caller's to end.
         db.exec('COMMIT');
         expect(readValue(db, 'SELECT name FROM sqlite_master')).toBe('mine');
         db.close();
@@ -145,12 +145,12 @@ describe('a handle', () => {
     }
   });
 
-  // Every record came back without its fields: each key was refused, and called tampered with.
-  test.each(DRIVERS)('of %s that names columns with their table reads what it wrote', (driver) => {
+  // Every record came back without its fields, so every key was rejected as tampered with.
+  test.each(DRIVERS)('of %s reads what it wrote with full_column_names', (driver) => {
     const db = open(driver, ':memory:');
     db.exec('PRAGMA full_column_names = ON');
     sqliteStore(db).insert(RECORD);
-    // Again: the version is read like the records.
+    // Again, because the version is read like the records.
     const store = sqliteStore(db);
     expect(store.findById(RECORD.keyId)).toEqual(RECORD);
     expect(store.findByDigest([RECORD.digest])).toEqual([RECORD]);
@@ -160,15 +160,15 @@ describe('a handle', () => {
     db.close();
   });
 
-  // With node:sqlite, a name that began with a byte order mark lost it: the key was refused, and
-  // called tampered with.
+  // With node:sqlite, a name that began with a byte order mark lost it, and its key was rejected as
+  // tampered with.
   test.each(DRIVERS)(
-    'of %s on a file in UTF-16 is refused, and nothing is written',
+    'of %s on a file in UTF-16 is rejected, and nothing is written',
     async (driver) => {
       for (const [name, take] of Object.entries(TAKERS)) {
         const db = open(driver, ':memory:');
         db.exec("PRAGMA encoding = 'UTF-16le'; CREATE TABLE theirs (a)");
-        const instead = `${name}: the file is in UTF-16le; give keyscope one in UTF-8`;
+        const instead = `${name}: the file is in UTF-16le. Give keyscope one in UTF-8`;
         expect((await refusal(() => take(db))).message).toBe(instead);
         expect(db.prepare('SELECT name FROM sqlite_master').all()).toEqual([{ name: 'theirs' }]);
         db.close();

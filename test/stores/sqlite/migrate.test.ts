@@ -13,7 +13,7 @@ import {
 const { fresh } = freshFiles();
 
 describe('migrate', () => {
-  test('can be repeated and keeps what is there', () => {
+  test('can be repeated and keeps existing rows', () => {
     const { db, store } = stocked();
     const schema = db.prepare('SELECT sql FROM sqlite_master').all();
     migrate(db);
@@ -22,7 +22,7 @@ describe('migrate', () => {
     expect(store.findById(RECORD.keyId)).toEqual(RECORD);
   });
 
-  test('waits for locks when it is called by itself', () => {
+  test('waits for locks when called directly', () => {
     const db = new DatabaseSync(':memory:');
     migrate(db);
     expect(readValue(db, 'PRAGMA busy_timeout')).toBe(5000);
@@ -42,14 +42,14 @@ describe('migrate', () => {
     reader.close();
   });
 
-  test('says which version it made, and which releases work with it', () => {
+  test('writes the version, and the oldest version that works with it', () => {
     const { db } = stocked();
     const [row] = db.prepare('SELECT * FROM keyscope_schema').all();
     expect({ ...row }).toEqual({ id: 1, version: 1, min_reader: 1, purge_before: null });
   });
 
-  // A roll-out locked out every process that still ran the release before.
-  test('works on a file that a newer release has added to, and leaves it', async () => {
+  // A roll-out locked out every process that still ran the previous release.
+  test('works on a file that a newer release has added to, and leaves it unchanged', async () => {
     const { db } = stocked();
     db.exec(`
       ALTER TABLE keyscope_keys ADD COLUMN next_one TEXT;
@@ -66,12 +66,12 @@ describe('migrate', () => {
     expect(readValue(db, 'SELECT version FROM keyscope_schema')).toBe(2);
   });
 
-  test('refuses a file that a newer release has changed, and leaves it', async () => {
+  test('rejects a file that a newer release has changed, and leaves it unchanged', async () => {
     const { db } = stocked();
     db.exec('UPDATE keyscope_schema SET version = 3, min_reader = 2');
     const why =
-      'keyscope: the file has schema 3, for releases that know 2 or later; ' +
-      'this one knows 1: upgrade it';
+      'keyscope: the file has schema version 3, which needs a release that knows ' +
+      'version 2 or later; this release knows 1. Upgrade keyscope';
     const purge = (handle: typeof db) => purgeEnded(handle, { endedBefore: new Date(6) });
     for (const act of [migrate, sqliteStore]) expect(() => act(db)).toThrow(why);
     await expect(purge(db)).rejects.toThrow(why);
@@ -79,9 +79,9 @@ describe('migrate', () => {
     expect(db.isTransaction).toBe(false);
   });
 
-  test('does all of it or nothing', () => {
+  test('does everything or nothing', () => {
     const db = new DatabaseSync(':memory:');
-    // Somebody has the name of the index, which comes after the table.
+    // Another index has the name of ours, which comes after the table.
     db.exec('CREATE TABLE mine (a); CREATE INDEX keyscope_keys_listing ON mine (a)');
     expect(() => sqliteStore(db)).toThrow(/keyscope_keys_listing/);
     const names = db.prepare('SELECT name FROM sqlite_master').all();

@@ -16,10 +16,10 @@ import {
 
 const { fresh } = freshFiles();
 
-/** Everything that ended before this time is deleted. */
+/** The time of the purges: they delete everything that ended before it. */
 const BEFORE = new Date(1000);
 
-/** A database with records like that of all tests, which has no end. */
+/** A database with records like the fixture, which has no end. */
 function stockedWith(records: readonly KeyRecord[]): DatabaseSync {
   const { db, store } = stocked();
   for (const record of records) store.insert(record);
@@ -30,7 +30,7 @@ function like(n: number, given: Partial<KeyRecord>): KeyRecord {
   return { ...another(n), ...given };
 }
 
-/** The second is what the first was rotated to. */
+/** The second key is the first one's successor. */
 function rotated(first: Partial<KeyRecord>, second: Partial<KeyRecord>): readonly KeyRecord[] {
   const rotatedFrom = another(1).keyId;
   const root = { rootKeyId: rotatedFrom };
@@ -44,7 +44,7 @@ function idsLeft(db: DatabaseSync): readonly unknown[] {
 
 const ids = (...numbers: readonly number[]) => numbers.map((n) => another(n).keyId);
 
-/** Ends, and whether a key with them was over before the time. */
+/** Ends, and whether a key with them had ended before the time. */
 const ENDS: readonly (readonly [Partial<KeyRecord>, boolean])[] = [
   [{ revokedAt: 999 }, true],
   [{ retireAt: 999 }, true],
@@ -61,20 +61,23 @@ const ENDS: readonly (readonly [Partial<KeyRecord>, boolean])[] = [
   [{}, false],
 ];
 
-test.each(DRIVERS)('deletes with %s what ended before a time, and names it', async (driver) => {
-  const db = open(driver, ':memory:');
-  const store = sqliteStore(db);
-  for (const [n, [end]] of ENDS.entries()) store.insert(like(n, end));
-  const over = [...ENDS.keys()].filter((n) => ENDS[n]?.[1]);
-  expect(await purgeEnded(db, { endedBefore: BEFORE })).toEqual(ids(...over));
-  for (const [n, [, isOver]] of ENDS.entries()) {
-    expect(store.findById(another(n).keyId) === null, String(n)).toBe(isOver);
-  }
-  expect(await purgeEnded(db, { endedBefore: BEFORE })).toEqual([]);
-  db.close();
-});
+test.each(DRIVERS)(
+  'deletes with %s the keys that ended before a time, and returns their ids',
+  async (driver) => {
+    const db = open(driver, ':memory:');
+    const store = sqliteStore(db);
+    for (const [n, [end]] of ENDS.entries()) store.insert(like(n, end));
+    const over = [...ENDS.keys()].filter((n) => ENDS[n]?.[1]);
+    expect(await purgeEnded(db, { endedBefore: BEFORE })).toEqual(ids(...over));
+    for (const [n, [, isOver]] of ENDS.entries()) {
+      expect(store.findById(another(n).keyId) === null, String(n)).toBe(isOver);
+    }
+    expect(await purgeEnded(db, { endedBefore: BEFORE })).toEqual([]);
+    db.close();
+  },
+);
 
-test('takes the places of a key along, and no others', async () => {
+test("deletes a key's places in other listings, and no others", async () => {
   const accessibleEntities = [OWN, OTHER];
   const db = stockedWith([
     like(1, { accessibleEntities, revokedAt: 5 }),
@@ -90,9 +93,9 @@ test('takes the places of a key along, and no others', async () => {
 test.each([
   ['lives', {}],
   ['is suspended', { suspendedAt: 5 }],
-  ['ends at the very time', { revokedAt: 1000 }],
+  ['ends exactly then', { revokedAt: 1000 }],
   ['expires later', { expiresAt: 8e15 }],
-])('keeps what was rotated to a key that %s', async (_what, end) => {
+])('keeps the predecessor of a key that %s', async (_what, end) => {
   const db = stockedWith(rotated({ retireAt: 5 }, end));
   expect(await purgeEnded(db, { endedBefore: BEFORE })).toEqual([]);
   expect(idsLeft(db)).toEqual([...ids(1, 2), RECORD.keyId]);
@@ -101,7 +104,7 @@ test.each([
 test.each([
   ['lives', {}, [1, 2]],
   ['has ended', { revokedAt: 7 }, []],
-])('of a key under which another was issued that %s', async (_what, end, left) => {
+])('checks whether a key that was issued under an ended one %s', async (_what, end, left) => {
   const db = stockedWith([
     like(1, { revokedAt: 5 }),
     like(2, { issuedUnder: another(1).keyId, ...end }),
@@ -110,7 +113,7 @@ test.each([
   expect(idsLeft(db)).toEqual([...ids(...left), RECORD.keyId]);
 });
 
-test('goes past any number of keys that it keeps, and others get their turn', async () => {
+test('passes any number of keys that it keeps, and lets other work run', async () => {
   const pairs = Array.from({ length: 600 }, (_, i): readonly KeyRecord[] => {
     const root = { rootKeyId: another(i).keyId };
     const successor = { ...root, rotatedFrom: another(i).keyId };
@@ -128,7 +131,7 @@ test('goes past any number of keys that it keeps, and others get their turn', as
   expect(turns).toBeGreaterThanOrEqual(2);
 });
 
-test('deletes what was rotated to a key that has ended, and that one', async () => {
+test('deletes a predecessor and its successor once both have ended', async () => {
   const db = stockedWith(rotated({ retireAt: 5 }, { revokedAt: 7 }));
   expect(await purgeEnded(db, { endedBefore: BEFORE })).toEqual(ids(1, 2));
   expect(idsLeft(db)).toEqual([RECORD.keyId]);
@@ -139,7 +142,7 @@ test('deletes a successor whose predecessor lives on', async () => {
   expect(await purgeEnded(db, { endedBefore: BEFORE })).toEqual(ids(2));
 });
 
-test('deletes 500 rows in a transaction, and another process writes in between', async () => {
+test('deletes 500 rows in a transaction, and lets another process write in between', async () => {
   const path = fresh();
   const db = open('node:sqlite', path);
   const other = open('node:sqlite', path);
@@ -162,7 +165,7 @@ test('deletes 500 rows in a transaction, and another process writes in between',
     },
     { endedBefore: BEFORE },
   );
-  // It was marked behind the place that the purge had reached.
+  // It was marked at a position that the purge had already passed.
   expect(deleted).toEqual(ids(...numbers.filter((n) => n % 2 === 0)));
   expect(transactions.filter((sql) => sql === 'BEGIN IMMEDIATE')).toHaveLength(2);
   expect(readValue(other, 'SELECT count(*) FROM keyscope_keys')).toBe(600);
@@ -171,7 +174,7 @@ test('deletes 500 rows in a transaction, and another process writes in between',
   other.close();
 });
 
-test('deletes a row whose entities are not to be read', async () => {
+test('deletes a row with unreadable entities', async () => {
   const db = stockedWith([like(1, { revokedAt: 5 }), like(2, { revokedAt: 5 })]);
   const triggers = db.prepare("SELECT sql FROM sqlite_master WHERE type = 'trigger'").all();
   dropSafeguards(db);
@@ -181,7 +184,7 @@ test('deletes a row whose entities are not to be read', async () => {
   expect(await purgeEnded(db, { endedBefore: BEFORE })).toEqual(ids(1, 2));
 });
 
-test('deletes nothing of a batch that fails, and leaves no row that can be deleted', async () => {
+test('deletes nothing of a batch that fails, and leaves no row deletable', async () => {
   const db = stockedWith([like(1, { revokedAt: 5 }), like(2, { revokedAt: 5 })]);
   db.exec(`CREATE TRIGGER theirs BEFORE DELETE ON keyscope_keys
     WHEN OLD.key_id = '${another(2).keyId}' BEGIN SELECT RAISE(ABORT, 'still needed'); END`);
@@ -192,13 +195,13 @@ test('deletes nothing of a batch that fails, and leaves no row that can be delet
   expect(() => db.exec('DELETE FROM keyscope_keys')).toThrow('never deleted');
 });
 
-test('makes the tables where there are none', async () => {
+test('creates missing tables', async () => {
   const db = open('node:sqlite', ':memory:');
   expect(await purgeEnded(db, { endedBefore: BEFORE })).toEqual([]);
   expect(sqliteStore(db).findById(RECORD.keyId)).toBe(null);
 });
 
-test('takes a valid date that is not in the future, and nothing else', async () => {
+test('accepts only a valid date that is not in the future', async () => {
   const db = stockedWith([like(1, { revokedAt: 5 })]);
   const odd = [new Date(Number.NaN), new Date(8.64e15), 1000, '1970', null, undefined, {}];
   for (const endedBefore of odd) {

@@ -8,7 +8,7 @@ import { another, dropSafeguards, revokeAt } from '../../support/sqlite-database
 
 type Store = ReturnType<typeof sqliteStore>;
 
-/** A store with seven keys, of which two expire at the same time and one never. */
+/** A store with seven keys: two expire at the same time, and one never expires. */
 function stockedWithExpiries(): { readonly db: DatabaseSync; readonly store: Store } {
   const db = new DatabaseSync(':memory:');
   const store = sqliteStore(db);
@@ -27,7 +27,7 @@ function idsAt(...numbers: readonly number[]): readonly string[] {
 
 const BEFORE = 8.64e15 + 1;
 
-/** All parts of a listing, one after the other, and how many they were. */
+/** All parts of a listing, and their number. */
 async function readParts(
   limit: number,
   list: (query: {
@@ -53,14 +53,14 @@ test.each([
   [3, 3],
   [7, 1],
   [8, 1],
-])('parts of %i have all records once, and the last has no next', async (limit, parts) => {
+])('parts of %i contain all records once, and the last has no next', async (limit, parts) => {
   const { store } = stockedWithExpiries();
   const all = await readParts(limit, (query) => store.listAll(query));
   expect(all).toEqual({ ids: idsAt(0, 1, 2, 3, 4, 5, 6), parts });
 });
 
 test.each([1, 2, 3, 6, 9])(
-  'parts of %i have what expires in its order, ties by id',
+  'parts of %i contain the expiring keys in order, ties by id',
   async (limit) => {
     const { store } = stockedWithExpiries();
     const list = (before: number) =>
@@ -73,7 +73,7 @@ test.each([1, 2, 3, 6, 9])(
   },
 );
 
-test('a part stays where it was if the records before it go', async () => {
+test('a part does not move if earlier records are deleted', async () => {
   const { db, store } = stockedWithExpiries();
   const first = await store.listAll({ after: null, limit: 3 });
   dropSafeguards(db);
@@ -82,7 +82,7 @@ test('a part stays where it was if the records before it go', async () => {
   expect(idsOf(second.items)).toEqual(idsAt(3, 4, 5, 6));
 });
 
-test('a cursor that is none, or of the other listing, is refused', async () => {
+test('an invalid cursor, or that of the other listing, is rejected', async () => {
   const { store } = stockedWithExpiries();
   const all = (after: unknown) => () =>
     store.listAll({ after: untyped<string | null>(after), limit: 2 });
@@ -102,8 +102,8 @@ test('a cursor that is none, or of the other listing, is refused', async () => {
   }
 });
 
-// The cursor was written in a way that nobody read, and the walk over all keys ended there.
-test('a row with a time that is none ends no walk', async () => {
+// The cursor had a form that no reader accepted, and the walk over all keys ended there.
+test('a row with an invalid time does not end a walk', async () => {
   const { db, store } = stockedWithExpiries();
   dropSafeguards(db);
   db.exec(`UPDATE keyscope_keys SET expires_at = 1 << 60 WHERE expires_at = 10`);

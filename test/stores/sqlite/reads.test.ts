@@ -13,7 +13,7 @@ function addressing(n: number, given: Partial<KeyRecord> = {}): KeyRecord {
 }
 
 // One statement over a million rows kept the whole process waiting for 1.5 s.
-test('a summary counts every key once, part by part, and others get their turn', async () => {
+test('a summary counts every key once, part by part, and lets other work run', async () => {
   const { db, store } = stocked();
   db.exec(`
     INSERT INTO keyscope_keys
@@ -40,8 +40,8 @@ test('a summary counts every key once, part by part, and others get their turn',
   ]);
 });
 
-/** Three keys of an entity that address another one, whose rows anybody can edit. */
-describe.each(DRIVERS)('a row that was edited by hand, on %s', (driver) => {
+/** Three keys of an entity that address another one. Each test edits their rows. */
+describe.each(DRIVERS)('a row edited by hand, on %s', (driver) => {
   let db: Handle;
   let store: ReturnType<typeof sqliteStore>;
   beforeEach(() => {
@@ -66,7 +66,7 @@ describe.each(DRIVERS)('a row that was edited by hand, on %s', (driver) => {
 
   const ALL = [3, 2, 1].map((n) => another(n).keyId);
 
-  // The driver threw over one integer, and with the page went all keys of the entity.
+  // The driver threw over one integer, which hid all keys of the entity on that page.
   test.each([
     'changed_at = 1 << 60',
     'last_used_at = -9223372036854775808',
@@ -74,7 +74,7 @@ describe.each(DRIVERS)('a row that was edited by hand, on %s', (driver) => {
     'suspended_at = 1 << 60, revoked_at = 1 << 60',
     "scopes = 'none', accessible_entities = '', withdrawn = '{'",
     "name = CAST(x'00ff' AS TEXT)",
-  ])('is in every listing, and no other row is missing: %s', async (set) => {
+  ])('appears in every listing and hides no other row: %s', async (set) => {
     edit(set);
     expect(await idsListed({})).toEqual(ALL);
     expect(await idsListed(ADDRESSED)).toEqual(ALL);
@@ -92,7 +92,7 @@ describe.each(DRIVERS)('a row that was edited by hand, on %s', (driver) => {
   });
 
   test.each(['created_at = 99', "prefix = 'other'", 'created_at = 1 << 60'])(
-    'stands among the keys that address an entity where it was filed: %s',
+    'appears among the keys that address an entity where it was filed: %s',
     async (set) => {
       edit(set);
       const second = await store.list({ ...ADDRESSED, after: addressing(3), limit: 1 });
@@ -102,14 +102,14 @@ describe.each(DRIVERS)('a row that was edited by hand, on %s', (driver) => {
     },
   );
 
-  test('is among the keys of the owner that it names now, and not twice', async () => {
+  test('appears once, among the keys of the owner that it now names', async () => {
     edit(`entity_uuid = '${OTHER}'`);
     expect(await idsListed({ ...ADDRESSED, addressing: false })).toEqual([another(2).keyId]);
     expect(await idsListed(ADDRESSED)).toEqual([another(3).keyId, another(1).keyId]);
   });
 });
 
-test('a listing of what is no prefix and no entity is empty', async () => {
+test('a listing for an invalid prefix or entity is empty', async () => {
   const { store } = stocked();
   store.insert(addressing(1));
   for (const odd of [null, undefined, 5, {}, 'acme\0', '', 'ACME', 'acm', OTHER]) {
@@ -127,8 +127,8 @@ test('a listing of what is no prefix and no entity is empty', async () => {
   }
 });
 
-// A poller never got past more keys that were marked in one millisecond than its limit.
-test('what is marked in one millisecond is listed by id, and beyond a time nothing is', () => {
+// A poller never got past more keys marked in one millisecond than its limit.
+test('keys marked in one millisecond are listed by id, and none beyond a valid time', () => {
   const { store } = stocked();
   for (const n of [3, 1, 2]) {
     store.insert(another(n));

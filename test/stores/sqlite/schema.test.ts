@@ -7,14 +7,14 @@ import { OTHER, THIRD } from '../../support/keyring.ts';
 import { RECORD } from '../../support/records.ts';
 import { another, readValue, revokeAt, stocked } from '../../support/sqlite-databases.ts';
 
-/** Every way to update a row; the last two would replace or skip what is in the way. */
+/** Every way to update a row. The last two would replace or skip conflicting rows. */
 const VERBS = ['UPDATE', 'UPDATE OR REPLACE', 'UPDATE OR IGNORE'];
 
 function rowsOf(db: DatabaseSync): unknown {
   return db.prepare('SELECT _rowid_, * FROM keyscope_keys ORDER BY key_id').all();
 }
 
-/** Checks that no row can be updated so, whoever asks, and that nothing changes. */
+/** Checks that an update is rejected in every form, and changes nothing. */
 function expectUpdateRefused(db: DatabaseSync, set: string, why: string | RegExp): void {
   const before = rowsOf(db);
   for (const verb of VERBS) {
@@ -25,7 +25,7 @@ function expectUpdateRefused(db: DatabaseSync, set: string, why: string | RegExp
 }
 
 describe('the table', () => {
-  test('has a column for each field of a record, and those of the tests are all', () => {
+  test('has a column for each field of a record, and the tests cover all of them', () => {
     const { db } = stocked();
     const columns = db.prepare("SELECT name FROM pragma_table_info('keyscope_keys')").all();
     const names = columns.map(({ name }) => name);
@@ -33,11 +33,11 @@ describe('the table', () => {
     expect([...FIXED, ...CHANGING].sort()).toEqual(names.sort());
   });
 
-  test.each(FIXED)('refuses an UPDATE of %s', (column) => {
+  test.each(FIXED)('rejects an UPDATE of %s', (column) => {
     const { db } = stocked();
     const other = column.endsWith('_at') || column === 'format' ? '77' : "'[]'";
     expectUpdateRefused(db, `${column} = ${other}`, `keyscope: ${NEVER_CHANGES}`);
-    // To the same value, and beside a column that may change.
+    // Also to the same value, and together with a column that may change.
     expectUpdateRefused(db, `${column} = ${column}`, `keyscope: ${NEVER_CHANGES}`);
     const both = `revoked_at = 5, ${column} = ${other}`;
     expectUpdateRefused(db, both, `keyscope: ${NEVER_CHANGES}`);
@@ -75,13 +75,13 @@ describe('the table', () => {
 
   // A time beyond 2^53 made a driver throw, and with it every listing that had the row.
   test.each(CHANGING.filter((column) => column.endsWith('_at')))(
-    'takes as %s what a Date can hold, and no more',
+    'accepts as %s only what a Date can hold',
     (column) => {
       for (const time of [8_640_000_000_000_001n, 2n ** 60n]) {
         for (const sign of ['', '-']) {
           const { db } = stocked();
           const update = `UPDATE keyscope_keys SET ${column} = ${sign}${time}`;
-          // `changed_at` alone is refused before: with a mark.
+          // Another trigger would reject `changed_at` alone first: it needs a mark.
           const set = column === 'changed_at' ? `${update}, suspended_at = 5` : update;
           expect(() => db.exec(set), set).toThrow(/CHECK/);
         }
@@ -93,7 +93,7 @@ describe('the table', () => {
     },
   );
 
-  test('takes no record with a time that no Date can hold, or without what it must have', () => {
+  test('rejects a record with an invalid time or without a required field', () => {
     const { store } = stocked();
     for (const field of ['createdAt', 'expiresAt'] as const) {
       for (const time of [8.64e15 + 1, -8.64e15 - 1]) {
@@ -110,7 +110,7 @@ describe('the table', () => {
     }
   });
 
-  test('leaves columns and triggers of the service alone', () => {
+  test("does not touch the service's columns and triggers", () => {
     const { db, store } = stocked();
     db.exec("ALTER TABLE keyscope_keys ADD COLUMN team TEXT DEFAULT 'blue'");
     db.exec('CREATE TABLE log (what TEXT)');
@@ -118,7 +118,7 @@ describe('the table', () => {
       BEGIN INSERT INTO log VALUES ('a'), ('b'); END`);
     const again = sqliteStore(db);
     expect(again.findById(RECORD.keyId)).toEqual(RECORD);
-    // What a trigger of theirs writes is not counted as ours.
+    // Rows that the service's triggers write do not count.
     expect(again.mark(RECORD.keyId, revokeAt(5))).toBe(true);
     expect(store.mark(RECORD.keyId, revokeAt(5))).toBe(false);
     again.touch([{ keyId: RECORD.keyId, lastUsedAt: 7, scopesUsed: {} }]);
@@ -131,12 +131,12 @@ describe('the table', () => {
   });
 });
 
-// ── What may change, and when ───────────────────────────────────────────────────────────────────
+// ── The rules of the triggers ────────────────────────────────────────────────────────────────────
 
-/** A rule of the triggers: what it refuses, and what is nearly the same and passes. */
+/** A rule of the triggers: the edits that it rejects, and similar ones that pass. */
 interface Rule {
   readonly name: string;
-  /** What was written before. */
+  /** The edit before. */
   readonly before?: string;
   readonly refused: readonly string[];
   readonly passes: readonly string[];
@@ -153,13 +153,13 @@ const REVOKED = "revoked_at = 5, suspended_at = 4, ended_by = 'a', end_reason = 
 
 const RULES: readonly Rule[] = [
   {
-    name: 'the seal changes with a revocation alone',
+    name: 'the seal changes only with a revocation',
     refused: ["seal = 'other'", 'seal = NULL', "seal = 'other', suspended_at = 5"],
     passes: ["seal = 'other', revoked_at = 5", 'seal = NULL, revoked_at = 5', 'seal = seal'],
     why: NEVER_CHANGES,
   },
   {
-    name: 'a revocation stays, or is written anew with its seal',
+    name: 'a revocation stays, or is rewritten with its seal',
     before: REVOKED,
     refused: [
       'revoked_at = NULL',
@@ -190,7 +190,7 @@ const RULES: readonly Rule[] = [
     why: MARKS_STAY,
   },
   {
-    name: 'a suspension may end, and begin again',
+    name: 'a suspension may end and begin again',
     before: "suspended_at = 5, ended_by = 'a'",
     refused: ["seal = 'other', suspended_at = NULL"],
     passes: ['suspended_at = NULL', 'suspended_at = NULL, ended_by = NULL', 'revoked_at = 6'],
@@ -227,7 +227,7 @@ const RULES: readonly Rule[] = [
     why: MARKS_STAY,
   },
   {
-    name: 'who and why change with a mark that says so',
+    name: 'the author and the reason change only with a mark that has them',
     refused: [
       "ended_by = 'a'",
       "end_reason = 'b'",
@@ -244,14 +244,14 @@ const RULES: readonly Rule[] = [
     why: WITH_A_MARK,
   },
   {
-    name: 'who revoked a key and why stays',
+    name: 'the author and the reason of a revocation stay',
     before: REVOKED,
     refused: ['ended_by = NULL', "end_reason = 'c'", "ended_by = 'c', changed_at = 6"],
     passes: ["ended_by = 'a'", 'end_reason = end_reason'],
     why: WITH_A_MARK,
   },
   {
-    name: 'the time of the newest mark changes with a mark',
+    name: 'the time of the newest mark changes only with a mark',
     refused: ['changed_at = 5', 'changed_at = 5, last_used_at = 5'],
     passes: [
       'changed_at = 5, suspended_at = 5',
@@ -263,7 +263,7 @@ const RULES: readonly Rule[] = [
 ];
 
 describe('the triggers', () => {
-  test.each(RULES)('keep it so that $name', ({ before, refused, passes, why }) => {
+  test.each(RULES)('ensure that $name', ({ before, refused, passes, why }) => {
     function marked(): DatabaseSync {
       const { db } = stocked();
       if (before !== undefined) db.exec(`UPDATE keyscope_keys SET ${before}`);
@@ -276,12 +276,12 @@ describe('the triggers', () => {
     }
   });
 
-  test('let a row go that ended before the time of a purge, and no other', () => {
+  test('let only a row go that ended before the time of a purge', () => {
     const { db } = stocked();
     const deleting = 'DELETE FROM keyscope_keys';
     const allow = (time: string) => db.exec(`UPDATE keyscope_schema SET purge_before = ${time}`);
     expect(() => db.exec(deleting)).toThrow(`keyscope: ${NEVER_DELETED}`);
-    // One that has no end is not over at any time.
+    // A row without an end has not ended at any time.
     allow('9223372036854775807');
     expect(() => db.exec(deleting)).toThrow(`keyscope: ${NEVER_DELETED}`);
     db.exec('UPDATE keyscope_keys SET retire_at = 7; UPDATE keyscope_keys SET revoked_at = 5');
@@ -294,7 +294,7 @@ describe('the triggers', () => {
     expect(rowsOf(db)).toEqual([]);
   });
 
-  test('let a suspended row stay', () => {
+  test('keep a suspended row', () => {
     const { db } = stocked();
     db.exec('UPDATE keyscope_keys SET suspended_at = 5, changed_at = 5, last_used_at = 5');
     db.exec('UPDATE keyscope_schema SET purge_before = 1000');
@@ -302,23 +302,23 @@ describe('the triggers', () => {
   });
 });
 
-// By its rowid a row could be replaced, which asks no trigger of the row that is deleted, and so
-// lose its mark.
+// A row could be replaced by its rowid, which fires no trigger for the deleted row, and so lost its
+// mark.
 describe.each([
   ['OFF', 'rowid'],
   ['ON', '_rowid_'],
   ['OFF', 'oid'],
-])('a row that somebody would replace (recursive_triggers %s, by %s)', (recursive, rowid) => {
+])('a row in conflict (recursive_triggers %s, by %s)', (recursive, rowid) => {
   const PLACE = `(SELECT ${rowid} FROM keyscope_keys WHERE revoked_at IS NOT NULL)`;
   const CONFLICTS = ['OR REPLACE ', '', 'OR IGNORE ', 'OR ROLLBACK ', 'OR FAIL '];
   const OTHER_COLUMNS = [...FIXED, ...CHANGING]
     .filter((column) => column !== 'key_id' && column !== 'digest')
     .join(', ');
 
-  /** Two rows, of which the first is revoked. */
+  /** Two rows, the first of which is revoked. */
   function guarded() {
     const { db, store } = stocked();
-    // A column of the service's own must not hide the rowid from the triggers.
+    // A column of the service must not hide the rowid from the triggers.
     if (rowid === '_rowid_') db.exec('ALTER TABLE keyscope_keys ADD COLUMN rowid TEXT');
     db.exec(`PRAGMA recursive_triggers = ${recursive}`);
     store.insert(another(1));
@@ -332,7 +332,7 @@ describe.each([
     return { db, store, expectRefusal };
   }
 
-  /** What follows INSERT for a copy of the first row that is not revoked, at a place if given. */
+  /** The part after INSERT, for an unrevoked copy of the first row, at a place if given. */
   function copy(keyId: string, digest: string, place?: string): string {
     const name = place === undefined ? '' : `${rowid}, `;
     const value = place === undefined ? '' : `${place}, `;
@@ -348,7 +348,7 @@ describe.each([
     expectRefusal(`DELETE FROM keyscope_keys WHERE key_id = '${RECORD.keyId}'`, NEVER_DELETED);
   });
 
-  test('is not replaced by a row that is inserted', () => {
+  test('is not replaced by an inserted row', () => {
     const { expectRefusal } = guarded();
     const inserts = [
       copy(RECORD.keyId, 's1$new'),
@@ -392,9 +392,9 @@ describe.each([
     expect(store.findById(RECORD.keyId)).toMatchObject({ revokedAt: 5, changedAt: 5 });
   });
 
-  test('is in the way of no other row that brings a rowid of its own', () => {
+  test('does not block other rows that bring their own rowid', () => {
     const { db, store } = guarded();
-    // As when a dump is read. Afterwards keys are made as ever.
+    // As when a dump is restored. Afterwards, keys are created as usual.
     db.exec(`INSERT ${copy('dumped', 's1$dumped', '1000')}`);
     store.insert(another(2));
     expect(readValue(db, 'SELECT max(_rowid_) FROM keyscope_keys')).toBe(1001);

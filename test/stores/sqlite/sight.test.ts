@@ -1,4 +1,4 @@
-/** Which database a handle leads to, and what else on it has the names of the tables. */
+/** The database that a handle leads to, and other tables on it with the same names. */
 import { DatabaseSync } from 'node:sqlite';
 import Database from 'better-sqlite3';
 import { cacheStore } from 'keyscope/cache';
@@ -12,8 +12,8 @@ const another = numbered(RECORD);
 const REVOKE = { kind: 'revoke', at: 5, by: null, reason: null, seal: null } as const;
 
 describe('a store', () => {
-  // SQLite looks for a name among temporary tables first, and every key was unknown.
-  it('uses the tables of the file, whatever the handle has beside them', async () => {
+  // SQLite looks for a name among temporary tables first, so every key was unknown.
+  it('uses the tables of the file, whatever other tables the handle has', async () => {
     const own = folder();
     const db = new DatabaseSync(own.file('keys.db'));
     const store = sqliteStore(db);
@@ -40,13 +40,13 @@ describe('a store', () => {
     own.remove();
   });
 
-  it('is not created around temporary tables, on which its triggers would be', () => {
+  it('is not created next to temporary tables, which would get its triggers', () => {
     const db = new DatabaseSync(':memory:');
     db.exec('CREATE TEMP TABLE keyscope_keys (key_id TEXT)');
-    expect(() => migrate(db)).toThrow('open one for keyscope alone');
+    expect(() => migrate(db)).toThrow('Open a handle only for keyscope');
   });
 
-  it('uses no view in the place of a table', () => {
+  it('does not use a view in the place of a table', () => {
     const db = new DatabaseSync(':memory:');
     sqliteStore(db);
     db.exec(`PRAGMA legacy_alter_table = ON; ALTER TABLE keyscope_keys RENAME TO kept;
@@ -64,14 +64,14 @@ describe('isInProcess', () => {
     ['better-sqlite3, a temporary file', () => new Database('')],
   ];
 
-  it.each(IN_MEMORY)('is true of %s', (_name, open) => {
+  it.each(IN_MEMORY)('is true for %s', (_name, open) => {
     expect(sqliteStore(open()).isInProcess).toBe(true);
   });
 
   it.each([
     ['node:sqlite', (path: string): SqliteHandle => new DatabaseSync(path)],
     ['better-sqlite3', (path: string): SqliteHandle => new Database(path)],
-  ])('is false of a file, over %s', (_name, open) => {
+  ])('is false for a file, over %s', (_name, open) => {
     const own = folder();
     const db = open(own.file('keys.db'));
     // A temporary table opens a second database, without a file.
@@ -80,7 +80,7 @@ describe('isInProcess', () => {
     own.remove();
   });
 
-  it('is true of memoryStore, and passed on by cacheStore', () => {
+  it('is true for memoryStore, and passed on by cacheStore', () => {
     const cached = (store: Parameters<typeof cacheStore>[0]) =>
       cacheStore(store, { cache: new Map(), maxStalenessMs: 1_000 });
     expect(memoryStore().isInProcess).toBe(true);

@@ -19,8 +19,8 @@ const { fresh, folder } = freshFiles();
 
 const WHOSE = { prefix: 'acme', entityUuid: OWN, after: null, limit: 10 };
 
-// One file for all tests, with a handle each: the contract asks for no empty store. In memory with
-// the other driver: what differs between the two is how they read and write, not where.
+// One file for all tests, with a handle each: the contract does not need an empty store. The other
+// driver works in memory: drivers differ in how they read and write, not where.
 describe.each([
   ['better-sqlite3', 'a file', fresh()],
   ['node:sqlite', 'memory', ':memory:'],
@@ -34,7 +34,7 @@ describe.each([
 const hasBun = spawnSync('bun', ['--version']).status === 0;
 
 test.skipIf(!hasBun)(
-  'the contract on bun:sqlite (skipped where there is no bun on PATH)',
+  'the contract on bun:sqlite (skipped if bun is not on PATH)',
   { timeout: 120_000 },
   () => {
     const script = fileURLToPath(new URL('../../support/bun-contract.ts', import.meta.url));
@@ -46,7 +46,7 @@ test.skipIf(!hasBun)(
   },
 );
 
-/** A handle that notes the SQL it is asked to prepare and to execute. */
+/** A handle that records the SQL that it prepares and executes. */
 function spying(db: DatabaseSync) {
   const prepared: string[] = [];
   const executed: string[] = [];
@@ -90,13 +90,13 @@ describe('the store', () => {
     store.listExpiring({ before: 9, after: null, limit: 10 });
     store.listAll({ after: null, limit: 10 });
     store.listChanged({ since: 0, limit: 10 });
-    // Writes ask for it, and set it: while the handle waits for a lock, no request is served.
+    // Writes read it and set it: while the handle waits for a lock, no request is served.
     expect(new Set(prepared)).toEqual(new Set(['PRAGMA busy_timeout']));
     const pragmas = ['PRAGMA busy_timeout = 0', 'PRAGMA busy_timeout = 5000'];
     expect(new Set(executed)).toEqual(new Set(['BEGIN IMMEDIATE', 'COMMIT', ...pragmas]));
   });
 
-  test('reads no table from end to end, and sorts none', async () => {
+  test('scans no whole table, and sorts none', async () => {
     const db = new DatabaseSync(':memory:');
     const { handle, prepared } = spying(db);
     sqliteStore(handle);
@@ -109,15 +109,15 @@ describe('the store', () => {
     });
     const isSlow = /SCAN (?:keyscope_keys|ended|successor|place)|TEMP B-TREE FOR .*ORDER BY/;
     expect(plans.filter((plan) => isSlow.test(plan))).toEqual([]);
-    // A part of the table after another is read by its primary key, without a look at the others.
+    // A later part of the table is found by its primary key, without reading earlier rows.
     expect(
       plans.filter((plan) => /sqlite_autoindex_keyscope_keys_1 \(key_id>\?\)/.test(plan)),
     ).toHaveLength(2);
-    // A purge begins where the last batch ended, and stops at the time.
+    // A purge starts where the last batch ended, and stops at the time.
     expect(plans.join()).toContain('keyscope_keys_ended (<expr>>? AND <expr><?)');
   });
 
-  test('answers with fresh plain objects', async () => {
+  test('answers with new plain objects', async () => {
     const { store } = stocked();
     store.mark(RECORD.keyId, { kind: 'withdraw', at: 1, entityUuid: OTHER });
     const record = await store.findById(RECORD.keyId);
@@ -143,7 +143,7 @@ describe('the store', () => {
     const path = fresh();
     const db = new DatabaseSync(path);
     await expectNoKeyIn(sqliteStore(db), () => {
-      // And those that SQLite has beside it.
+      // Nor into the files that SQLite keeps next to it.
       const names = readdirSync(folder).filter((name) => name.startsWith(basename(path)));
       return names.map((name) => readFileSync(join(folder, name), 'latin1')).join();
     });

@@ -17,9 +17,9 @@ const { fresh } = freshFiles();
 
 const WHOSE = { prefix: 'acme', entityUuid: OWN, after: null, limit: 10 };
 
-const IN_TRANSACTION = 'in the middle of a transaction; open one for keyscope alone';
+const IN_TRANSACTION = 'in the middle of a transaction. Open one only for keyscope';
 
-describe.each(DRIVERS)('in a transaction that somebody began on a handle of %s', (driver) => {
+describe.each(DRIVERS)('in a transaction left open on a handle of %s', (driver) => {
   test('nothing is written that could be rolled back', () => {
     const db = open(driver, ':memory:');
     const store = sqliteStore(db);
@@ -34,8 +34,8 @@ describe.each(DRIVERS)('in a transaction that somebody began on a handle of %s',
     db.close();
   });
 
-  // A key passed that another process had revoked since.
-  test('nothing is read, for it would be the past', async () => {
+  // A key that another process had revoked was still accepted.
+  test('nothing is read, because it could be out of date', async () => {
     const path = fresh();
     const db = open(driver, path);
     const store = sqliteStore(db);
@@ -66,7 +66,7 @@ describe.each(DRIVERS)('in a transaction that somebody began on a handle of %s',
   });
 });
 
-test('a write that fails leaves the handle outside a transaction', () => {
+test('a failed write leaves the handle outside a transaction', () => {
   const { db, store } = stocked();
   const duplicate = () => store.insert(RECORD);
   expect(duplicate).toThrow('keyscope: a key with this id or digest exists already');
@@ -77,8 +77,8 @@ test('a write that fails leaves the handle outside a transaction', () => {
   expect(store.findById(RECORD.keyId)).toEqual(RECORD);
 });
 
-// It waited for the lock of another process in place, and for as long as five seconds no request
-// was served.
+// It waited synchronously for the lock of another process: no request was served for up to five
+// seconds.
 describe.each(DRIVERS)('usage, on %s, while another process has the lock', (driver) => {
   const entry = { keyId: RECORD.keyId, lastUsedAt: 5, scopesUsed: { 'a:b': 5 } };
   let db: Handle;
@@ -98,7 +98,7 @@ describe.each(DRIVERS)('usage, on %s, while another process has the lock', (driv
     rival.close();
   });
 
-  test('is waited for by nobody, and written once it lets go', async () => {
+  test('blocks nobody, and is written once the lock is released', async () => {
     const answer = store.touch([entry]);
     expect(answer).toBeInstanceOf(Promise);
     expect(readValue(db, 'PRAGMA busy_timeout')).toBe(5000);
@@ -108,7 +108,7 @@ describe.each(DRIVERS)('usage, on %s, while another process has the lock', (driv
     expect(store.findById(RECORD.keyId)).toMatchObject({ lastUsedAt: 5, scopesUsed: { 'a:b': 5 } });
   });
 
-  test('is given up after a second', async () => {
+  test('gives up after a second', async () => {
     vi.useFakeTimers();
     const given = expect(store.touch([entry])).rejects.toThrow('database is locked');
     await vi.advanceTimersByTimeAsync(900);
@@ -116,7 +116,7 @@ describe.each(DRIVERS)('usage, on %s, while another process has the lock', (driv
     expect(readValue(db, 'PRAGMA busy_timeout')).toBe(5000);
   });
 
-  test('is kept by the keyring, and written by a later flush', async () => {
+  test('stays in the keyring, which writes it with a later flush', async () => {
     vi.useFakeTimers();
     const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers: [PEPPER] });
     rival.exec('COMMIT');
@@ -134,7 +134,7 @@ describe.each(DRIVERS)('usage, on %s, while another process has the lock', (driv
     expect(readValue(db, 'PRAGMA busy_timeout')).toBe(5000);
   });
 
-  test('leaves a time-out that the service has set', async () => {
+  test('keeps a timeout that the service has set', async () => {
     db.exec('PRAGMA busy_timeout = 123');
     const answer = store.touch([entry]);
     expect(readValue(db, 'PRAGMA busy_timeout')).toBe(123);
@@ -144,7 +144,7 @@ describe.each(DRIVERS)('usage, on %s, while another process has the lock', (driv
   });
 });
 
-// They waited in place, so that every request of the process did: 5 s beside a lock of 5 s.
+// They waited synchronously, so every request of the process waited too: 5 s for a lock of 5 s.
 describe.each(DRIVERS)('a write, on %s, while another process has the lock', (driver) => {
   const revoke = revokeAt(5);
   let db: Handle;
@@ -163,7 +163,7 @@ describe.each(DRIVERS)('a write, on %s, while another process has the lock', (dr
     rival.close();
   });
 
-  test('holds up no look-up, and is written once it lets go', async () => {
+  test('blocks no look-up, and is written once the lock is released', async () => {
     const next = another(1);
     const inserted = store.insert(next);
     const revoked = store.mark(RECORD.keyId, revoke);
@@ -177,7 +177,7 @@ describe.each(DRIVERS)('a write, on %s, while another process has the lock', (dr
     expect(store.findById(RECORD.keyId)).toMatchObject({ revokedAt: 5 });
   });
 
-  test('is not written any more once nobody waits for it', async () => {
+  test('is not written once its caller has given up', async () => {
     const gone = new AbortController();
     const revoked = store.mark(RECORD.keyId, revoke, { signal: gone.signal });
     gone.abort(new Error('nobody waits'));
@@ -186,7 +186,7 @@ describe.each(DRIVERS)('a write, on %s, while another process has the lock', (dr
     expect(store.findById(RECORD.keyId)).toEqual(RECORD);
   });
 
-  test('is tried for as long as the handle would wait', async () => {
+  test('retries for as long as the handle would wait', async () => {
     db.exec('PRAGMA busy_timeout = 50');
     await expect(store.mark(RECORD.keyId, revoke)).rejects.toThrow('database is locked');
     expect(readValue(db, 'PRAGMA busy_timeout')).toBe(50);

@@ -7,21 +7,21 @@ import { another, dropSafeguards, stocked } from '../../support/sqlite-databases
 
 const { keyId } = RECORD;
 
-/** What a caller without types may leave out of a mark, and what it then means. */
+/** The fields that a caller without types may leave out of a mark, and their defaults. */
 const SHORT: readonly (readonly [string, object, Partial<KeyRecord>])[] = [
   ['revocation', { kind: 'revoke', at: 5 }, { revokedAt: 5, seal: null }],
   ['suspension', { kind: 'suspend', at: 5 }, { suspendedAt: 5 }],
   ['retirement', { kind: 'retire', at: 5 }, { retireAt: 5 }],
 ];
 
-test.each(SHORT)('a %s may say neither who nor why', (_name, mark, changes) => {
+test.each(SHORT)('a %s works without an author and a reason', (_name, mark, changes) => {
   const { store } = stocked();
   expect(store.mark(keyId, untyped<Mark>(mark))).toBe(true);
   const nobody = { endedBy: null, endReason: null, changedAt: 5 };
   expect(store.findById(keyId)).toEqual({ ...RECORD, ...changes, ...nobody });
 });
 
-test('a retirement compares withdrawals as lists, however they are written', () => {
+test('a retirement compares withdrawals as lists, whatever their spelling', () => {
   const retire = { kind: 'retire', at: 5, by: null, reason: null } as const;
   const lists: readonly (readonly [string, readonly string[]])[] = [
     ['[ ]', []],
@@ -37,7 +37,7 @@ test('a retirement compares withdrawals as lists, however they are written', () 
   }
 });
 
-test('a withdrawal adds to a list, however it is written', () => {
+test('a withdrawal adds to a list, whatever its spelling', () => {
   const { db, store } = stocked();
   db.exec(`UPDATE keyscope_keys SET withdrawn = '[ "${OTHER}" ]'`);
   const withdraw = { kind: 'withdraw', at: 5 } as const;
@@ -46,22 +46,21 @@ test('a withdrawal adds to a list, however it is written', () => {
   expect(store.findById(keyId)).toMatchObject({ withdrawn: [OTHER, THIRD], changedAt: 5 });
 });
 
-// A list that is none took a withdrawal, which then was nowhere, and the caller was told that it is
-// there.
-test.each(['none', '{}', '5', ''])('nothing is withdrawn from a list that is %j', (json) => {
+// An invalid list accepted a withdrawal that was then stored nowhere, and the caller got `true`.
+test.each(['none', '{}', '5', ''])('a withdrawal fails for the list %j', (json) => {
   const { db, store } = stocked();
   dropSafeguards(db);
   db.exec(`UPDATE keyscope_keys SET withdrawn = '${json}'`);
   expect(store.mark(keyId, { kind: 'withdraw', at: 5, entityUuid: OTHER })).toBe(false);
   const retire = { kind: 'retire', at: 5, by: null, reason: null, withdrawn: [] } as const;
   expect(store.mark(keyId, retire)).toBe(false);
-  // A revocation is about nothing but itself.
+  // A revocation depends only on itself.
   const revoke = { kind: 'revoke', at: 6, by: null, reason: null, seal: null } as const;
   expect(store.mark(keyId, revoke)).toBe(true);
 });
 
-test('a mark does to a row what the rule does to a record, in any order of three', () => {
-  const why = { by: 'somebody', reason: 'because' };
+test('a mark changes a row as applyMark changes a record, in any order of three', () => {
+  const why = { by: 'ada', reason: 'because' };
   const marks = (at: number): readonly Mark[] => [
     { kind: 'revoke', at, ...why, seal: 'end' },
     { kind: 'suspend', at, ...why },

@@ -19,7 +19,7 @@ function placeOf({ prefix, createdAt, keyId }: KeyRecord, entity: string): objec
 }
 
 describe('insert', () => {
-  test('files a key under each entity that it addresses, but for its own', () => {
+  test('files a key under each other entity that it addresses', () => {
     const db = new DatabaseSync(':memory:');
     const store = sqliteStore(db);
     store.insert({ ...ADDRESSING, accessibleEntities: [OTHER, OWN, THIRD, OTHER] });
@@ -27,7 +27,7 @@ describe('insert', () => {
     expect(placesIn(db)).toEqual([placeOf(RECORD, OTHER), placeOf(RECORD, THIRD)]);
   });
 
-  test('files nothing under what is no text, and keeps the record', () => {
+  test('files nothing under a value that is not text, and keeps the record', () => {
     const db = new DatabaseSync(':memory:');
     const store = sqliteStore(db);
     const odd = untyped<string[]>([OWN, null, 5, 1.5, true, {}, [OTHER], OTHER]);
@@ -37,7 +37,7 @@ describe('insert', () => {
   });
 
   // libsql cut the text at the NUL, and the seal of the record would not have matched.
-  test('and mark refuse a text with a NUL, of which a driver may keep a part', () => {
+  test('and mark reject a text with a NUL, which a driver may cut off', () => {
     const { store } = stocked();
     const nul = another(1);
     for (const given of [{ name: 'a\0b' }, { endReason: '\0' }]) {
@@ -49,7 +49,7 @@ describe('insert', () => {
     expect(store.findById(RECORD.keyId)).toEqual(RECORD);
   });
 
-  test('writes no place of a key that it refuses', () => {
+  test('writes no place of a rejected key', () => {
     const { db, store } = stocked();
     const refused = [
       ADDRESSING,
@@ -64,11 +64,11 @@ describe('insert', () => {
   test.each([
     ['cannot be written', 'DROP TABLE keyscope_addressing'],
     [
-      'is refused',
+      'is rejected',
       `CREATE TRIGGER theirs BEFORE INSERT ON keyscope_addressing
         WHEN NEW.entity_uuid = '${THIRD}' BEGIN SELECT RAISE(ABORT, 'not this one'); END`,
     ],
-  ])('writes no key of which a place %s', (_what, sql) => {
+  ])('writes no key if one of its places %s', (_what, sql) => {
     const db = new DatabaseSync(':memory:');
     const store = sqliteStore(db);
     db.exec(sql);
@@ -78,7 +78,7 @@ describe('insert', () => {
   });
 });
 
-test('a withdrawal leaves a key in the listing of those that it addresses', () => {
+test("of a withdrawal leaves the key in the other entities' listings", () => {
   const db = new DatabaseSync(':memory:');
   const store = sqliteStore(db);
   store.insert(ADDRESSING);

@@ -4,17 +4,17 @@ import type { Value } from '../../rows.js';
 
 /** A prepared statement of D1. */
 export interface D1Statement {
-  /** The same statement with its parameters. */
+  /** Returns the same statement with its parameters. */
   bind(...parameters: Value[]): D1Statement;
   /** Runs it, and reads all rows. */
   all(): PromiseLike<{ readonly results: readonly unknown[] }>;
 }
 
-/** What a binding and a session have in common. */
+/** The methods that a binding and a session share. */
 export interface D1Session {
   /** Prepares one statement. */
   prepare(sql: string): D1Statement;
-  /** One transaction: all of the statements or none. */
+  /** Runs one transaction: all of the statements or none. */
   batch(statements: D1Statement[]): PromiseLike<readonly unknown[]>;
 }
 
@@ -24,7 +24,7 @@ export interface D1Client extends D1Session {
   withSession?(constraint: 'first-primary'): D1Session;
 }
 
-/** The properties that tell whether a value is a client. */
+/** The properties that distinguish bindings from other values. */
 interface UnreadClient {
   readonly prepare?: unknown;
   readonly batch?: unknown;
@@ -35,19 +35,19 @@ const NO_BINDING = 'd1Store: pass the D1 binding itself, such as env.DB, not a s
 
 /** Throws a `TypeError` unless `db` looks like a binding. Only sessions have bookmarks. */
 export function assertClient(db: D1Client): void {
-  // Without types, a caller may pass nothing.
+  // A caller without types may pass nothing.
   const unread: UnreadClient = db ?? {};
   const { prepare, batch, getBookmark } = unread;
   assert(typeof prepare === 'function' && typeof batch === 'function', NO_BINDING);
   assert(typeof getBookmark !== 'function', NO_BINDING);
 }
 
-/** A session whose first query goes to the primary. Each method uses its own. */
+/** Returns a session whose first query goes to the primary. Each method uses its own. */
 export function atPrimary(db: D1Client): D1Session {
   return db.withSession?.('first-primary') ?? db;
 }
 
-/** The rows of one statement, in a session of its own. */
+/** Returns the rows of one statement, in a separate session. */
 export async function query(
   db: D1Client,
   sql: string,

@@ -6,7 +6,7 @@ import { STATEMENTS } from '../statements.js';
 import type { D1Client, D1Session, D1Statement } from './client.js';
 import { assertClient, atPrimary, query } from './client.js';
 
-/** The row with the version; undefined if there is no such table. */
+/** Returns the row with the version; undefined if the table does not exist. */
 async function readVersionRow(db: D1Client): Promise<object | undefined> {
   try {
     // One round trip if the table exists, which is nearly always so when an isolate starts.
@@ -19,12 +19,12 @@ async function readVersionRow(db: D1Client): Promise<object | undefined> {
   }
 }
 
-/** The schema's version, 0 if there is none. */
+/** Returns the schema's version, 0 without a schema. */
 async function readVersion(db: D1Client): Promise<number> {
   return readSchemaVersion(await readVersionRow(db), SQLITE.length);
 }
 
-/** The statements that migrate a database from the version `found` to this release's. */
+/** Returns the statements that migrate a database from the version `found` to this release's. */
 function statementsFrom(session: D1Session, found: number): D1Statement[] {
   const missing = SQLITE.slice(found)
     .flat()
@@ -42,15 +42,15 @@ function statementsFrom(session: D1Session, found: number): D1Statement[] {
 
 /**
  * Migrates the schema to this release, all of it or nothing; `d1Store` calls it before its first
- * use. Any number of isolates may call it at once. If the schema is current, or newer and of a kind
- * that this release still works with, it only reads.
+ * use. Any number of isolates may call it at once. If the schema is current, or newer but still
+ * usable by this release, it only reads.
  *
  * Not checked: that nobody has changed the tables since.
  *
  * @param db As for `d1Store`.
  * @throws TypeError if `db` is not a D1 binding.
  * @throws Error if a newer release has migrated the database so that this one cannot work with it;
- *   whatever D1 throws.
+ *   if D1 throws.
  * @example
  * await migrate(env.DB); // in a Worker that a deploy step calls
  */

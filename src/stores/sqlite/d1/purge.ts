@@ -13,21 +13,21 @@ import { migrate } from './migrate.js';
 
 /**
  * Deletes the rows of keys that ended before a time: by revocation, by the end of their retirement
- * or by expiry, whichever came first. Keeps the row of a key that was rotated to one that has not
+ * or by expiry, whichever came first. The row of a key stays while the key that replaced it has not
  * ended before that time. Up to 500 rows are one transaction, and two requests to the database. If
- * it rejects, what was deleted stays deleted; call it again.
+ * it rejects, the deleted rows stay deleted; call it again.
  *
- * For a scheduled job. It reads the keys that have ended, in the order in which they did, and no
- * others. What is deleted cannot be looked up in an audit any more. Migrates first if need be.
+ * Run it as a scheduled job. It reads only keys that have ended, in the order in which they ended.
+ * An audit can no longer look up what is deleted. Migrates first if necessary.
  *
  * Not checked: that nobody can restore the rows. Time Travel keeps them for up to 30 days.
  *
  * @param db As for `d1Store`.
- * @param options Up to when.
- * @returns The ids of the keys whose rows were deleted, in their order.
- * @throws TypeError if `db` is not a D1 binding; if `endedBefore` is no valid `Date` or in the
- *   future.
- * @throws Error as `migrate` does; whatever D1 throws.
+ * @param options `endedBefore`: the time.
+ * @returns The ids of the keys whose rows were deleted, in the order in which they ended.
+ * @throws TypeError if `db` is not a D1 binding; if `endedBefore` is not a valid `Date` or is in
+ *   the future.
+ * @throws Error as `migrate` does; if D1 throws.
  * @example
  * const twoYearsAgo = new Date(Date.now() - 2 * 365 * 86_400_000);
  * const deleted = await purgeEnded(env.DB, { endedBefore: twoYearsAgo });

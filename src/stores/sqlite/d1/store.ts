@@ -1,20 +1,19 @@
 /**
  * Keys in Cloudflare D1, over the binding of a Worker. Imports nothing from Cloudflare.
  *
- * What is guaranteed, and what you have to ensure:
- * - **Primary.** Each method uses its own session, which begins at the primary, so it sees every
- *   acknowledged write. Passing a session as the client is refused: the replica that it reads from
- *   may lag behind.
- * - **Requests.** On Workers a query belongs to the request that sent it, and ends with it. So
+ * Guarantees and requirements:
+ * - **Primary.** Each method uses its own session, which starts at the primary, so it sees every
+ *   acknowledged write. The store rejects a session as the client: it may read from a replica that
+ *   lags.
+ * - **Requests.** On Workers, a query belongs to the request that sent it, and ends with it. So
  *   look-ups of several requests are sent separately unless you set `batch`, and no request waits
  *   for another's migration.
- * - **Usage.** It is written by a timer, or by `flush`, in one request: pass the flush to
- *   `ctx.waitUntil`.
+ * - **Usage.** A timer or `flush` writes usage, in one request. Pass the flush to `ctx.waitUntil`.
  * - **Restoring.** A database restored by Time Travel has the keys of that time: keys revoked since
  *   then are live again.
  *
- * With a pepper, a row that somebody edited by hand does not authenticate. D1 reads integers
- * beyond 2^53 as the nearest number, and the core refuses the record.
+ * With a pepper, a row edited by hand does not authenticate. D1 reads integers beyond 2^53 as the
+ * nearest number, and the core rejects the record.
  */
 import { assert, readFields } from '../../../core/input.js';
 import type { KeyStore } from '../../../core/store.js';
@@ -28,11 +27,11 @@ import { assertClient, query } from './client.js';
 import { migrate } from './migrate.js';
 import { createWrites } from './writes.js';
 
-/** How D1 is queried. */
+/** The options of `d1Store`. */
 export interface D1StoreOptions {
   /**
-   * Look-ups made in one turn of the event loop are sent as one query. Default: false; on Workers,
-   * leave it so.
+   * Whether look-ups made in one turn of the event loop share a query. Default: false; leave it so
+   * on Workers.
    */
   readonly batch?: boolean | undefined;
 }
@@ -42,8 +41,8 @@ export interface D1StoreOptions {
  *
  * Not checked: that the binding is for the right database.
  *
- * @param db The binding. One store per isolate will do, and so will one per request.
- * @param options How D1 is queried.
+ * @param db The binding. You may create one store per isolate or one per request.
+ * @param options How to query D1.
  * @returns The store, for `createKeyring`.
  * @throws TypeError if `db` is not a D1 binding, or on an unknown option.
  * @example
@@ -53,7 +52,7 @@ export interface D1StoreOptions {
 export function d1Store(db: D1Client, options: D1StoreOptions = {}): Required<KeyStore> {
   assertClient(db);
   const { batch = false } = readFields(options, ['batch'], 'd1Store');
-  assert(typeof batch === 'boolean', 'd1Store: batch is true or false');
+  assert(typeof batch === 'boolean', 'd1Store: batch: pass true or false');
   let isMigrated = false;
   // Until one migration has finished, each request runs its own: a promise shared with another
   // request would never settle if that request is cancelled.

@@ -20,7 +20,7 @@ export function createWrites(db: D1Client): Writes {
       return rows.length === 1;
     },
 
-    // Few statements, because a request may send only 1,000, or 50 on the free plan; none larger
+    // Few statements, because a request may send only 1,000, or 50 on the free plan. None is larger
     // than 2 MB, the limit of a parameter.
     async touch(entries) {
       const session = atPrimary(db);

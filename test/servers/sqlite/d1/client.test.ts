@@ -17,7 +17,7 @@ const NO_BINDING = 'd1Store: pass the D1 binding itself, such as env.DB, not a s
 describeWithWorkerd('a binding', SLOW, () => {
   const fresh = databases();
 
-  test('is refused if it is none, or a session, which may read from a replica', async () => {
+  test('is rejected if it is not one, or is a session, which may read from a replica', async () => {
     const db = await fresh();
     const session = db.withSession?.('first-primary');
     const half = [{ prepare() {} }, { batch() {} }];
@@ -76,17 +76,16 @@ export const purge = (env: { DB: D1Database }) => purgeEnded(env.DB, { endedBefo
 export const no = (env: { DB: KVNamespace }) => d1Store(env.DB);
 `;
 
-/** What the compiler prints. */
+/** The output of the compiler. */
 function compile(...args: readonly string[]): string {
   return spawnSync('npx', ['--no-install', 'tsc', ...args], { encoding: 'utf8' }).stdout;
 }
 
 describeWithWorkerd('the types', SLOW, () => {
-  test('take the bindings of Cloudflare, under the strictest settings', () => {
+  test('accept the bindings of Cloudflare, under the strictest settings', () => {
     const folder = mkdtempSync(join(fileURLToPath(FOLDER), 'node_modules', '.types-'));
     try {
-      // Declarations, as a service has them: Cloudflare's types are no help to compile the source
-      // with.
+      // Declarations, as a service has them: the source does not compile with Cloudflare's types.
       const project = fileURLToPath(new URL('../../tsconfig.build.json', FOLDER));
       const said = compile('-p', project, '--outDir', folder, '--declarationMap', 'false');
       expect(said).toBe('');

@@ -52,7 +52,7 @@ const BARE_TABLES = STATEMENTS.filter((sql) => sql.includes('CREATE TABLE')).map
   sql.replaceAll(SAFEGUARDS, '').replaceAll(KINDS_OF_TABLE, ''),
 );
 
-/** Without what refuses an edit; with what files a key under those that it addresses. */
+/** Without the constraints that reject an edit; with the triggers that file a key. */
 const TRIGGERS = STATEMENTS.filter(
   (sql) => sql.includes('CREATE TRIGGER') && !sql.includes('RAISE('),
 );

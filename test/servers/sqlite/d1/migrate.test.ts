@@ -6,7 +6,7 @@ import { another, RECORD, revokeAt, WHOSE } from '../../../support/d1-records.ts
 import { spyOn } from '../../../support/d1-spy.ts';
 import { databases, describeWithWorkerd, SLOW, sqlOf } from '../../../support/workerd.ts';
 
-/** All that the schema has, but for what is D1's own. */
+/** Everything in the schema, except D1's own tables. */
 const CATALOG = `SELECT name, sql FROM sqlite_master
   WHERE name NOT LIKE '\\_cf%' ESCAPE '\\' ORDER BY name`;
 
@@ -25,7 +25,7 @@ describeWithWorkerd('migrate', SLOW, () => {
     expect(await d1Store(db).findById(RECORD.keyId)).toEqual(RECORD);
   });
 
-  test('from 8 places at once makes one schema, and no store fails meanwhile', async () => {
+  test('from 8 places at once creates one schema, and no store fails meanwhile', async () => {
     const db = await fresh();
     const migrations = Array.from({ length: 8 }, () => migrate(db));
     const inserts = Array.from({ length: 8 }, (_, i) => d1Store(db).insert(another(i)));
@@ -35,11 +35,11 @@ describeWithWorkerd('migrate', SLOW, () => {
     expect(await d1Store(db).list({ ...WHOSE, limit: 99 })).toHaveLength(8);
   });
 
-  test('finds what was made by hand', async () => {
+  test('recognizes tables that were created by hand', async () => {
     const byHand = await fresh();
     const migrated = await fresh();
-    // As a tool splits it: a statement ends with a line that ends in `;` and begins no other of a
-    // trigger.
+    // As a tool splits it: a statement ends with a line that ends in `;` and does not start another
+    // statement of a trigger.
     for (const statement of schemaSql('sqlite').split(/;\n(?=\n|$)/)) {
       if (statement.trim() !== '') await sqlOf(byHand)(statement);
     }
@@ -53,8 +53,8 @@ describeWithWorkerd('migrate', SLOW, () => {
     expect(asked.batches).toEqual([]);
   });
 
-  // A roll-out locked out every process that still ran the release before.
-  test('works with a schema that a newer release has added to, and leaves it', async () => {
+  // A roll-out locked out every process that still ran the previous release.
+  test('works with a schema that a newer release has extended, and leaves it so', async () => {
     const db = await fresh();
     await migrate(db);
     const sql = sqlOf(db);
@@ -69,7 +69,7 @@ describeWithWorkerd('migrate', SLOW, () => {
     expect(await sql('SELECT version FROM keyscope_schema')).toEqual([{ version: 2 }]);
   });
 
-  test('refuses a schema that a newer release has changed, and leaves it', async () => {
+  test('rejects a schema that a newer release has changed, and leaves it unchanged', async () => {
     const db = await fresh();
     await migrate(db);
     await sqlOf(db)('UPDATE keyscope_schema SET version = 3, min_reader = 2');
@@ -81,16 +81,16 @@ describeWithWorkerd('migrate', SLOW, () => {
       async () => purgeEnded(db, { endedBefore: new Date(6) }),
     ];
     const why =
-      'keyscope: the database has schema 3, for releases that know 2 or later; ' +
-      'this one knows 1: upgrade it';
+      'keyscope: the database has schema version 3, which needs a release that knows ' +
+      'version 2 or later; this release knows 1. Upgrade keyscope';
     for (const act of acts) await expect(act).rejects.toThrow(why);
     expect(await sqlOf(db)('SELECT version FROM keyscope_schema')).toEqual([{ version: 3 }]);
   });
 
-  test('does all of it or nothing, and is tried again at the next use', async () => {
+  test('does everything or nothing, and is retried at the next use', async () => {
     const db = await fresh();
     const sql = sqlOf(db);
-    // Somebody has the name of the index, which comes after the table.
+    // Another index has the name of ours, which comes after the table.
     await sql('CREATE TABLE mine (a)');
     await sql('CREATE INDEX keyscope_keys_listing ON mine (a)');
     const store = d1Store(db);
@@ -103,13 +103,13 @@ describeWithWorkerd('migrate', SLOW, () => {
     expect(await find()).toBe(null);
   });
 
-  test('says so if a version table has no version', async () => {
+  test('reports a version table without a version', async () => {
     const db = await fresh();
     await sqlOf(db)(MIGRATIONS.sqlite.flat()[0] ?? '');
     await expect(migrate(db)).rejects.toThrow('table keyscope_schema already exists');
   });
 
-  test('says what went wrong if the version cannot be read', async () => {
+  test('reports the cause if the version cannot be read', async () => {
     const db = await fresh();
     await sqlOf(db)('CREATE TABLE keyscope_schema (other)');
     await expect(migrate(db)).rejects.toThrow('no such column: version');
@@ -119,7 +119,7 @@ describeWithWorkerd('migrate', SLOW, () => {
 describeWithWorkerd('migrate to a next release', SLOW, () => {
   const fresh = databases();
   const SCHEMA = 'SELECT version, min_reader FROM keyscope_schema';
-  // What nobody has said of a version: it locks earlier releases out.
+  // The default for a version without an entry: it locks earlier releases out.
   const SECOND = [{ version: 2, min_reader: 2 }];
 
   /** Runs `act` on a database of this release, with one more version to migrate to. */
@@ -138,8 +138,8 @@ describeWithWorkerd('migrate to a next release', SLOW, () => {
     }
   }
 
-  test('brings it once, from 8 places at once', async () => {
-    // Each statement of it can run only once.
+  test('happens once, from 8 places at once', async () => {
+    // Each of its statements can run only once.
     const next = [
       'ALTER TABLE keyscope_keys ADD COLUMN next_one TEXT',
       'CREATE TABLE keyscope_next (a)',
@@ -152,12 +152,12 @@ describeWithWorkerd('migrate to a next release', SLOW, () => {
     });
   });
 
-  test('runs nothing of a version that another place has brought meanwhile', async () => {
+  test('runs nothing of a version that another place has migrated meanwhile', async () => {
     const harmless = ['INSERT INTO keyscope_next VALUES (1)'];
     await withNext(harmless, async (db) => {
       await sqlOf(db)('CREATE TABLE keyscope_next (a)');
       let raced = false;
-      // Somebody migrates between the look at the version and the batch.
+      // Another isolate migrates between the read of the version and the batch.
       const slow: D1Client = {
         prepare: (sql) => db.prepare(sql),
         async batch(statements) {

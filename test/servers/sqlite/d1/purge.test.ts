@@ -12,12 +12,11 @@ function like(n: number, given: Partial<KeyRecord>): KeyRecord {
   return { ...another(n), ...given };
 }
 
-// What ended when, and every option, is in test/stores/sqlite/purge.test.ts: the statements are the
-// same.
+// `test/stores/sqlite/purge.test.ts` tests all ends and options: the statements are the same.
 describeWithWorkerd('purgeEnded', SLOW, () => {
   const fresh = databases();
 
-  test('deletes what ended before a time, and its places, and names it', async () => {
+  test('deletes keys that ended before a time, with their places, and returns ids', async () => {
     const db = await fresh();
     const store = d1Store(db);
     const root = { rootKeyId: another(4).keyId };
@@ -51,7 +50,7 @@ describeWithWorkerd('purgeEnded', SLOW, () => {
     const { client, asked, forget } = spyOn(db);
     const store = d1Store(client);
     await store.insert(like(1, { revokedAt: 5 }));
-    // 600 more, as one statement: a request each would take long.
+    // 600 more, in one statement: separate requests would take long.
     await sqlOf(db)(`
       INSERT INTO keyscope_keys
       WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 600)
@@ -67,7 +66,7 @@ describeWithWorkerd('purgeEnded', SLOW, () => {
     expect(await sqlOf(db)('SELECT count(*) AS n FROM keyscope_addressing')).toEqual([{ n: 0 }]);
   });
 
-  test('deletes nothing of a batch that fails, and leaves no row that can be deleted', async () => {
+  test('deletes nothing of a batch that fails, and leaves no row deletable', async () => {
     const db = await fresh();
     const store = d1Store(db);
     for (const n of [1, 2]) await store.insert(like(n, { revokedAt: 5 }));
@@ -80,7 +79,7 @@ describeWithWorkerd('purgeEnded', SLOW, () => {
     await expect(sql('DELETE FROM keyscope_keys')).rejects.toThrow('never deleted');
   });
 
-  test('takes a valid date that is not in the future, and asks nothing otherwise', async () => {
+  test('rejects an invalid or future date before it asks anything', async () => {
     const { client, asked } = spyOn(await fresh());
     for (const endedBefore of [new Date(Number.NaN), new Date(8.64e15), 1000, null, undefined]) {
       const purge = purgeEnded(client, untyped<PurgeOptions>({ endedBefore }));

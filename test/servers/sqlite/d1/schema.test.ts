@@ -23,7 +23,7 @@ describeWithWorkerd('the table', SLOW, () => {
     expect(names).toEqual([...FIXED, ...CHANGING]);
   });
 
-  test.each(FIXED)('refuses an UPDATE of %s', async (column) => {
+  test.each(FIXED)('rejects an UPDATE of %s', async (column) => {
     const other = column.endsWith('_at') || column === 'format' ? '77' : "'[]'";
     const sets = [
       `${column} = ${other}`,
@@ -35,10 +35,10 @@ describeWithWorkerd('the table', SLOW, () => {
     }
   });
 
-  test('refuses deletes, and all that would replace or move a row', async () => {
+  test('rejects deletes, and statements that would replace or move a row', async () => {
     const deleting = sql('DELETE FROM keyscope_keys');
     await expect(deleting).rejects.toThrow(NEVER_DELETED);
-    // REPLACE deletes the row that has the rowid, and asks no trigger of that one.
+    // REPLACE deletes the row with this rowid, and fires no trigger for it.
     const others = [...FIXED, 'withdrawn', 'scopes_used'].filter(
       (name) => name !== 'key_id' && name !== 'digest',
     );
@@ -59,11 +59,11 @@ describeWithWorkerd('the table', SLOW, () => {
   });
 });
 
-describeWithWorkerd('a table that its owner has written to', SLOW, () => {
+describeWithWorkerd('a table with an added column and trigger', SLOW, () => {
   const fresh = databases();
 
-  // Every rule, edit by edit, is in test/stores/sqlite/schema.test.ts: here are those whose SQL an
-  // older SQLite may not have.
+  // `test/stores/sqlite/schema.test.ts` tests every rule, edit by edit. Here are those whose SQL an
+  // older SQLite may lack.
   test.each([
     ['seal', "seal = 'other'", "seal = 'other', revoked_at = 5"],
     ['revoked_at', 'revoked_at = NULL', 'revoked_at = 5'],
@@ -72,7 +72,7 @@ describeWithWorkerd('a table that its owner has written to', SLOW, () => {
     ['ended_by', "ended_by = 'x'", "ended_by = 'x', suspended_at = 5"],
     ['changed_at', 'changed_at = 77', 'changed_at = 77, suspended_at = 5'],
     ['suspended_at', 'suspended_at = 9007199254740993', 'suspended_at = 8640000000000000'],
-  ])('refuses an UPDATE of %s that no mark makes', async (column, refused, passes) => {
+  ])('rejects an UPDATE of %s that no mark makes', async (column, refused, passes) => {
     const db = await fresh();
     const sql = sqlOf(db);
     await d1Store(db).insert(RECORD);
@@ -84,7 +84,7 @@ describeWithWorkerd('a table that its owner has written to', SLOW, () => {
     await sql(`UPDATE keyscope_keys SET ${passes}`);
   });
 
-  test('leaves columns and triggers of the service alone', async () => {
+  test("keeps the service's columns and triggers", async () => {
     const db = await fresh();
     const sql = sqlOf(db);
     const store = d1Store(db);
@@ -96,7 +96,7 @@ describeWithWorkerd('a table that its owner has written to', SLOW, () => {
       BEGIN INSERT INTO log VALUES ('a'), ('b'); END`);
     const again = d1Store(db);
     expect(await again.findById(RECORD.keyId)).toEqual(RECORD);
-    // What a trigger of theirs writes is not counted as ours.
+    // Rows that the service's triggers write do not count.
     expect(await again.mark(RECORD.keyId, revokeAt(5))).toBe(true);
     expect(await store.mark(RECORD.keyId, revokeAt(5))).toBe(false);
     const use = { lastUsedAt: 7, scopesUsed: { 'a:b': 7 } };

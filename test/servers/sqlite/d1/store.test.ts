@@ -10,7 +10,7 @@ import { expectLooseCalls } from '../../../support/loose.ts';
 import { keyringOver } from '../../../support/patient-keyring.ts';
 import { databases, describeWithWorkerd, SLOW, sqlOf } from '../../../support/workerd.ts';
 
-/** Asks for each listing over all entities. */
+/** Calls each listing over all entities. */
 async function reports(store: ReturnType<typeof d1Store>): Promise<void> {
   await store.listExpiring({ before: 1, after: null, limit: 5 });
   await store.listAll({ after: null, limit: 5 });
@@ -21,20 +21,20 @@ async function reports(store: ReturnType<typeof d1Store>): Promise<void> {
 describeWithWorkerd('the store', SLOW, () => {
   const fresh = databases();
 
-  test('takes no unknown option', async () => {
+  test('rejects unknown options', async () => {
     const db = await fresh();
     const complaintAbout = (options: object) => complaint(() => d1Store(db, options));
     expect(complaintAbout({ batches: true })).toContain('batches');
-    expect(complaintAbout({ batch: 1 })).toBe('d1Store: batch is true or false');
+    expect(complaintAbout({ batch: 1 })).toBe('d1Store: batch: pass true or false');
   });
 
-  test('asks nothing before it is used', async () => {
+  test('sends nothing before its first use', async () => {
     const { client, asked } = spyOn(await fresh());
     d1Store(client);
     expect(asked).toEqual({ sessions: [], statements: [], batches: [] });
   });
 
-  test('asks one statement a method, with one parameter for a list', async () => {
+  test('sends one statement a method, with one parameter for a list', async () => {
     const { asked, store } = await spyOnStore(await fresh(), RECORD);
     await store.findByDigest([RECORD.digest]);
     await store.findByDigest(Array.from({ length: 500 }, (_, i) => another(i).digest));
@@ -52,7 +52,7 @@ describeWithWorkerd('the store', SLOW, () => {
     expect(Math.max(...counts)).toBe(28);
   });
 
-  test('asks for nothing that cannot be there', async () => {
+  test('sends nothing for ids that cannot exist', async () => {
     const { asked, store } = await spyOnStore(await fresh(), RECORD);
     const odd = [`${RECORD.keyId}\0`, '\ud800', untyped<string>(5), untyped<string>(null)];
     for (const id of odd) {
@@ -74,7 +74,7 @@ describeWithWorkerd('the store', SLOW, () => {
     [{ batch: true }, 1],
     [{}, 20],
     [{ batch: false }, 20],
-  ])('with %o sends look-ups at once as %i queries', async (options, count) => {
+  ])('with %o sends simultaneous look-ups as %i queries', async (options, count) => {
     const { client, asked, forget } = spyOn(await fresh());
     const store = d1Store(client, options);
     await store.findById(OWN);
@@ -97,7 +97,7 @@ describeWithWorkerd('the store', SLOW, () => {
     expect(asked.batches).toEqual([]);
   });
 
-  test('reads no table from end to end, and sorts no listing', async () => {
+  test('scans no whole table, and sorts no listing', async () => {
     const db = await fresh();
     const { client, asked, forget } = spyOn(db);
     const store = d1Store(client);
@@ -118,7 +118,7 @@ describeWithWorkerd('the store', SLOW, () => {
       const plan = await sqlOf(db)(`EXPLAIN QUERY PLAN ${sql.replaceAll('?', "'[]'")}`);
       plans.push(plan.map(({ detail }) => String(detail)).join('; '));
     }
-    // With the look at the version before the purge.
+    // Including the read of the version before the purge.
     expect(plans).toHaveLength(18);
     const isSlow = /SCAN (?:keyscope_keys|ended|successor|place)|TEMP B-TREE FOR .*ORDER BY/;
     expect(plans.filter((plan) => isSlow.test(plan))).toEqual([]);
@@ -133,7 +133,7 @@ describeWithWorkerd('the store', SLOW, () => {
     await expectLooseCalls(store, OWN);
   });
 
-  test('turns a failure of D1 into a StoreError, and is used again once it answers', async () => {
+  test('turns a failure of D1 into a StoreError, and works again once D1 answers', async () => {
     const { client, fail } = spyOn(await fresh());
     const keyring = keyringOver(d1Store(client));
     // The migration, too.
@@ -149,7 +149,7 @@ describeWithWorkerd('the store', SLOW, () => {
     expect(principal.keyId).toBe(info.keyId);
   });
 
-  test('says of a write that is refused neither digest nor seal', async () => {
+  test('includes neither digest nor seal in the error of a rejected write', async () => {
     const store = d1Store(await fresh());
     await store.insert(RECORD);
     const refusals: readonly (readonly [KeyRecord, RegExp])[] = [

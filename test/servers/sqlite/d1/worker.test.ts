@@ -8,7 +8,10 @@ import {
   type Worker,
 } from '../../../support/workerd.ts';
 
-/** The routes that keep the contract: it asks nothing of the runtime that changed meanwhile. */
+/**
+ * The routes that test the contract, which uses nothing of the runtime that changed between the
+ * dates.
+ */
 const CONTRACTS: Readonly<Record<string, readonly string[]>> = {
   [OLD_DATE]: [],
   [RECENT_DATE]: ['/contract', '/contract/batch', '/contract/cached'],
@@ -34,7 +37,7 @@ describeWithWorkerd.each([OLD_DATE, RECENT_DATE])('a Worker of %s', SLOW, (date)
     },
   );
 
-  // Five minutes: on a busy machine, sixty tests have taken one and more.
+  // Five minutes: on a busy machine, sixty tests took more than one.
   test.each(CONTRACTS[date] ?? [])(
     'keeps the contract: %s',
     { timeout: 300_000 },
@@ -49,7 +52,7 @@ describeWithWorkerd.each([OLD_DATE, RECENT_DATE])('a Worker of %s', SLOW, (date)
   test.each([
     ['migration', '/verify/new'],
     ['look-up', '/verify/shared'],
-  ])('answers requests that came during the %s of one that has gone', async (_what, route) => {
+  ])('answers requests that arrived during the %s of a cancelled one', async (_what, route) => {
     const key = String(await worker.ask('/issue'));
     expect(await worker.ask(`${route}?leave`, key)).toBe('left');
     const answers = await Promise.all([1, 2, 3].map(() => worker.ask(route, key)));

@@ -21,7 +21,7 @@ describeWithWorkerd('touch', SLOW, () => {
     expect(await store.findById(RECORD.keyId)).toEqual({ ...RECORD, ...use });
   });
 
-  test('takes the use of 40 keys with 256 scopes each, of the greatest length', async () => {
+  test('accepts the usage of 40 keys with 256 scopes of maximum length each', async () => {
     const store = d1Store(await fresh());
     const resource = 'r'.repeat(64);
     const action = 'a'.repeat(61);
