@@ -109,7 +109,7 @@ function main(): void {
   rows.sort((one, other) => Number(isOurs(other)) - Number(isOurs(one)) || one.ratio - other.ratio);
   publish({
     name: 'verify',
-    title: 'Beside a plain check, and its peers',
+    title: 'Compared with a hand-written check and its peers',
     about:
       `From a header to a caller who holds one scope, with ${KEYS.toLocaleString('en-US')} keys ` +
       'in memory. The plain check is `bench/by-hand.ts`: a regular expression, SHA-256, ' +

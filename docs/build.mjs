@@ -1,4 +1,4 @@
-// `npm run docs`: the site and, beside it, the reference of all that the package exports. Warnings
+// `npm run docs`: the site, and the reference of everything that the package exports. Warnings
 // of either fail.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

@@ -1,7 +1,7 @@
 /**
  * prefixed-api-key makes and checks strings; where they are kept is the user's affair. As its
  * documentation has it: the short token finds the row, `checkAPIKey` compares the hash of the long
- * one. Beside that, what the plain check does.
+ * one. The rest is that of the plain check.
  */
 import { HttpError } from '../by-hand.ts';
 import type { Contender } from '../contenders.ts';
