@@ -16,11 +16,11 @@ type UnusableSetup = { readonly [Option in keyof AdapterSetup]?: unknown };
  * only at the first denial.
  */
 export const REFUSED_AT_SET_UP: Readonly<Record<string, UnusableSetup>> = {
-  'an operation that the policy lacks is refused at set-up': {
+  'throws at set-up if the policy lacks the operation': {
     policy: definePolicy(catalog, { whoami: [] }),
   },
-  'a realm that no header can carry is refused at set-up': { realm: 'a\r\nb' },
-  'a guard without a keyring is refused at set-up': { keyring: undefined },
+  'throws at set-up if no header can carry the realm': { realm: 'a\r\nb' },
+  'throws at set-up without a keyring': { keyring: undefined },
 };
 
 /**
