@@ -68,29 +68,31 @@ import {
   touchUndoesNoMark,
 } from './touch.js';
 
-/** A store, and how to close it after its test. */
+/** A store that the suite can close after each test. */
 export interface ContractStore extends KeyStore {
-  /** Called after each test, even if it failed. */
+  /** The suite calls it after each test, even if the test failed. */
   close?(): Awaitable<void>;
 }
 
 /**
- * Registers some sixty tests for the contract of `KeyStore`: every sentence of `store.ts`,
- * including concurrency and the other rows. Ids, digests, entities and peppers are random, so the
- * store need not be empty, and runs may follow each other on one database, but must not overlap.
+ * Registers about sixty tests that cover every sentence of the `KeyStore` contract in `store.ts`,
+ * including concurrency and effects on other rows. Ids, digests, entities and peppers are random,
+ * so the store may already have rows. You can run the suite repeatedly on one database, but not
+ * twice at once.
  *
- * Tests of `summarize`, `listExpiring`, `listAll` and `listChanged` pass if the store does not have
- * the method; their names say so. A store whose `summarize` declares no parameter
- * (`summarize.length` is 0, as with a default value or `...args`) may use its own clock: tests that
- * ask for a time other than now are then left out.
+ * `summarize`, `listExpiring`, `listAll` and `listChanged` are optional: their tests say so in their
+ * names and pass if the method is missing. A `summarize` that declares no parameter
+ * (`summarize.length` is 0, which includes a default value or `...args`) may use its own clock; the
+ * suite then skips times other than now.
  *
- * Not checked: that a write survives a crash; that two processes agree; that two databases are kept
- * apart; an entity with more than 150 keys; damaged rows; that an aborted call ends sooner, or a
- * fresh one asks no cache; what happens when the database is gone; speed.
+ * Not checked: that a write survives a crash; that two processes agree; that two databases are
+ * separate; an entity with more than 150 keys; damaged rows; that an aborted call ends sooner or a
+ * fresh one bypasses a cache; behavior when the database is gone; speed.
  *
- * @param test Registers one test: a name and an async function that throws if the store breaks a
- *   promise.
- * @param factory Makes a store for one test; its `close`, if it has one, is called afterwards.
+ * @param test Registers one test, given a name and an async function that throws if the store
+ *   breaks a promise.
+ * @param factory Makes a store for one test. The suite calls its `close`, if present, after the
+ *   test.
  * @throws TypeError if either argument is not a function.
  * @example
  * storeContract(test, async () => {
@@ -101,11 +103,11 @@ export interface ContractStore extends KeyStore {
 export function storeContract(test: RegisterTest, factory: () => Awaitable<ContractStore>): void {
   assert(
     typeof test === 'function',
-    'storeContract: pass the function that registers a test, then one that makes a store',
+    "storeContract: test is not a function. Pass your runner's test function first",
   );
   assert(
     typeof factory === 'function',
-    'storeContract: pass a function that makes a store, () => myStore(), not a store',
+    'storeContract: factory is not a function. Pass () => myStore() instead of a store',
   );
   for (const [name, run] of CONTRACT) {
     test(name, async () => {
@@ -119,7 +121,7 @@ export function storeContract(test: RegisterTest, factory: () => Awaitable<Contr
   }
 }
 
-/** One test of the contract: what a store promises, and the function that checks it. */
+/** A test of the contract: the promise, and the function that checks it. */
 type StoreTest = readonly [name: string, run: (fixture: StoreFixture) => Promise<void>];
 
 const CONTRACT: readonly StoreTest[] = [
@@ -154,7 +156,10 @@ const CONTRACT: readonly StoreTest[] = [
   ['list with addressing finds a key by any of 1,000 entities', isFoundByManyEntities],
   ['list and listLineage include every record that findById finds', listsWhatIsFound],
   ['listLineage returns every key of a root and no other', listsLineage],
-  ['listLineage in parallel with inserts includes every acknowledged one', listsLineageWhileItGrows],
+  [
+    'listLineage in parallel with inserts includes every acknowledged one',
+    listsLineageWhileItGrows,
+  ],
   ['mark writes only if its condition holds, and only its own fields', marksWhereItMay],
   ['mark returns true only to the call that wrote', marksOnce],
   ['mark keeps who ended a key, why, and every withdrawal', keepsWhatMarksSay],
