@@ -200,8 +200,8 @@ const CALLER_HEADERS = [
 ];
 
 /**
- * Sends headers that name a caller, an entity or scopes. Without a key they must let nobody in; with
- * a key they must change nothing.
+ * Sends headers that name a caller, an entity or scopes. Without a key they must let nobody in;
+ * with a key they must change nothing.
  *
  * Catches: trusting a caller or an entity because an unauthenticated header names it.
  */

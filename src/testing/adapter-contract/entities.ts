@@ -7,8 +7,8 @@ import { assertDenied, assertLetIn } from './request-assertions.js';
 import { FOREIGN, OTHER, OWN } from './service.js';
 
 /**
- * Sends keys that lack the scope of the operation. The adapter must answer 403 with a challenge that
- * names the scope.
+ * Sends keys that lack the scope of the operation. The adapter must answer 403 with a challenge
+ * that names the scope.
  *
  * Catches: a guard that does not authorize or uses another operation; 401 instead of 403.
  */
@@ -36,8 +36,8 @@ export async function deniesWithoutScope(fixture: AdapterFixture): Promise<void>
  * Addresses the key's own entity, another one that it can address, and none. The handler must get
  * the entity that the guard checked.
  *
- * Catches: not calling the entity reader, and passing on the key's own entity instead of the checked
- * one.
+ * Catches: not calling the entity reader, and passing on the key's own entity instead of the
+ * checked one.
  */
 export async function handsOnTheEntity(fixture: AdapterFixture): Promise<void> {
   const { key, keyId } = await fixture.issue(['reports:read']);

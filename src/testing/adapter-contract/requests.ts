@@ -102,8 +102,8 @@ function waitForOneAnother(): Hooks['lookUp'] {
 }
 
 /**
- * Sends HEAD where the adapter denies GET. If the framework serves HEAD at all, the answer must have
- * the same status and no body.
+ * Sends HEAD where the adapter denies GET. If the framework serves HEAD at all, the answer must
+ * have the same status and no body.
  *
  * Catches: a body in an answer to HEAD, and letting in HEAD where GET is denied.
  */

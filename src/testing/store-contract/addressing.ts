@@ -21,8 +21,8 @@ function addAddressing(
  * other entities, wherever the entity appears in their list, newest first and up to the limit.
  * Without `addressing`, it must contain only the entity's own keys.
  *
- * Catches: listing the entity's own keys or keys that address another entity, reading only the first
- * entity of a key, and matching similar ids.
+ * Catches: listing the entity's own keys or keys that address another entity, reading only the
+ * first entity of a key, and matching similar ids.
  */
 export async function listsAddressing(fixture: StoreFixture): Promise<void> {
   const { entityUuid, add, list } = fixture;
@@ -61,7 +61,8 @@ export async function listsAddressing(fixture: StoreFixture): Promise<void> {
 
 /**
  * Lists keys that address an entity: live, suspended, revoked, retired and expired ones, and some
- * from which the entity has withdrawn. The listing must contain all of them, also after later marks.
+ * from which the entity has withdrawn. The listing must contain all of them, also after later
+ * marks.
  *
  * Catches: a withdrawal that removes a key from the listing, and listing live keys only.
  */

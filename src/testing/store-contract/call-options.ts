@@ -54,8 +54,8 @@ function everyOptions(): readonly CallOptions[] {
 }
 
 /**
- * Calls every method with every combination of options and no abort. The answers must be the same as
- * without options.
+ * Calls every method with every combination of options and no abort. The answers must be the same
+ * as without options.
  *
  * Catches: mistaking the options for another argument, and requiring a signal.
  */

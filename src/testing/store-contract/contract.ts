@@ -80,8 +80,8 @@ export interface ContractStore extends KeyStore {
  * so the store may already have rows. You can run the suite repeatedly on one database, but not
  * twice at once.
  *
- * `summarize`, `listExpiring`, `listAll` and `listChanged` are optional: their tests say so in their
- * names and pass if the method is missing. A `summarize` that declares no parameter
+ * `summarize`, `listExpiring`, `listAll` and `listChanged` are optional: their tests say so in
+ * their names and pass if the method is missing. A `summarize` that declares no parameter
  * (`summarize.length` is 0, which includes a default value or `...args`) may use its own clock; the
  * suite then skips times other than now.
  *

@@ -1,5 +1,6 @@
 /**
- * Tests that a store copies its arguments and its answers, so that it shares no object with callers.
+ * Tests that a store copies its arguments and its answers, so that it shares no object with
+ * callers.
  */
 import type { KeyRecord } from '../../core/record.js';
 import type { RetireMark } from '../../core/store.js';

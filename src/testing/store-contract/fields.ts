@@ -15,9 +15,9 @@ export function nameable(text: string): string {
 }
 
 /**
- * Inserts about thirty variants of a record and reads each back by id, by digest and from a listing.
- * The answer must have the same fields, contents and types, and no other fields: the core refuses a
- * record that differs from the one it wrote.
+ * Inserts about thirty variants of a record and reads each back by id, by digest and from a
+ * listing. The answer must have the same fields, contents and types, and no other fields: the core
+ * refuses a record that differs from the one it wrote.
  *
  * Catches: confusing null and empty; trimmed, folded or normalized text; dropped or replaced
  * characters; numbers read from text; names that reach a prototype or are truncated; times in

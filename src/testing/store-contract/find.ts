@@ -32,8 +32,8 @@ export async function comparesDigestsExactly(fixture: StoreFixture): Promise<voi
 }
 
 /**
- * Stores digests that differ only in case, in spaces or in one character. The store must accept each
- * and find each as itself.
+ * Stores digests that differ only in case, in spaces or in one character. The store must accept
+ * each and find each as itself.
  *
  * Catches: a unique index that folds case or pads with spaces and so rejects the second key; a
  * truncated column.
@@ -152,8 +152,8 @@ export async function seesWhatWasAcknowledged(fixture: StoreFixture): Promise<vo
 }
 
 /**
- * Looks up values that almost match a stored key id or are not text. The answer must be null or, for
- * such values, an error.
+ * Looks up values that almost match a stored key id or are not text. The answer must be null or,
+ * for such values, an error.
  *
  * Catches: throwing on an unknown id, and the collations of {@link comparesDigestsExactly}.
  */

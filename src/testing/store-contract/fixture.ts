@@ -12,8 +12,8 @@ export interface StoreFixture {
   /** The part of this test's digests before the `$`. No other test has it. */
   readonly scheme: string;
   /**
-   * Makes a record with a new key id and digest that was never rotated and addresses its own entity.
-   * It is not frozen, because callers need not freeze their arguments.
+   * Makes a record with a new key id and digest that was never rotated and addresses its own
+   * entity. It is not frozen, because callers need not freeze their arguments.
    */
   record(given?: Partial<KeyRecord>): KeyRecord;
   /** Makes such a record and inserts it. */

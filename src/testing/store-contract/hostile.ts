@@ -9,8 +9,8 @@ const HOSTILE = ['constructor', 'toString', 'hasOwnProperty', 'length', '', '0',
 
 /**
  * Puts hostile texts, two at a time, into every text of a record: names, justifications, who and
- * why, metadata, scopes and scopes used. The store must return them unchanged, and an earlier record
- * must not change.
+ * why, metadata, scopes and scopes used. The store must return them unchanged, and an earlier
+ * record must not change.
  *
  * Catches: texts concatenated into a statement, a script, a pattern or a path, and names that reach
  * a prototype.
@@ -52,8 +52,8 @@ async function keepsBothTexts(fixture: StoreFixture, text: string, other: string
 }
 
 /**
- * Inserts texts that the core never sends, because they are too long or contain a NUL. The store must
- * either keep the whole record, or throw and store nothing.
+ * Inserts texts that the core never sends, because they are too long or contain a NUL. The store
+ * must either keep the whole record, or throw and store nothing.
  *
  * Catches: text truncated by length or at a NUL, and a half-written record.
  */

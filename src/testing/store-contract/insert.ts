@@ -8,8 +8,8 @@ import { LAST, type StoreFixture, TIME, uuid } from './fixture.js';
  * Inserts a second record under an existing key id. The call must throw and keep the first record.
  * Neither look-ups nor listings may find the second record, and its digest must remain free.
  *
- * Catches: an upsert, silently ignoring a duplicate key id, a half-written record, and reserving the
- * rejected digest.
+ * Catches: an upsert, silently ignoring a duplicate key id, a half-written record, and reserving
+ * the rejected digest.
  */
 export async function refusesSecondKeyId(fixture: StoreFixture): Promise<void> {
   const { store, record, add, holds } = fixture;
@@ -30,8 +30,8 @@ export async function refusesSecondKeyId(fixture: StoreFixture): Promise<void> {
  * must throw and store nothing, although the first record is revoked. The rejected key id must
  * remain free.
  *
- * Catches: a digest without a unique index, an insert that writes and then throws, and reserving the
- * rejected key id.
+ * Catches: a digest without a unique index, an insert that writes and then throws, and reserving
+ * the rejected key id.
  */
 export async function refusesSecondDigest(fixture: StoreFixture): Promise<void> {
   const { store, record, add, holds, list } = fixture;
@@ -79,8 +79,8 @@ async function isNotListed({ store, list }: StoreFixture, refused: KeyRecord): P
 }
 
 /**
- * Inserts 20 records with the same digest at once, then 20 with the same key id. Exactly one call of
- * each 20 may succeed, and the store may contain only its record.
+ * Inserts 20 records with the same digest at once, then 20 with the same key id. Exactly one call
+ * of each 20 may succeed, and the store may contain only its record.
  *
  * Catches: checking before the write instead of using a constraint.
  */

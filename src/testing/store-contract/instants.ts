@@ -1,8 +1,8 @@
 /** Times that reveal a store that converts them through a clock or a calendar. */
 
 /**
- * Times at the edges of clocks and calendars. Tests also use the adjacent millisecond that is nearer
- * to 1970.
+ * Times at the edges of clocks and calendars. Tests also use the adjacent millisecond that is
+ * nearer to 1970.
  */
 export const INSTANTS: readonly number[] = [
   -8_640_000_000_000_000, // the first that a `Date` can hold

@@ -121,8 +121,8 @@ export async function pagesThroughTies(fixture: StoreFixture): Promise<void> {
 }
 
 /**
- * Lists from positions of records and from positions before, between and after them. The answer must
- * be the records that follow in the order, even if no record has that position.
+ * Lists from positions of records and from positions before, between and after them. The answer
+ * must be the records that follow in the order, even if no record has that position.
  *
  * Catches: looking up the cursor as a record.
  */

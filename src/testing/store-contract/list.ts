@@ -43,8 +43,8 @@ export async function listsNewestFirst(fixture: StoreFixture): Promise<void> {
 
 /**
  * Gives two entities twelve keys each at the same times. Each listing must contain its own twelve,
- * also after a position from the other listing. Ids that almost match, and values that are not text,
- * must list nothing.
+ * also after a position from the other listing. Ids that almost match, and values that are not
+ * text, must list nothing.
  *
  * Catches: another tenant's keys in a listing.
  */

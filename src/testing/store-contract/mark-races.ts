@@ -70,8 +70,8 @@ export async function withdrawsInParallel(fixture: StoreFixture): Promise<void> 
 }
 
 /**
- * Sends ten calls to suspend and ten to resume one key, all at once. Equally many of both kinds must
- * write, or one more suspension if the key ends up suspended.
+ * Sends ten calls to suspend and ten to resume one key, all at once. Equally many of both kinds
+ * must write, or one more suspension if the key ends up suspended.
  *
  * Catches: resuming one suspension twice, or losing one.
  */
@@ -131,8 +131,8 @@ function racesOf(marks: readonly Mark[], suspended: boolean): readonly Race[] {
 }
 
 /**
- * Races every two kinds of marks on a live key and on a suspended one, either one first. The answers
- * and the record must fit writing one mark after the other, in one of the two orders.
+ * Races every two kinds of marks on a live key and on a suspended one, either one first. The
+ * answers and the record must fit writing one mark after the other, in one of the two orders.
  *
  * Catches: a retirement that misses a concurrent suspension or withdrawal, a resumption that undoes
  * a revocation, and reporting success because the row already has the value.

@@ -207,8 +207,8 @@ export async function takesTimesAsGiven(fixture: StoreFixture): Promise<void> {
 }
 
 /**
- * Marks unknown ids, ids that almost match, and values that are not text. The call must return false
- * or, if the value is not a valid id, throw. No record may change or appear.
+ * Marks unknown ids, ids that almost match, and values that are not text. The call must return
+ * false or, if the value is not a valid id, throw. No record may change or appear.
  *
  * Catches: an upsert, throwing on an unknown id, and values that a driver reads as a condition.
  */

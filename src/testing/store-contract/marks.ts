@@ -55,8 +55,8 @@ export interface SentMark {
 }
 
 /**
- * Returns the record after writing the sent marks in this order, or `null` if the store's answers do
- * not fit this order.
+ * Returns the record after writing the sent marks in this order, or `null` if the store's answers
+ * do not fit this order.
  */
 export function replay(record: KeyRecord, sent: readonly SentMark[]): KeyRecord | null {
   let current = record;

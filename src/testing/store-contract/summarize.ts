@@ -12,8 +12,8 @@ function takesTime({ summarize }: KeyStore): boolean {
 }
 
 /**
- * Adds keys of two peppers and keys without one, and counts them. Each scheme must have one row with
- * the number of its live keys and the latest use of any of them.
+ * Adds keys of two peppers and keys without one, and counts them. Each scheme must have one row
+ * with the number of its live keys and the latest use of any of them.
  *
  * Catches: including rows of other schemes, counts as text, and 0 for never.
  */
@@ -52,8 +52,8 @@ async function liveWithoutPepper({ summaryOf }: StoreFixture): Promise<number> {
  * key is live until the millisecond of its deadline. A revocation counts whatever its date. A
  * suspended key counts as live, because it can be resumed.
  *
- * Catches: deadlines that are off by a millisecond, treating 0 as none, and using the database's own
- * clock.
+ * Catches: deadlines that are off by a millisecond, treating 0 as none, and using the database's
+ * own clock.
  */
 export async function summarizesLiveKeys(fixture: StoreFixture): Promise<void> {
   const { store, scheme, add, summaryOf } = fixture;

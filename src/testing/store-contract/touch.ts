@@ -36,8 +36,8 @@ export async function touchesForward(fixture: StoreFixture): Promise<void> {
 }
 
 /**
- * Touches one key with older, newer and new entries of `scopesUsed`. Each entry must move forward on
- * its own, and unmentioned scopes must stay.
+ * Touches one key with older, newer and new entries of `scopesUsed`. Each entry must move forward
+ * on its own, and unmentioned scopes must stay.
  *
  * Catches: replacing the whole table of scopes, and using one condition for all scopes.
  */
@@ -109,8 +109,8 @@ export async function touchesManyKeys(fixture: StoreFixture): Promise<void> {
 }
 
 /**
- * Touches one key 20 times at once, each time with a new scope and a shared one. The store must keep
- * all scopes, and the latest time of the shared one.
+ * Touches one key 20 times at once, each time with a new scope and a shared one. The store must
+ * keep all scopes, and the latest time of the shared one.
  *
  * Catches: reading, changing and writing back the table of scopes.
  */
@@ -134,8 +134,8 @@ export async function touchesInParallel(fixture: StoreFixture): Promise<void> {
 type Step = 'touch' | 'mark' | 'pause';
 
 /**
- * Sequences of touches and a mark. Most end with the mark, because a later touch that reads the mark
- * would restore it.
+ * Sequences of touches and a mark. Most end with the mark, because a later touch that reads the
+ * mark would restore it.
  */
 const MEETINGS: readonly (readonly Step[])[] = [
   ['touch', 'mark'],
