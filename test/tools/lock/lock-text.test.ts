@@ -76,7 +76,7 @@ describe('formatLock', () => {
     expect(Object.isFrozen(hinted.routes.get('GET /a')?.behind)).toBe(true);
   });
 
-  it('and parseLock work with frozen locks', () => {
+  it('relies on the frozen locks of lockOf and parseLock', () => {
     for (const each of [lock, parseLock(TEXT)]) {
       expect(Object.isFrozen(each)).toBe(true);
       expect(Object.isFrozen(each.routes.get('GET /me'))).toBe(true);
