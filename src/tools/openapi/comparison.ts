@@ -78,8 +78,8 @@ export function compare(
   const compared = operationsIn(document, what).map((found) => compareOne(found, input, schemes));
   const present = new Set(compared.map(({ operation }) => operation));
   const stale = elsewhere.find((name) => present.has(name));
-  const problem = `${what}: elsewhere: the document contains ${stale}. Remove it from elsewhere`;
-  assert(stale === undefined, problem);
+  const instead = `${what}: elsewhere: the document contains ${stale}. Remove it from elsewhere`;
+  assert(stale === undefined, instead);
   const missing = policy.operations.filter(
     (name) => !present.has(name) && !elsewhere.includes(name),
   );
