@@ -49,7 +49,8 @@ interface Door {
  *
  * Not checked: the rate of requests, so put a rate limit in front; the identity of a holder.
  *
- * @throws TypeError on an invalid option. The handler throws one on anything but a fetch `Request`.
+ * @throws TypeError on an invalid option. The handler rejects with one if its argument is not a
+ *   fetch `Request`.
  * @example
  * const leaks = createLeakHandler({ keyrings: { acme: keyring }, github: {}, onLeak: tellOwner });
  * const response = await leaks(request);

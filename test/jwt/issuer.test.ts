@@ -124,7 +124,7 @@ describe('createTokenIssuer', () => {
     [
       'a private key to publish',
       { ...SIGNING, otherKeys: [SECOND.privateKey] },
-      /public keys; one of them is private/,
+      /a key is private or symmetric/,
     ],
     [
       'a key to publish without kid',

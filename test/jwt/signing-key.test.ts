@@ -125,7 +125,7 @@ describe('a signing key', () => {
       const { payload } = await jwtVerify(accessToken, publicKey, { currentDate });
       expect([form, payload.sub]).toEqual([form, KEY_ID]);
       if (form === 'cryptoKey that is not extractable') {
-        await expect(issuer.jwks()).rejects.toThrow(/^jwks: this private key is not extractable/);
+        await expect(issuer.jwks()).rejects.toThrow(/^jwks: the private key is not extractable/);
       } else {
         const jwks = { keys: [pair.publicKey, FIRST.publicKey] };
         expect([form, await issuer.jwks()]).toEqual([form, jwks]);

@@ -65,13 +65,13 @@ describe('a promise of keys', () => {
     [
       'is a private key',
       async () => ({ keys: [FIRST.privateKey] }),
-      /^jwks: pass public keys; one of them is private/,
+      /^jwks: a key is private or symmetric/,
     ],
     ['has no keys', async () => ({}), /^jwks: pass \{ keys/],
     [
       'is for another algorithm',
       async () => ({ keys: [SECOND.publicKey] }),
-      /^jwks: none of the keys is for ES256/,
+      /^jwks: no key fits the algorithms ES256/,
     ],
     ['is a text', async () => 'https://acme.example/jwks', /^jwks: this is a text/],
     ['rejects', () => Promise.reject(new Error('no such file')), /^no such file$/],

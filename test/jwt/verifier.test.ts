@@ -22,7 +22,7 @@ describe('createTokenVerifier', () => {
     ['an unknown option', { ...ACCEPTING, clockTolerance: 60 }, /unknown field "clockTolerance"/],
     ['no issuer', { ...ACCEPTING, issuer: undefined }, /issuer/],
     ['no audience', { ...ACCEPTING, audience: '' }, /audience/],
-    ['no algorithm', { ...ACCEPTING, algorithms: [] }, /name at least one/],
+    ['no algorithm', { ...ACCEPTING, algorithms: [] }, /pass at least one/],
     [
       'a shared secret',
       { ...ACCEPTING, algorithms: ['ES256', 'HS256'] },

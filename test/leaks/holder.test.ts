@@ -148,7 +148,7 @@ describe('the route for holders, in a flood', () => {
     await eventually(async () => unknown.length === 3 && known.length === 1, 'all slots are taken');
     const sentAfter = strangers.slice(3).map((key) => fromHolder(key));
     const after = sentAfter.map((request) => answerOf(leaks, request));
-    await eventually(async () => sentAfter.every(({ bodyUsed }) => bodyUsed), 'all requests have arrived');
+    await eventually(async () => sentAfter.every(({ bodyUsed }) => bodyUsed), 'all have arrived');
     const token = { type: TYPE, token: reported.key };
     const report = answerOf(leaks, fromGitLab([token]));
     await eventually(async () => known.length === 2, 'the report does not wait for strangers');

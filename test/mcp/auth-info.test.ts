@@ -122,7 +122,7 @@ describe('principalOf', () => {
     ['`extra` is of another kind', { extra: { principal: 'me' } }],
   ])('says what is missing if %s', (_, authInfo) => {
     expect(() => principalOf(untyped(authInfo))).toThrow(
-      /^principalOf: no principal; put the gate/,
+      /^principalOf: no principal\. Put the gate/,
     );
   });
 
