@@ -1,4 +1,4 @@
-/** What happens to a leaked key, depending on the action of the source and the state of the key. */
+/** The fate of a leaked key, by the action of the source and the state of the key. */
 import { createKeyring, type KeyState } from 'keyscope';
 import type { LeakAction, LeakSource } from 'keyscope/leaks';
 import { describe, expect, it } from 'vitest';
