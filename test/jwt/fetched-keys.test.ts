@@ -183,25 +183,22 @@ describe('an unusable key set', () => {
       (response) => response.end(setOf({ ...FIRST.publicKey, kid: undefined })),
     ],
     ['a closed connection', (response) => response.destroy()],
-  ])(
-    'from %s leads to 503 and no new attempt for 5 s',
-    async (_what, answer) => {
-      let down = true;
-      const { verifier, asked } = await publish((response, request) => {
-        if (down && request.url !== '/good') answer(response, request);
-        else response.end(setOf(FIRST.publicKey));
-      });
-      await storeError(() => verifier.verify(TOKEN));
-      await storeError(() => verifier.verify(TOKEN));
-      later(4_999);
-      down = false;
-      await storeError(() => verifier.verify(TOKEN));
-      expect(asked()).toBe(1);
-      later(1);
-      await expectAccepted(verifier, TOKEN);
-      expect(asked()).toBe(2);
-    },
-  );
+  ])('from %s leads to 503 and no new attempt for 5 s', async (_what, answer) => {
+    let down = true;
+    const { verifier, asked } = await publish((response, request) => {
+      if (down && request.url !== '/good') answer(response, request);
+      else response.end(setOf(FIRST.publicKey));
+    });
+    await storeError(() => verifier.verify(TOKEN));
+    await storeError(() => verifier.verify(TOKEN));
+    later(4_999);
+    down = false;
+    await storeError(() => verifier.verify(TOKEN));
+    expect(asked()).toBe(1);
+    later(1);
+    await expectAccepted(verifier, TOKEN);
+    expect(asked()).toBe(2);
+  });
 
   it('with a malformed key leads to 503', async () => {
     const { verifier } = await publish((response) =>

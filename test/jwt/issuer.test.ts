@@ -136,7 +136,7 @@ describe('createTokenIssuer', () => {
       { ...SIGNING, otherKeys: { keys: [] } },
       /otherKeys: pass a list of public JWKs/,
     ],
-    ['two keys with the same kid', { ...SIGNING, otherKeys: [FIRST.publicKey] }, /kid of the signing key/],
+    ['the same kid twice', { ...SIGNING, otherKeys: [FIRST.publicKey] }, /kid of the signing key/],
     ['a clock that is not a function', { ...SIGNING, now: 7 }, /now: pass a function/],
   ])('rejects %s at start-up', (_what, options, message) => {
     expect(() => createTokenIssuer(options as TokenIssuerOptions)).toThrow(TypeError);

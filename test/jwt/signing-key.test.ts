@@ -85,11 +85,7 @@ const LATER: readonly (readonly [string, Alg, unknown])[] = [
   ['a PEM of another kind', 'ES256', ed25519.export({ type: 'pkcs8', format: 'pem' })],
   ['a PEM of 1,024 bits', 'RS256', small.export({ type: 'pkcs8', format: 'pem' })],
   ['a truncated PEM', 'ES256', pem.replace(/\n[^\n]*\n(?=-)/, '\n')],
-  [
-    'a PEM without a key',
-    'ES256',
-    '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----',
-  ],
+  ['a PEM without a key', 'ES256', '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----'],
   ['an invalid JWK', 'ES256', { ...FIRST.privateKey, d: 'x' }],
   ['a JWK for another use', 'ES256', { ...FIRST.privateKey, key_ops: ['verify'] }],
 ];

@@ -12,7 +12,7 @@ import { AUTHORITY, catalog, issue, PEPPER, START, setUp, untyped } from '../sup
 import { issueForTwo, RESOURCE, tokenFor, tokens } from '../support/mcp.ts';
 
 describe('toAuthInfo', () => {
-  it('gives a key without its secret, with concrete scopes, an expiry and no audience', async () => {
+  it('returns concrete scopes and an expiry, but no secret and no audience', async () => {
     const { keyring } = setUp();
     const { key, info } = await issue(keyring);
     const principal = await keyring.verify(key);

@@ -313,23 +313,20 @@ describe.each([undefined, 'connect'] as const)('the credential (operation: %s)',
   it.each([
     ['a key', 'findByDigest'],
     ['a token', 'findById'],
-  ] as const)(
-    'is looked up once for %s, however many calls a batch has',
-    async (of, method) => {
-      const { store, calls } = recording(memoryStore());
-      const { gate, keyring, events } = setUpGate({ operation }, { store });
-      const { key } = await issue(keyring);
-      const credential = of === 'a key' ? key : await tokenFor(await keyring.verify(key));
-      const batch = Array.from({ length: 100 }, (_, index) => call('listThreats', {}, index));
-      calls.length = 0;
-      events.length = 0;
-      entered(await gate(post(credential, batch)));
-      expect(calls).toEqual([method]);
-      const granted = batch.map(() => ({ type: 'access.granted', operation: 'listThreats' }));
-      const entering = operation === undefined ? [] : [{ type: 'access.granted', operation }];
-      expect(events).toMatchObject([...entering, ...granted]);
-    },
-  );
+  ] as const)('is looked up once for %s, however many calls a batch has', async (of, method) => {
+    const { store, calls } = recording(memoryStore());
+    const { gate, keyring, events } = setUpGate({ operation }, { store });
+    const { key } = await issue(keyring);
+    const credential = of === 'a key' ? key : await tokenFor(await keyring.verify(key));
+    const batch = Array.from({ length: 100 }, (_, index) => call('listThreats', {}, index));
+    calls.length = 0;
+    events.length = 0;
+    entered(await gate(post(credential, batch)));
+    expect(calls).toEqual([method]);
+    const granted = batch.map(() => ({ type: 'access.granted', operation: 'listThreats' }));
+    const entering = operation === undefined ? [] : [{ type: 'access.granted', operation }];
+    expect(events).toMatchObject([...entering, ...granted]);
+  });
 });
 
 describe('the context of a request', () => {
@@ -382,7 +379,7 @@ describe('the context of a request', () => {
 });
 
 describe('the gate, on a marked key', () => {
-  it.each(['a key', 'a token'])('admits %s for all entities except one that withdrew', async (of) => {
+  it.each(['a key', 'a token'])('admits %s for all but withdrawn entities', async (of) => {
     const { gate, keyring } = setUpGate();
     const { key, info } = await issueForTwo(keyring);
     const credential = of === 'a key' ? key : await tokenFor(await keyring.verify(key));

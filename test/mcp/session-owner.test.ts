@@ -48,7 +48,7 @@ describe('a session', () => {
 
   // Regression: a token without scopes shared the sessions of its key, so it could replay earlier
   // results and end the session.
-  it('of a key is closed to its tokens, and that of a token to tokens with other rights', async () => {
+  it('is shared neither by a key and its tokens, nor by tokens with other rights', async () => {
     const owners = new Map<string, string>();
     const { gate, keyring } = setUpGate({ sessionOwner: (id) => owners.get(id) });
     const { key, info } = await issueForTwo(keyring);

@@ -190,8 +190,7 @@ function widening(
   now: AccessLock,
 ): string | null {
   if (isUnguarded(before)) return null;
-  if (isUnguarded(after))
-    return `no longer has its own guard (${operationsOf(before)})`;
+  if (isUnguarded(after)) return `no longer has its own guard (${operationsOf(before)})`;
   const dropped = before.scopes.filter((scope) => !after.scopes.includes(scope));
   const kept = before.scopes.filter((scope) => after.scopes.includes(scope));
   const freed = kept.filter((scope) => {
