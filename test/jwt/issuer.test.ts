@@ -129,7 +129,7 @@ describe('createTokenIssuer', () => {
     [
       'a key to publish without kid',
       { ...SIGNING, otherKeys: [{ ...SECOND.publicKey, kid: undefined }] },
-      /needs a kid/,
+      /give each key the kid/,
     ],
     [
       'an object as the list of keys',

@@ -37,7 +37,7 @@ describe('createTokenVerifier, on jwks', () => {
     [
       'two keys of which one has no kid',
       { keys: [first, { ...second, kid: undefined }] },
-      /needs a kid, 1 to 128 characters, as tokens name it/,
+      /give each key the kid that tokens name, 1 to 128/,
     ],
     ['one key without kid for another algorithm', { keys: [{ kty: 'RSA' }] }, /no key fits/],
   ])('rejects %s at start-up', (_what, jwks, message) => {

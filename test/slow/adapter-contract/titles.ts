@@ -1,4 +1,4 @@
-/** The names of the contract's tests, by what a wrong adapter gets wrong. */
+/** Short names for the contract's tests. */
 
 export const LET_IN = 'lets in a key with the scope and passes on its principal and entity';
 export const NO_STORE = 'sends Cache-Control: no-store with every answer to a key';
@@ -23,5 +23,5 @@ export const REALM = 'throws at set-up if no header can carry the realm';
 export const KEYRING = 'throws at set-up without a keyring';
 
 export const DENIALS = [NONE, OTHER, LONG, TWO, ELSEWHERE, NAMED, ALIKE, SCOPE, BAD_ENTITY, BROKEN];
-/** Of these, the ones that have to have a challenge. */
+/** The denials that must have a challenge. */
 export const CHALLENGED = DENIALS.filter((name) => name !== BROKEN);
