@@ -44,8 +44,7 @@ async function runOne(title: string, wrong: WrongStore): Promise<boolean> {
   } catch (error) {
     // An engine's error instead of the suite's own would be a bug in the suite or the wrong store.
     const speaks = error instanceof Error && error.constructor === Error && error.message !== '';
-    if (!speaks)
-      throw new Error(`"${title}" failed without a message of the suite`, { cause: error });
+    if (!speaks) throw new Error(`"${title}" failed without a message`, { cause: error });
     return true;
   }
 }
