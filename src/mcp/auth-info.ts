@@ -61,7 +61,7 @@ export function toAuthInfo(principal: Principal, options: AuthInfoOptions): McpA
   readFields(options, ['resource', 'now'], 'toAuthInfo');
   const { resource, now = Date.now } = options;
   assertFunction(now, 'now');
-  // Rejects copies, which nothing below would notice if there are no scopes to check.
+  // Rejects copies, which nothing below would notice for a principal without scopes.
   requirePrincipal(principal);
   return createAuthInfo(principal, readResource(resource, 'resource'), now());
 }
@@ -94,7 +94,7 @@ export function createAuthInfo(
  *
  * Not checked: scopes and entity. Use `guardTool` for these.
  *
- * @throws TypeError if there is no principal, because nothing guards the server, or if it is a
+ * @throws TypeError if the principal is missing, because nothing guards the server, or if it is a
  *   copy. The SDK answers with a tool error.
  * @example
  * const me = toMe(principalOf(ctx.http?.authInfo));

@@ -16,7 +16,8 @@ export interface McpGateInput {
 /**
  * Reads the message. Not checked: whether it is JSON-RPC, which the SDK checks.
  *
- * @throws Refusal if there is no message; the stream's own error if the body breaks off.
+ * @throws Refusal if the message is missing or malformed; the stream's own error if the body breaks
+ *   off.
  */
 export async function readMessage(
   request: Request,

@@ -298,7 +298,7 @@ describe('a key set that cannot be fetched again', () => {
     expect([asked(), isSettled, errors]).toEqual([2, false, []]);
     give();
     await unknown;
-    await eventually(async () => errors.length > 0, 'the failure is told');
+    await eventually(async () => errors.length > 0, 'the failure is reported');
     expect(errors.map(isStoreError)).toEqual([true]);
     later(1);
     await storeError(() => verifier.verify(TOKEN));
@@ -312,7 +312,7 @@ describe('a key set that cannot be fetched again', () => {
     later(480_000);
     for (let round = 1; round <= 3; round++) {
       await expectAccepted(verifier, TOKEN);
-      await eventually(async () => errors.length === round, `failure ${round} is told`);
+      await eventually(async () => errors.length === round, `failure ${round} is reported`);
       later(29_999);
       await expectAccepted(verifier, TOKEN);
       expect(asked()).toBe(1 + round);

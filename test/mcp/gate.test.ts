@@ -215,8 +215,8 @@ describe('the gate, with an operation for every request', () => {
     ]);
   });
 
-  // Regression: the gate denied a token for another resource before calling the keyring, so there
-  // was no event.
+  // Regression: the gate denied a token for another resource before calling the keyring, without
+  // an event.
   it.each([
     ['a token for another resource', 'token_refused', 'FOREIGN'],
     ['a token that is not a JWT', 'token_refused', '.'],
@@ -379,7 +379,7 @@ describe('the context of a request', () => {
 });
 
 describe('the gate, on a marked key', () => {
-  it.each(['a key', 'a token'])('admits %s for all but withdrawn entities', async (of) => {
+  it.each(['a key', 'a token'])('admits %s, except for withdrawn entities', async (of) => {
     const { gate, keyring } = setUpGate();
     const { key, info } = await issueForTwo(keyring);
     const credential = of === 'a key' ? key : await tokenFor(await keyring.verify(key));

@@ -40,7 +40,7 @@ interface Seen {
   readonly status: number;
   readonly challenge: string | null;
   readonly body: string;
-  /** What a handler gets. */
+  /** The AuthInfo in a handler. */
   readonly authInfo: AuthInfo1 | undefined;
 }
 

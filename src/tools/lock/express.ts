@@ -36,7 +36,7 @@ const VERSION =
   TABLE;
 const MOUNTED = `routesOf: an app is mounted in another app. Mount a Router instead, ${TABLE}`;
 const PROXY = `routesOf: a router is behind a Proxy. Pass the router itself, ${TABLE}`;
-const REPLACED = `routesOf: something replaced the handle() of a router. Leave handle() unchanged, ${TABLE}`;
+const REPLACED = `routesOf: a router has a replaced handle(). Keep the original, ${TABLE}`;
 const CYCLE = `routesOf: a router is mounted within itself. Remove that mount, ${TABLE}`;
 const PATHS = `routesOf: a path is neither a string nor a RegExp. Use one of these, ${TABLE}`;
 

@@ -64,8 +64,13 @@ describe('the lock of a service', () => {
   });
 
   it.each([
-    ['a `who` that is not what its row says', 'keys with threats:read', 'nobody', 'line 10 differs'],
-    ['two rows of one route', '    "GET /threats"', '    "GET /threats": {},\n$&', 'a duplicate name'],
+    ['a `who` that is not what its row says', 'keys with threats:read', 'nobody', 'line 10 '],
+    [
+      'two rows of one route',
+      '    "GET /threats"',
+      '    "GET /threats": {},\n$&',
+      'duplicate name',
+    ],
     ['lines that end with CR LF', /\n/g, '\r\n', 'ends its lines with CR LF'],
   ])('is refused for %s', async (_, from, to, said) => {
     await committed();

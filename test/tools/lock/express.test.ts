@@ -107,7 +107,7 @@ test('counts the handlers that share a row without a guard', () => {
 test('rejects a router whose handle() was replaced', () => {
   const router = express.Router().get('/a', guard('one'), answer);
   Object.assign(router, { handle: answer });
-  expect(() => routesOf(router)).toThrow('something replaced the handle() of a router');
+  expect(() => routesOf(router)).toThrow('a router has a replaced handle()');
 });
 
 test('does not count guards of a router, prefix or other route, but lists them as hints', () => {
