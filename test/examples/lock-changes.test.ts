@@ -109,7 +109,7 @@ describe.each(Object.entries(MAKERS))('on %s', (_, make) => {
       'a route that is added',
       { ...ROUTES, 'get /export': 'listThreats' },
       TABLE,
-      '- `GET /v1/export` is new, and open to keys with threats:read.',
+      '- `GET /v1/export` is new, open to keys with threats:read.',
     ],
     [
       'a policy that is widened',

@@ -146,7 +146,7 @@ function changesOf(route: string, old: AccessLock, now: AccessLock): readonly Ro
     changes.push(Object.freeze({ kind, route, what, ...sides }));
   }
   if (after === undefined) add('removed', 'was removed');
-  else if (before === undefined) add('added', `is new, and open to ${whoMay(after)}`);
+  else if (before === undefined) add('added', `is new, open to ${whoMay(after)}`);
   else {
     const wider = widening(before, after, old, now);
     const narrower = widening(after, before, now, old);

@@ -96,7 +96,7 @@ describe('the lock of a service', () => {
     [
       'a route that was added',
       configOf([...ROUTES, ['GET', '/export', 'listThreats']]),
-      '`GET /export` is new, and open to keys with threats:read.',
+      '`GET /export` is new, open to keys with threats:read.',
     ],
     [
       'a policy that was widened',
@@ -161,7 +161,7 @@ describe('the lock of a service', () => {
     await committed();
     place.write('keyscope.lock.json', '{ "version": 2 }');
     const newer = await place.run(['lock', '--check']);
-    expect(newer.stderr).toContain('keyscope.lock.json: the lock was written by a newer keyscope');
+    expect(newer.stderr).toContain('keyscope.lock.json: the lock is from a newer version');
     expect(newer.exit).toBe(1);
   });
 

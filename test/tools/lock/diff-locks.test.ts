@@ -89,7 +89,7 @@ describe('diffLocks', () => {
       changed({ 'POST /threats': ['threats:write'] }),
       `### Added
 
-- \`POST /threats\` is new, and open to keys with threats:write.
+- \`POST /threats\` is new, open to keys with threats:write.
 `,
     ],
     [
@@ -101,7 +101,7 @@ describe('diffLocks', () => {
 
 ### Added
 
-- \`GET /debug\` is new, and open to anyone, and nobody wrote why.
+- \`GET /debug\` is new, open to anyone, and nobody wrote why.
 `,
     ],
     [
@@ -327,7 +327,7 @@ describe('lockMarkdown', () => {
     );
     expect(lockMarkdown(diff)).toBe(
       '### Added\n\n' +
-        '- `` GET /`x`/[a](javascript:b) `` is new, and open to anyone: ' +
+        '- `` GET /`x`/[a](javascript:b) `` is new, open to anyone: ' +
         '\\<img src=x\\> \\*b\\* `@all`.\n',
     );
   });
