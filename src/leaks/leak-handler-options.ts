@@ -46,7 +46,7 @@ export interface Find {
  * The methods of a keyring that the handler uses. Pass the keyring that `createKeyring` returned.
  */
 export interface LeakKeyring {
-  /** Returns the key of a string in any state, or `null`. `actor` is the finder. */
+  /** Finds the key that a string is, in any state; `null` if unknown. `actor` is the finder. */
   identify(key: string, options: { actor: string }): Promise<KeyInfo | DamagedKey | null>;
   /** Ends a key permanently. */
   revoke(keyId: string, authority: Authority): Promise<void>;

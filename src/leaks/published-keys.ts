@@ -139,7 +139,7 @@ async function fetchList(
 }
 
 async function fetchText(url: string, fetch: Fetch, signal: AbortSignal): Promise<string> {
-  // Redirects are not followed, because nobody has agreed to trust their target. They are not `ok`.
+  // Follows no redirects, because nobody has agreed to trust their targets. They are not `ok`.
   const response = await fetch(url, { redirect: 'manual', signal });
   if (!response.ok) throw new Error(`the answer has the status ${response.status}`);
   const text = await readBody(response, MAX_BYTES);

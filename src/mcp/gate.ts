@@ -29,9 +29,9 @@ export interface McpEntry {
   /**
    * The owner of the session if this request starts one. Store it with the session id, for the
    * gate's `sessionOwner` option. It begins with the key id and contains the other entities that
-   * the key can address, and for a token also its scopes. Since a session can replay earlier
-   * results, it must end once an entity withdraws, and tokens with different rights must not share
-   * it.
+   * the key can address, and for a token also its scopes. A session can replay earlier results, so
+   * it closes once an entity withdraws, and a token does not share sessions with its key or with
+   * tokens that have other rights.
    */
   readonly sessionOwner: string;
   /**

@@ -70,7 +70,7 @@ export function lockOf(input: LockInput): AccessLock {
     const locked = lockRoute(name, route, policy, reasons.get(name) ?? null);
     const other = routes.get(name);
     const isSame = other === undefined || guardsOf(other) === guardsOf(locked);
-    assert(isSame, `lockOf: routes: ${quote(name)} appears twice with different guards`);
+    assert(isSame, `lockOf: routes: ${quote(name)} appears twice, with different guards`);
     routes.set(name, locked);
   }
   for (const name of reasons.keys()) {
@@ -92,7 +92,8 @@ function lockRoute(
 ): LockedRoute {
   const unknown = policy.unmapped([...operations, ...behind]);
   const names = unknown.join(', ');
-  assert(unknown.length === 0, `lockOf: ${quote(name)}: the policy has no operation ${names}`);
+  const problem = `lockOf: ${quote(name)}: the policy has no operation ${names}`;
+  assert(unknown.length === 0, `${problem}. Add it to definePolicy`);
   const isGuarded = operations.length > 0;
   const needless = `lockOf: reasons: ${quote(name)} has a guard. Remove the reason`;
   assert(!isGuarded || reason === null, needless);

@@ -4,9 +4,9 @@ import { type AccessLock, type LockedRoute, whoMay } from './access-lock.js';
 
 /** The kind of change of a route. */
 export type RouteChangeKind =
-  /** More callers may call it, or wildcards now grant a scope that it needs. */
+  /** It lets in callers that it denied before, or wildcards now grant a scope that it needs. */
   | 'widened'
-  /** Fewer callers may call it, or wildcards no longer grant a scope that it needs. */
+  /** It denies callers that it let in before, or wildcards no longer grant a scope. */
   | 'narrowed'
   /** The route is new. */
   | 'added'

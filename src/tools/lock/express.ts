@@ -32,8 +32,8 @@ const FOR_ERRORS = 'an error handler';
 
 const TABLE = "or pass a table such as { 'GET /threats': 'listThreats' }";
 const VERSION =
-  'routesOf: this Express is too old. Install Express 5 with the package "router" 2.3 or later, ' +
-  TABLE;
+  'routesOf: unsupported version of Express. Install Express 5 with the package "router" 2.3 or ' +
+  `later, ${TABLE}`;
 const MOUNTED = `routesOf: an app is mounted in another app. Mount a Router instead, ${TABLE}`;
 const PROXY = `routesOf: a router is behind a Proxy. Pass the router itself, ${TABLE}`;
 const REPLACED = `routesOf: a router has a replaced handle(). Keep the original, ${TABLE}`;

@@ -36,7 +36,7 @@ export function lockContract(
     if (unguarded.length === 0) return;
     const routes = unguarded.map(({ route }) => route).join(', ');
     const problem = `routes without a guard or a reason: ${escapeLine(routes)}`;
-    throw new Error(`${problem}. Add a guard, or pass the reason to lockOf in reasons`);
+    throw new Error(`${problem}. Add a guard, or pass lockOf a reason for each`);
   });
 
   test('the committed lock matches the service', async () => {

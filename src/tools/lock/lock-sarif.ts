@@ -6,9 +6,9 @@ import { formatLock } from './lock-text.js';
 
 const RULES: Readonly<Record<RouteChangeKind, readonly [level: Level, text: string]>> = {
   unguarded: ['error', 'A route has no guard, and nobody wrote why.'],
-  widened: ['warning', 'A route lets in more callers than before.'],
+  widened: ['warning', 'A route lets in callers that it denied before.'],
   added: ['note', 'A route is new.'],
-  narrowed: ['note', 'A route lets in fewer callers than before.'],
+  narrowed: ['note', 'A route denies callers that it let in before.'],
   removed: ['note', 'A route was removed.'],
   changed: ['note', 'A route changed for the same callers.'],
 };

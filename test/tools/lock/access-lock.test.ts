@@ -64,12 +64,12 @@ describe('lockOf', () => {
     [
       'a duplicate route behind different guards',
       { routes: [{ ...route('GET', '/x'), behind: ['whoami'] }, route('GET', '/x')] },
-      '"GET /x" appears twice with different guards',
+      '"GET /x" appears twice, with different guards',
     ],
     [
       'a duplicate route with different guards',
       { routes: [route('GET', '/x', 'whoami'), route('GET', '/x')] },
-      '"GET /x" appears twice with different guards',
+      '"GET /x" appears twice, with different guards',
     ],
     ['a lower-case method', { routes: [route('get', '/x')] }, 'write methods in upper-case'],
     ['an empty path', { routes: [route('GET', '')] }, 'write paths in printable characters'],
