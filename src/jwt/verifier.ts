@@ -72,7 +72,7 @@ interface VerifierSettings {
   readonly audience: string;
   readonly algorithms: TokenAlgorithm[];
   readonly findKey: JWTVerifyGetKey;
-  /** The scopes that exist. */
+  /** All scopes of the catalog. */
   readonly scopes: ReadonlySet<string>;
   readonly maxTtlSeconds: number;
   readonly now: Clock;

@@ -50,7 +50,7 @@ export interface McpGateOptions<Operation extends string = string> {
   readonly operation?: NoInfer<Operation> | undefined;
   /** The argument in which tools name the entity. Default: `entity_uuid`. */
   readonly entityArgument?: string | undefined;
-  /** A longer body is answered with 413. Default: 4 MiB, as in the SDKs. */
+  /** The limit of the body; a longer one gets 413. Default: 4 MiB, as in the SDKs. */
   readonly maxBodyBytes?: number | undefined;
   /**
    * For stateful transports: returns the `sessionOwner` of the entry that started this session, or

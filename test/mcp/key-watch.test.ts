@@ -192,7 +192,7 @@ describe('the signal of an entry', () => {
 });
 
 describe('createKeyWatch', () => {
-  /** Opens streams for keys of these tests; each key is one principal. */
+  /** Opens streams for the keys of these tests. Each key has one principal. */
   async function setUpStreams(bounds: { readonly maxPerKey: number; readonly maxWatched: number }) {
     const { keyring } = setUpWatched();
     const startWatch = createKeyWatch({

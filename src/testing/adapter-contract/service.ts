@@ -78,7 +78,7 @@ export function handlerText(keyId: unknown, entityUuid: unknown): string {
   return `${String(keyId)} on ${String(entityUuid)}`;
 }
 
-/** The key id of what an adapter passes on, which may not be a principal. */
+/** Returns the key id of a value that an adapter passed on, which may not be a principal. */
 export function keyIdOf(principal: unknown): unknown {
   const { keyId } = (principal ?? {}) as { readonly keyId?: unknown };
   return keyId;

@@ -166,7 +166,7 @@ export async function listsWhatIsFound(fixture: StoreFixture): Promise<void> {
     const written = (async () => store.insert(made))().finally(() => {
       writing = false;
     });
-    // Awaited below, where it throws.
+    // Awaited below, which rethrows the error.
     written.catch(() => {});
     for (let looks = 0; writing && looks < 200; looks++) {
       const found = await store.findById(made.keyId);

@@ -120,7 +120,7 @@ export async function listsExpiring(fixture: StoreFixture): Promise<void> {
     const revoked = rows.filter(({ revokedAt }) => revokedAt !== null);
     same(revoked, [], 'revoked keys in listExpiring');
   }
-  // From the third of the four times on, and from just after the second.
+  // Starts at the third of the four times, and just after the second.
   for (const from of [before - 11, before - 20]) {
     const later = expected.filter(({ expiresAt }) => Number(expiresAt) >= from);
     for (const limit of [1000, 3]) {

@@ -36,7 +36,7 @@ export async function overlap(
     if (index === 2 || index === 3) await store.findById(uuid());
     if (index === 4) await new Promise((resolve) => setTimeout(resolve, 1));
     const started = (async () => call())();
-    // Awaited below, where it throws.
+    // Awaited below, which rethrows the error.
     started.catch(() => {});
     running.push(started);
   }

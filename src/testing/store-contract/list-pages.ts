@@ -82,7 +82,7 @@ export async function pagesWhileInsertsRun(fixture: StoreFixture): Promise<void>
     }
   };
   const added = Promise.all([addEveryOther(0), addEveryOther(1)]);
-  // Awaited below, where it throws.
+  // Awaited below, which rethrows the error.
   added.catch(() => {});
   try {
     for (const limit of [3, 1, 100]) {

@@ -199,7 +199,7 @@ export async function marksInOneWrite(fixture: StoreFixture): Promise<void> {
     const written = (async () => store.mark(made.keyId, mark))().finally(() => {
       writing = false;
     });
-    // Awaited below, where it throws.
+    // Awaited below, which rethrows the error.
     written.catch(() => {});
     let seen = made;
     for (let looks = 0; writing && looks < 200; looks++) {

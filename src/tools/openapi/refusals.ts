@@ -27,7 +27,7 @@ const PROBLEM: Json = {
     detail: { type: 'string', description: 'An explanation for people. It may change.' },
     error: {
       type: 'string',
-      // Without a credential there is no `error` (RFC 6750 §3.1).
+      // Answers to requests without a credential omit `error` (RFC 6750 §3.1).
       enum: [...codesBut('missing_credentials'), 'invalid_input'],
       description:
         'The error code, as in the challenge. Absent if the request has no credential, and on 503.',
