@@ -1,16 +1,16 @@
-/** The signature algorithms of tokens, and the keys that each of them needs. */
+/** The signature algorithms of tokens, and the keys that they need. */
 import type { CryptoKey, JWK } from './jose.js';
 
 /**
- * Asymmetric only: with a shared secret, every service that can check a token can make one (RFC
- * 8725 §3.2).
+ * A signature algorithm. Asymmetric only, because with a shared secret every service that can
+ * verify a token could also make one (RFC 8725 §3.2).
  */
 export type TokenAlgorithm = 'ES256' | 'EdDSA' | 'RS256' | 'PS256';
 
-/** All of them. */
+/** All algorithms. */
 export const ALGORITHMS: readonly TokenAlgorithm[] = ['ES256', 'EdDSA', 'RS256', 'PS256'];
 
-/** What the error says if another algorithm was given. */
+/** The advice in an error about another algorithm. */
 export const ALGORITHM_INSTEAD: string = `pass one of ${ALGORITHMS.join(', ')}`;
 
 /** Whether keyscope signs with this algorithm and accepts it. */
@@ -35,20 +35,20 @@ const KEY_KINDS: Readonly<Record<TokenAlgorithm, KeyKind>> = {
   PS256: { name: 'RSA-PSS', kty: 'RSA', crv: undefined },
 };
 
-/** RSA keys of fewer bits are refused (RFC 7518 §3.3). */
+/** The minimum size of RSA keys (RFC 7518 §3.3). */
 const MIN_RSA_BITS = 2_048;
 
 /** The length of a modulus of `MIN_RSA_BITS` in base64url. */
 const MIN_RSA_CHARACTERS = 342;
 
-/** The key that an algorithm needs, in words: `EC, P-256`. */
+/** Describes the key that an algorithm needs, such as `EC, P-256`. */
 export function describeKey(algorithm: TokenAlgorithm): string {
   const { kty, crv } = KEY_KINDS[algorithm];
   return crv === undefined ? kty : `${kty}, ${crv}`;
 }
 
 /**
- * Whether a JWK, private or public, is for an algorithm. Not checked: whether it can be imported.
+ * Whether a private or public JWK fits an algorithm. Not checked: whether it can be imported.
  */
 export function isJwkFor(jwk: JWK, algorithm: TokenAlgorithm): boolean {
   const { kty, crv } = KEY_KINDS[algorithm];

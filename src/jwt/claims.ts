@@ -1,7 +1,6 @@
 /**
- * The checks of a token that jose does not make, one per line: of its spelling, header and claims.
- * keyscope's issuer writes tokens in only one way, so a token that is written differently came from
- * somebody else.
+ * Checks of a token's spelling, header and claims that jose does not make, one per line. keyscope's
+ * issuer writes tokens in only one way, so a token in another form has another origin.
  */
 import { AccessError, StoreError } from '../core/errors.js';
 import type { Principal } from '../core/principal.js';
@@ -9,30 +8,30 @@ import { isScope, MAX_SCOPES } from '../core/scope.js';
 import { isUuid } from '../core/uuid.js';
 import type { JWTPayload } from './jose.js';
 
-/** One code and one reason for every fault in a token, so that all answers are the same bytes. */
+/** Makes the one error for every fault in a token, so that all answers have the same bytes. */
 export function tokenRefused(): AccessError {
   return new AccessError('invalid_token', 'token_refused');
 }
 
-/** An outage. It says nothing about the token. */
+/** Makes the error for an outage, which does not blame the token. */
 export function keysUnavailable(cause?: unknown): StoreError {
   return new StoreError('the keys that verify tokens cannot be loaded or used', cause);
 }
 
 /**
- * The type of every token (RFC 9068 §2.1); §4 requires the check, so that no other kind of JWT from
- * the same issuer passes for an access token.
+ * The type of every token (RFC 9068 §2.1). §4 requires the check, so that another kind of JWT from
+ * the same issuer does not pass as an access token.
  */
 export const TOKEN_TYPE = 'at+jwt';
 
-/** In characters, the limit for every credential; enough for about 300 entities. */
+/** The maximum length of every credential in characters, enough for about 300 entities. */
 const MAX_TOKEN = 16_384;
 
 const MAX_NAME = 128;
 
 /**
- * How far an issuer's clock may be ahead of ours. A token that was issued further ahead is from the
- * future and refused.
+ * How far an issuer's clock may be ahead of ours. The verifier rejects tokens issued further in the
+ * future.
  */
 const LEEWAY_SECONDS = 5;
 
@@ -40,9 +39,9 @@ const LEEWAY_SECONDS = 5;
 const PARTS = /^[\w-]*\.[\w-]*\.[\w-]*$/;
 
 /**
- * The characters that a part can end in, by its length modulo 4: only the spelling whose unused
- * bits are zero is valid (RFC 4648 §3.5). A full group of four can end in any character. An ES256
- * signature still has a second form, so identify tokens by `jti`.
+ * The possible last characters of a part, by its length modulo 4: unused bits must be zero (RFC
+ * 4648 §3.5). A full group of four can end in any character. An ES256 signature still has a second
+ * form, so identify tokens by `jti`.
  */
 const LAST_CHARACTERS: readonly (string | undefined)[] = [
   undefined,
@@ -53,7 +52,7 @@ const LAST_CHARACTERS: readonly (string | undefined)[] = [
 
 const HEADER_PARAMETERS: readonly string[] = ['alg', 'typ', 'kid'];
 
-/** The claims of RFC 9068 §2.2 and keyscope's own. jose refuses a token that lacks one. */
+/** The claims of RFC 9068 §2.2 and keyscope's own. jose rejects a token that lacks one. */
 export const REQUIRED_CLAIMS: string[] = [
   'iss',
   'aud',
@@ -67,7 +66,7 @@ export const REQUIRED_CLAIMS: string[] = [
   'accessible_entities',
 ];
 
-/** Text of 1 to 128 characters. */
+/** Whether this is a text of 1 to 128 characters. */
 export function isName(value: unknown): value is string {
   return typeof value === 'string' && value.length >= 1 && value.length <= MAX_NAME;
 }
@@ -83,7 +82,7 @@ export function holdsAll<Args extends readonly unknown[]>(
   return Object.values(checks).every((holds) => holds(...args));
 }
 
-/** Checked before anything is decoded. */
+/** The checks before decoding. */
 export const TEXT_CHECKS: Readonly<Record<string, (token: string) => boolean>> = {
   size: (token) => token.length <= MAX_TOKEN,
   // Two checks, because one expression for both is slower.
@@ -100,7 +99,7 @@ function isCanonical(part: string): boolean {
 type Header = object & { readonly kid?: unknown };
 
 /**
- * Checked before the key is looked up: a token must not bring its own key (`jwk`, `jku`, `x5u`,
+ * The checks before finding the key. A token must not bring its own key (`jwk`, `jku`, `x5u`,
  * `x5c`) or use an extension (`crit`, `b64`).
  */
 export const HEADER_CHECKS: Readonly<Record<string, (header: Header) => boolean>> = {
@@ -111,7 +110,7 @@ export const HEADER_CHECKS: Readonly<Record<string, (header: Header) => boolean>
 /** An unchecked payload, which may contain anything. */
 type Claims = Readonly<Record<string, unknown>>;
 
-/** What claims are checked against. */
+/** The values to check claims against. */
 export interface Bounds {
   /** The current time, in seconds. */
   readonly now: number;
@@ -122,8 +121,8 @@ export interface Bounds {
 }
 
 /**
- * Checked after the signature. jose has checked `iss`, `aud`, `exp` and `nbf`, and that no claim is
- * missing.
+ * The checks after the signature. jose has checked `iss`, `aud`, `exp` and `nbf`, and that no claim
+ * is missing.
  */
 export const CLAIM_CHECKS: Readonly<Record<string, (claims: Claims, bounds: Bounds) => boolean>> = {
   // jose also accepts a list of audiences that includes this service.
@@ -133,10 +132,10 @@ export const CLAIM_CHECKS: Readonly<Record<string, (claims: Claims, bounds: Boun
   past: ({ iat }, { now }) => !(Number(iat) > now + LEEWAY_SECONDS),
   life: ({ iat, exp }, { longest }) => !(Number(exp) - Number(iat) > longest),
   id: ({ jti }) => isName(jti),
-  // A token that is bound to the sender's key (RFC 7800), which is not checked here.
+  // Rejects a token bound to the sender's key (RFC 7800), which this verifier cannot check.
   unbound: ({ cnf }) => cnf === undefined,
-  // A token that somebody else holds for the subject (RFC 8693 §4.1). Whether that actor may is not
-  // checked here, and a principal has no place for it.
+  // Rejects a token that another party uses for the subject (RFC 8693 §4.1). This verifier cannot
+  // check that actor, and a principal cannot carry it.
   ownHands: ({ act }) => act === undefined,
   subject: ({ sub }) => isUuid(sub),
   client: ({ sub, client_id }) => client_id === sub,
@@ -159,7 +158,7 @@ function isDistinct(values: readonly unknown[]): boolean {
   return new Set(values).size === values.length;
 }
 
-/** The claims that a principal is made of, trusted only once every check holds. */
+/** The claims for a principal. Trust them only after every check. */
 interface CheckedClaims {
   readonly sub: string;
   readonly scope: string;
@@ -169,8 +168,8 @@ interface CheckedClaims {
 }
 
 /**
- * Reads a principal from the claims of a token. It has no name and no metadata, because a token
- * does not carry them.
+ * Reads a principal from the claims of a token. Its name and metadata are empty, because tokens do
+ * not carry them.
  *
  * @throws AccessError `invalid_token` unless every check holds.
  */
@@ -194,7 +193,7 @@ export function readClaims(
   };
 }
 
-/** The scopes in a claim (RFC 6749 §3.3). An empty text has none. */
+/** Splits the scopes of a claim (RFC 6749 §3.3). An empty text has none. */
 function splitScopes(scope: unknown): string[] {
   if (typeof scope !== 'string' || scope === '') return [];
   return scope.split(' ');

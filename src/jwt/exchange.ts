@@ -1,14 +1,14 @@
-/** What a token may carry: everything that its principal has, or a part of it, but never more. */
+/** Decides what a token may carry: the rights of its principal or a part of them, never more. */
 import { MAX_ENTITIES, readEntities, readFields, readInteger, readStrings } from '../core/input.js';
 import { canAddress, hasScopes, type Principal, requirePrincipal } from '../core/principal.js';
 
-/** RFC 8693 §2.2.2 and RFC 6749 §5.2: the codes that a token endpoint answers with status 400. */
+/** The codes of a token endpoint with status 400 (RFC 8693 §2.2.2, RFC 6749 §5.2). */
 export type ExchangeErrorCode = 'invalid_request' | 'invalid_scope' | 'invalid_target';
 
 // Lets two copies of the package in one process recognise each other's errors.
 const EXCHANGE_ERROR: unique symbol = Symbol.for('keyscope.ExchangeError');
 
-/** The requested token cannot be issued. Contains no credential. */
+/** Thrown if the requested token cannot be issued. Contains no credential. */
 export class ExchangeError extends Error {
   readonly code: ExchangeErrorCode;
 
@@ -21,7 +21,7 @@ export class ExchangeError extends Error {
 }
 
 /**
- * Whether `value` is an {@link ExchangeError}: a token endpoint answers its code with status 400.
+ * Checks whether `value` is an {@link ExchangeError}. Answer its code with status 400.
  *
  * @example
  * if (isExchangeError(error)) {
@@ -34,19 +34,19 @@ export function isExchangeError(value: unknown): value is ExchangeError {
 }
 
 /**
- * Narrows a token. By default it has the principal's scopes and entities, and the issuer's
+ * The rights of a token. By default, it has the principal's scopes and entities, and the issuer's
  * lifetime.
  */
 export interface ExchangeInput {
-  /** Concrete scopes, all of which the principal has. */
+  /** Concrete scopes. The principal must have all of them. */
   readonly scopes?: readonly string[] | undefined;
-  /** Entities, all of which the principal can address; its own is always included. */
+  /** Entities. The principal must be able to address all of them; its own is always included. */
   readonly accessibleEntities?: readonly string[] | undefined;
   /** Seconds, at most the issuer's `ttlSeconds`. */
   readonly ttlSeconds?: number | undefined;
 }
 
-/** What a token endpoint answers, in camel case. */
+/** The answer of a token endpoint, in camel case. */
 export interface ExchangedToken {
   readonly accessToken: string;
   readonly tokenType: 'Bearer';
@@ -56,7 +56,7 @@ export interface ExchangedToken {
   readonly scope: string;
 }
 
-/** What a token carries. */
+/** The granted rights of a token. */
 export interface Grant {
   /** In the principal's order. */
   readonly scopes: readonly string[];
@@ -68,9 +68,9 @@ export interface Grant {
 const FIELDS = ['scopes', 'accessibleEntities', 'ttlSeconds'] as const;
 
 /**
- * Reads what is requested for a principal, and checks that the principal has all of it.
+ * Reads the requested rights, and checks that the principal has all of them.
  *
- * @throws ExchangeError with the code that fits.
+ * @throws ExchangeError with the matching code.
  * @throws TypeError if `principal` is not a principal.
  */
 export function readGrant(principal: Principal, input: unknown, maxTtlSeconds: number): Grant {
@@ -85,7 +85,7 @@ export function readGrant(principal: Principal, input: unknown, maxTtlSeconds: n
 }
 
 function requireKeyPrincipal(principal: Principal): void {
-  // Before any of its fields is trusted.
+  // Before trusting any of its fields.
   requirePrincipal(principal);
   if (principal.via === 'jwt') {
     throw new ExchangeError('invalid_request', 'A token cannot be exchanged again; send the key.');
@@ -93,7 +93,7 @@ function requireKeyPrincipal(principal: Principal): void {
 }
 
 function readScopes(principal: Principal, scopes: unknown): readonly string[] {
-  // Leaves out scopes that the catalog no longer has.
+  // Omits scopes that the catalog no longer has.
   const granted = principal.scopes.filter((scope) => hasScopes(principal, scope));
   if (scopes === undefined) return granted;
   const requested = readRequest(() => readStrings(scopes, 'scopes'));
@@ -120,7 +120,7 @@ function readLifetime(ttlSeconds: unknown, maxTtlSeconds: number): number {
   return readRequest(() => readInteger(ttlSeconds, 1, maxTtlSeconds, 'ttlSeconds'));
 }
 
-/** Malformed input is the requester's mistake, not a bug in the service. */
+/** Reports malformed input as the requester's mistake, not as a bug in the service. */
 function readRequest<T>(read: () => T): T {
   try {
     return read();

@@ -1,4 +1,4 @@
-/** A verifier's key set that is published at an address. */
+/** Fetches a verifier's key set from a URL. */
 import { assert } from '../core/input.js';
 import { isName, keysUnavailable } from './claims.js';
 import {
@@ -10,13 +10,13 @@ import {
   type JWTVerifyGetKey,
 } from './jose.js';
 
-/** How long a set is used if it cannot be fetched again, in milliseconds. */
+/** The maximum age of a set, in milliseconds. */
 const MAX_AGE_MS = 900_000;
 
-/** From this age on, in milliseconds, the next set is fetched while this one is used. */
+/** The age at which to fetch the next set in the background, in milliseconds. */
 const REFRESH_MS = 480_000;
 
-/** The pause after the start of such a fetch, in milliseconds. */
+/** The minimum time between the starts of background fetches, in milliseconds. */
 const REFRESH_PAUSE_MS = 30_000;
 
 /** The pause after a failed fetch, in milliseconds. */
@@ -27,7 +27,7 @@ const MAX_BYTES = 65_536;
 
 const LOCAL_HOSTS: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];
 
-/** A fetched set, and when it was fetched by both clocks. */
+/** A fetched set, and the time of the fetch by both clocks. */
 interface FetchedSet {
   readonly find: ReturnType<typeof createLocalJWKSet>;
   /** By `Date.now`. */
@@ -36,22 +36,22 @@ interface FetchedSet {
   readonly time: number;
 }
 
-/** The results of fetching so far. */
+/** The results of earlier fetches. */
 interface Fetching {
-  /** The last set; undefined if that set had no key for tokens. */
+  /** The last set, or undefined if it had no key for tokens. */
   fetched: FetchedSet | undefined;
-  /** When a fetch last failed, by `performance.now`. */
+  /** The time of the last failure, by `performance.now`. */
   failedAt: number | undefined;
 }
 
 /**
- * jose fetches the set when it is first needed, and for a `kid` that is not in it, at most every
- * 30 s. A set in memory is used for fifteen minutes by either clock: from eight on, it is fetched
- * again in the background, at most every 30 s, so that an address that hangs delays nobody whose
- * key is known. A failed fetch says nothing about a token: it is a `StoreError`, and there is no
- * new attempt for 5 s.
+ * Returns the function that finds the key of a token. jose fetches the set on first use and for an
+ * unknown `kid`, at most every 30 s. A set is valid for fifteen minutes by either clock. After
+ * eight minutes, it is fetched again in the background, at most every 30 s, so that a slow address
+ * does not delay tokens with a known key. A failed fetch is a `StoreError`, because it says nothing
+ * about the token; the next attempt is at the earliest 5 s later.
  *
- * @param report Told of each fetch in the background that failed. Never throws.
+ * @param report Called with each failure of a background fetch. Never throws.
  * @throws TypeError if `url` is not https, or has credentials.
  */
 export function createFetchedKeys(url: URL, report: (error: unknown) => void): JWTVerifyGetKey {
@@ -72,7 +72,7 @@ export function createFetchedKeys(url: URL, report: (error: unknown) => void): J
   }
 
   return async (header, token) => {
-    // The clock was set back. jose would not see the set age until the clock has caught up.
+    // The clock was set back. jose would not notice the age of the set until the clock catches up.
     if (Date.now() < latestDate) {
       remote = startFetching();
       latestDate = Date.now();
@@ -86,7 +86,7 @@ export function createFetchedKeys(url: URL, report: (error: unknown) => void): J
       if (known !== undefined) return known;
     }
     const found = await remote(header, token).finally(noteDate);
-    // The latest set has no key for tokens, and jose still has the one before.
+    // The latest set has no key for tokens, but jose still has the previous set.
     if (fetching.fetched === undefined) throw keysUnavailable();
     return found;
   };
@@ -95,19 +95,19 @@ export function createFetchedKeys(url: URL, report: (error: unknown) => void): J
 function assertIsSafe({ protocol, hostname, username, password }: URL): void {
   const isLocal = protocol === 'http:' && LOCAL_HOSTS.includes(hostname);
   const isSecure = protocol === 'https:' || isLocal;
-  assert(isSecure, 'jwks: pass an https URL; http is for this machine alone');
+  assert(isSecure, 'jwks: pass an https URL. http is allowed only for this machine');
   assert(username === '' && password === '', 'jwks: pass a URL without credentials');
 }
 
 /**
- * In milliseconds, by the clock that says more: `Date.now` may be set back, and `performance.now`
- * may stop while the machine sleeps.
+ * Returns the age in milliseconds by the clock that shows more: `Date.now` may be set back, and
+ * `performance.now` may stop while the machine sleeps.
  */
 function ageOf({ date, time }: FetchedSet): number {
   return Math.max(Date.now() - date, performance.now() - time);
 }
 
-/** Makes the `fetch` that jose calls. It pauses after a failure, and remembers what it fetched. */
+/** Makes the `fetch` for jose. It pauses after a failure and remembers the fetched set. */
 function createFetch(fetching: Fetching): FetchImplementation {
   return async (address, options) => {
     const { failedAt } = fetching;
@@ -116,7 +116,7 @@ function createFetch(fetching: Fetching): FetchImplementation {
       const set = await fetchJson(address, options);
       fetching.fetched = readFetchedSet(set);
       if (fetching.fetched === undefined) {
-        throw new Error('no key of the set has a kid, and tokens name theirs');
+        throw new Error('no key in the set has a kid, which tokens need');
       }
       return Response.json(set);
     } catch (error) {
@@ -127,8 +127,8 @@ function createFetch(fetching: Fetching): FetchImplementation {
 }
 
 /**
- * Throws if `set` is not a key set. Returns `undefined` if none of its keys has a `kid`: the
- * previous set's keys were removed then, too.
+ * Reads a fetched set. Throws if it is not a key set. Returns `undefined` if no key has a `kid`,
+ * because the keys of the previous set were then removed too.
  */
 function readFetchedSet(set: unknown): FetchedSet | undefined {
   const keySet = set as JSONWebKeySet;
@@ -140,7 +140,7 @@ function readFetchedSet(set: unknown): FetchedSet | undefined {
 /** Reads at most 64 KiB. */
 async function fetchJson(url: string, options: RequestInit): Promise<unknown> {
   const response = await fetch(url, options);
-  if (response.status !== 200) throw new Error(`the key set was answered with ${response.status}`);
+  if (response.status !== 200) throw new Error(`the key set has the status ${response.status}`);
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   let length = 0;
   // A 200 response to GET has a body, even if it is empty.

@@ -1,4 +1,4 @@
-/** `keyscope/jwt`. */
+/** `keyscope/jwt`: issues and verifies short-lived tokens for verified principals. */
 export type { TokenAlgorithm } from './algorithms.js';
 export type { ExchangedToken, ExchangeErrorCode, ExchangeInput } from './exchange.js';
 export { ExchangeError, isExchangeError } from './exchange.js';

@@ -1,9 +1,9 @@
 /**
- * Short-lived tokens for services behind the gate: a verified principal is exchanged, in the manner
- * of RFC 8693, for a signed JWT (RFC 9068) that other services check without a database.
+ * Issues short-lived tokens for services behind the gate: exchanges a verified principal, in the
+ * manner of RFC 8693, for a signed JWT (RFC 9068) that other services verify without a database.
  *
- * A token never grants more than the key it was exchanged for, and never outlives it.
- * `jwt/exchange.ts` decides what it may carry.
+ * A token never grants more than its key and never outlives it. `jwt/exchange.ts` decides what it
+ * may carry.
  */
 import { AccessError } from '../core/errors.js';
 import { assert, readFields } from '../core/input.js';
@@ -31,31 +31,31 @@ import { type LoadKey, readSigningKey } from './signing-key.js';
 import { readClockOption, readIdentifier, readKeyName, readTtl } from './token-options.js';
 
 /**
- * In characters. keyscope accepts a header of 16 KiB, and Node accepts 16 KiB for all headers
- * together.
+ * The maximum length in characters. keyscope accepts a header of 16 KiB, but Node accepts 16 KiB
+ * for all headers together.
  */
 const MAX_ISSUED = 15_000;
 
-/** How a service signs tokens. */
+/** The options of {@link createTokenIssuer}. */
 export interface TokenIssuerOptions {
-  /** The issuer as others know it (`iss`): an https URL by RFC 9068 §2.2, compared as text. */
+  /** The name of the issuer (`iss`): an https URL by RFC 9068 §2.2, compared as text. */
   readonly issuer: string;
   /** The identifier of the services that accept the token (`aud`). */
   readonly audience: string;
   /**
    * A private key: a JWK, the text of a PKCS#8 PEM file, a `CryptoKey`, or a Node `KeyObject`. With
-   * a non-extractable `CryptoKey`, `exchange` works but `jwks` rejects: publish the public key
+   * a non-extractable `CryptoKey`, `exchange` works but `jwks` rejects, so publish the public key
    * yourself.
    */
   readonly privateKey: JWK | CryptoKey | KeyObject | string;
   readonly alg: TokenAlgorithm;
-  /** Identifies the key in the key set, 1 to 128 characters. A new key needs a new one. */
+  /** The id of the key in the key set, 1 to 128 characters. A new key needs a new id. */
   readonly kid: string;
-  /** The maximum lifetime of a token, and its default, in seconds: 1 to 86,400. Default: 900. */
+  /** The maximum and default lifetime of a token, in seconds: 1 to 86,400. Default: 900. */
   readonly ttlSeconds?: number | undefined;
   /**
-   * Other public keys in the key set: the next one, so that verifiers know it before it signs, and
-   * the previous one, until its last token has expired.
+   * Other public keys for the key set: the next one, so that verifiers know it before you sign with
+   * it, and the previous one, until its last token has expired.
    */
   readonly otherKeys?: readonly JWK[] | undefined;
   /** Milliseconds since the epoch; for tests. Default: `Date.now`. */
@@ -65,19 +65,19 @@ export interface TokenIssuerOptions {
 /** Made by {@link createTokenIssuer}; frozen. */
 export interface TokenIssuer {
   /**
-   * Signs a token for a verified principal. It never grants more than the principal has, and
-   * expires no later.
+   * Signs a token for a verified principal. It never grants more than the principal has, and never
+   * expires later.
    *
-   * Call `keyring.authenticate(request, { fresh: true })` before: a token outlives the request, so
-   * the principal must not come from a cache, in which a key that has ended, or from which an
-   * entity withdrew, can be as it was.
+   * Verify the principal with `keyring.authenticate(request, { fresh: true })`. A token outlives
+   * the request, and a cached principal may belong to a key that has ended or from which an entity
+   * has withdrawn.
    *
-   * Not checked: whether the key behind the principal has ended since it was verified.
+   * Not checked: whether the key has ended since the principal was verified.
    *
-   * @throws ExchangeError `invalid_scope` on a scope that the principal was not granted,
-   *   `invalid_target` on an entity that it cannot address, or more entities than a header can
-   *   carry, `invalid_request` on anything else, including a principal that came by token.
-   * @throws AccessError `invalid_token` if the principal has expired by now.
+   * @throws ExchangeError `invalid_scope` if the principal lacks a requested scope,
+   *   `invalid_target` if it cannot address a requested entity or a header cannot carry all of
+   *   them, and `invalid_request` on other invalid input, including a principal from a token.
+   * @throws AccessError `invalid_token` if the principal has expired.
    * @throws TypeError if `principal` is not a principal, or the private key cannot be imported for
    *   `alg`.
    * @example
@@ -86,14 +86,14 @@ export interface TokenIssuer {
    */
   exchange(principal: Principal, input?: ExchangeInput): Promise<ExchangedToken>;
   /**
-   * The public keys as a JWK Set (RFC 7517 §5), for `/.well-known/jwks.json`.
+   * Returns the public keys as a JWK Set (RFC 7517 §5), for `/.well-known/jwks.json`.
    *
    * @throws TypeError if the private key is not extractable, or cannot be imported for `alg`.
    */
   jwks(): Promise<JSONWebKeySet>;
 }
 
-/** The options after reading: checked, copied, and with defaults. */
+/** {@link TokenIssuerOptions}, validated, copied and with defaults. */
 interface IssuerSettings {
   readonly issuer: string;
   readonly audience: string;
@@ -117,14 +117,14 @@ const OPTIONS = [
 ] as const;
 
 const UNPUBLISHED =
-  'jwks: this private key is not extractable; pass one that is, or serve ' +
+  'jwks: the private key is not extractable. Pass an extractable key, or serve ' +
   "{ keys: [{ ...(await exportJWK(publicKey)), kid, alg, use: 'sig' }] } yourself";
 
 /**
  * Makes a token issuer (RFC 9068).
  *
- * Not checked at once: whether a PEM text or a JWK can be imported. `exchange` and `jwks` reject if
- * it cannot.
+ * Not checked at once: whether a PEM text or a JWK can be imported. If not, `exchange` and `jwks`
+ * reject.
  *
  * @throws TypeError on a malformed option.
  * @example
@@ -165,7 +165,7 @@ function readOtherKeys(given: unknown, kid: string): readonly JWK[] {
   if (given === undefined) return [];
   const keys = readPublicKeys(given, 'otherKeys');
   const isRepeated = keys.some((key) => key.kid === kid);
-  assert(!isRepeated, 'otherKeys: one of them has the kid of the signing key');
+  assert(!isRepeated, 'otherKeys: a key has the kid of the signing key. Give each its own kid');
   return keys;
 }
 
@@ -189,7 +189,7 @@ async function exchange(
   return { accessToken, tokenType: 'Bearer', expiresIn: exp - iat, scope };
 }
 
-/** In whole seconds, rounded down: the token ends no later than the key. */
+/** Returns the expiry in whole seconds, rounded down so that the token never outlives the key. */
 function expiryOf(principal: Principal, latest: number): number {
   if (principal.expiresAt === null) return latest;
   return Math.min(latest, Math.floor(principal.expiresAt / 1000));

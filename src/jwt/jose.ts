@@ -1,6 +1,6 @@
 /**
- * Everything that keyscope uses of jose: to sign, to verify, and to read and fetch keys. No other
- * file imports that package.
+ * Everything that keyscope uses from jose: to sign, to verify, and to read and fetch keys. No other
+ * file imports jose.
  */
 export type {
   CryptoKey,

@@ -1,4 +1,4 @@
-/** The private key that signs tokens, in any of the usual forms. */
+/** Reads the private key that signs tokens, in any of the usual forms. */
 import { assert } from '../core/input.js';
 import { canSignWith, describeKey, isJwkFor, type TokenAlgorithm } from './algorithms.js';
 import { type CryptoKey, importJWK, importPKCS8, type JWK } from './jose.js';
@@ -9,18 +9,18 @@ const PEM = /^-----BEGIN PRIVATE KEY-----[A-Za-z0-9+/=\s]+-----END PRIVATE KEY--
 /** Extractable, because the public key is derived from it. */
 const EXTRACTABLE = { extractable: true };
 
-/** Returns the key; imports it on the first call. */
+/** Returns the key. The first call imports it. */
 export type LoadKey = () => Promise<CryptoKey>;
 
-/** The part of a Node `KeyObject` that is used here. */
+/** The part of a Node `KeyObject` that we use. */
 interface NodeKey {
   export(options: { readonly format: 'jwk' }): JWK;
 }
 
 /**
- * Checks a private key as far as possible at once, and returns a function that imports it on first
- * use and checks the rest. Both throw the same `TypeError`, because errors from jose or the runtime
- * may quote the key.
+ * Checks a private key as far as possible, and returns a function that imports it on first use and
+ * checks the rest. Both throw the same `TypeError`, because errors of jose or the runtime may quote
+ * the key.
  */
 export function readSigningKey(given: unknown, algorithm: TokenAlgorithm): LoadKey {
   const instead =
@@ -55,7 +55,7 @@ function tagOf(value: unknown): unknown {
   ];
 }
 
-/** Converts a key to a JWK, unchecked; `undefined` if that is not possible. */
+/** Converts a key to an unchecked JWK; `undefined` if that is not possible. */
 function toJwk(given: unknown): JWK | undefined {
   if (tagOf(given) === 'KeyObject') return exportKeyObject(given as NodeKey);
   return typeof given === 'object' && given !== null ? given : undefined;

@@ -1,4 +1,4 @@
-/** Readers of the options that issuer and verifier share. */
+/** Reads the options that issuer and verifier share. */
 import { assert, assertFunction, readInteger } from '../core/input.js';
 import type { Clock } from '../core/outage.js';
 import { isName } from './claims.js';
@@ -6,9 +6,9 @@ import { isName } from './claims.js';
 const DEFAULT_TTL_SECONDS = 900;
 const MAX_TTL_SECONDS = 86_400;
 
-/** Reads the name of an issuer or an audience: any text that is not empty. */
+/** Reads the name of an issuer or an audience, which may be any text except an empty one. */
 export function readIdentifier(value: unknown, what: 'issuer' | 'audience'): string {
-  assert(typeof value === 'string' && value !== '', `${what}: pass a text`);
+  assert(typeof value === 'string' && value !== '', `${what}: pass a text that is not empty`);
   return value;
 }
 

@@ -1,4 +1,4 @@
-/** The keys that verify tokens, wherever they come from. */
+/** Finds the keys that verify tokens, from any source. */
 import { isStoreError } from '../core/errors.js';
 import { isThenable, within } from '../core/thenable.js';
 import type { TokenAlgorithm } from './algorithms.js';
@@ -10,10 +10,10 @@ import { readKeySet } from './key-set.js';
 /**
  * Reads the option `jwks`: keys, a promise of keys, or the URL of keys.
  *
- * @param report Told of a set that could not be fetched while the one in memory is used.
+ * @param report Called when a background fetch fails.
  * @returns The function that jose calls for the key of a token. It throws `AccessError` on a bad
  *   header, and `StoreError` if the keys cannot be fetched or used.
- * @throws TypeError that says what to pass instead. A promised set is not checked yet.
+ * @throws TypeError on an invalid option. A promised set is not checked yet.
  */
 export function readVerificationKeys(
   jwks: unknown,
@@ -29,7 +29,7 @@ export function readVerificationKeys(
     try {
       return await find(header, token);
     } catch (error) {
-      // A missing key is the token's fault; one that cannot be fetched or used is not.
+      // A missing key is the token's fault. A key that cannot be fetched or used is not.
       if (isStoreError(error) || isMissingKey(error)) throw error;
       throw keysUnavailable(error);
     }
@@ -51,12 +51,12 @@ function isMissingKey(error: unknown): boolean {
   return code === 'ERR_JWKS_NO_MATCHING_KEY';
 }
 
-/** How long a promised set is awaited, in milliseconds: as long as jose waits for a response. */
+/** The timeout of a promised set in milliseconds, the same as jose's for a response. */
 const TIMEOUT_MS = 5_000;
 
 /**
- * Finds keys in a set that is still pending. If the set turns out to be malformed, it is too late
- * to fail at start-up, so every token is answered with a `StoreError`.
+ * Finds keys in a promised set. If the set is malformed, it is too late to fail at start-up, so
+ * every token gets a `StoreError`.
  */
 function createPromisedKeys(
   set: PromiseLike<unknown>,
@@ -71,12 +71,12 @@ function createPromisedKeys(
   }
 
   const reading = read();
-  // Each `verify` reports the rejection. Until the first one, it would be unhandled.
+  // Each `verify` reports the rejection. Before the first one, it would be unhandled.
   reading.catch(() => {});
 
   return async (header, token) => {
     if (find !== undefined) return find(header, token);
-    // The time-out runs once, from the first token. A set that arrives after it is still used.
+    // The timeout runs once, from the first token. A set that arrives later is still used.
     waiting ??= awaitInTime(reading);
     const found = await waiting;
     return found(header, token);

@@ -1,6 +1,6 @@
 /**
- * Verifies tokens without a database. jose verifies the signature; `jwt/claims.ts` has the checks
- * that jose does not make, one per line.
+ * Verifies tokens without a database. jose verifies the signature; `jwt/claims.ts` contains the
+ * checks that jose does not make, one per line.
  */
 import type { Catalog } from '../core/catalog.js';
 import { isStoreError } from '../core/errors.js';
@@ -23,29 +23,28 @@ import type { JwkSet } from './key-set.js';
 import { readClockOption, readIdentifier, readTtl } from './token-options.js';
 import { readVerificationKeys } from './verification-keys.js';
 
-/** How a service accepts tokens. */
+/** The options of {@link createTokenVerifier}. */
 export interface TokenVerifierOptions {
-  /** The issuer, as it names itself (`iss`). */
+  /** The issuer's name for itself (`iss`). */
   readonly issuer: string;
-  /** This service, as the issuer names it (`aud`). */
+  /** The issuer's name for this service (`aud`). */
   readonly audience: string;
   /**
-   * The issuer's public keys, or the https URL (or http on this machine) where they are published,
-   * which is fetched when an unknown `kid` appears, and in the background when the set is eight
-   * minutes old. A key that was removed from the set is accepted until the next successful fetch,
-   * and for at most fifteen minutes. Each key needs a `kid`, unless the set is passed here directly
-   * and has only one key.
+   * The issuer's public keys, or the https URL (http on this machine) that publishes them. The
+   * verifier fetches a URL when an unknown `kid` appears, and in the background when the set is
+   * eight minutes old. It accepts a removed key until the next successful fetch, and for at most
+   * fifteen minutes. Each key needs a `kid`, unless you pass a set with only one key directly.
    *
-   * Or a promise of a key set, such as `issuer.jwks()`; the set is checked when it arrives, and
-   * kept. If it has not arrived 5 s after the first token, `verify` rejects with a `StoreError`, of
-   * which `causeOf` says why, until it does. If the promise rejects or the set is malformed,
-   * `verify` rejects permanently.
+   * You can also pass a promise of a key set, such as `issuer.jwks()`. The verifier checks the set
+   * when it arrives, and keeps it. If it has not arrived 5 s after the first token, `verify`
+   * rejects with a `StoreError`, whose `causeOf` says why, until it arrives. If the promise rejects
+   * or the set is malformed, `verify` always rejects.
    */
   readonly jwks: JwkSet | URL | PromiseLike<JwkSet>;
   /** The accepted algorithms. A token cannot choose another one. */
   readonly algorithms: readonly TokenAlgorithm[];
   readonly catalog: Catalog;
-  /** The longest accepted lifetime, in seconds: 1 to 86,400. Default: 900. */
+  /** The maximum accepted lifetime, in seconds: 1 to 86,400. Default: 900. */
   readonly maxTtlSeconds?: number | undefined;
   /**
    * Milliseconds since the epoch; for tests. Default: `Date.now`. A fetched set ages by the
@@ -53,27 +52,27 @@ export interface TokenVerifierOptions {
    */
   readonly now?: Clock | undefined;
   /**
-   * Told of a key set that could not be fetched while the one in memory is used: after fifteen
-   * minutes of that, no token is accepted. Whatever it throws or rejects with is dropped.
+   * Called when a background fetch of the key set fails. After fifteen minutes without a successful
+   * fetch, the verifier accepts no token. Errors of this function are ignored.
    */
   readonly onError?: ((error: unknown) => unknown) | undefined;
 }
 
-/** What `createTokenVerifier` returns. It needs nothing of a keyring, so it also works alone. */
+/** A token verifier. It does not need a keyring. */
 export interface JwtVerifier extends TokenVerifier {
   verify(token: string): Promise<Principal>;
-  /** Whether the token has the right shape, and names the issuer. Not checked: anything else. */
+  /** Whether the token has the right shape and names the issuer. Not checked: anything else. */
   recognizes(token: string): boolean;
   readonly issuers: readonly string[];
 }
 
-/** The options after reading: checked, copied, and with defaults. */
+/** {@link TokenVerifierOptions}, validated, copied and with defaults. */
 interface VerifierSettings {
   readonly issuer: string;
   readonly audience: string;
   readonly algorithms: TokenAlgorithm[];
   readonly findKey: JWTVerifyGetKey;
-  /** The scopes that exist. */
+  /** All scopes of the catalog. */
   readonly scopes: ReadonlySet<string>;
   readonly maxTtlSeconds: number;
   readonly now: Clock;
@@ -92,12 +91,11 @@ const OPTIONS = [
 
 /**
  * Makes a token verifier (RFC 9068 §4, RFC 8725). Pass it to a keyring as `tokens`, or use it alone
- * if there is no database: `verify` returns a principal with `via: 'jwt'`, an empty name and no
+ * without a database. `verify` returns a principal with `via: 'jwt'`, an empty name and no
  * metadata.
  *
- * Not checked when used alone: whether the key behind a token is still live; a token is valid until
- * it expires. An ES256 signature has two forms, so distinguish tokens by `jti`, never by their
- * text.
+ * Not checked when used alone: whether the key of a token is still live; a token is valid until it
+ * expires. An ES256 signature has two forms, so distinguish tokens by `jti`, never by their text.
  *
  * @throws TypeError on a malformed option, a private or symmetric key in `jwks`, or a URL that is
  *   not https. A promised key set is not checked yet.
@@ -120,7 +118,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): JwtVerifier 
   });
 }
 
-/** The unverified `iss` of a token of the right shape; undefined of any other text. */
+/** Returns the unverified `iss` of a token with the right shape, and undefined for other texts. */
 function issuerOf(token: unknown): unknown {
   if (typeof token !== 'string' || !holdsAll(TEXT_CHECKS, token)) return undefined;
   try {
@@ -136,7 +134,8 @@ function readVerifierOptions(options: unknown): VerifierSettings {
   const audience = readIdentifier(given.audience, 'audience');
   const algorithms = readAlgorithms(given.algorithms);
   const catalog = given.catalog as Catalog | null | undefined;
-  assert(typeof catalog?.expand === 'function', 'catalog: pass what defineScopes returned');
+  const isCatalog = typeof catalog?.expand === 'function';
+  assert(isCatalog, 'catalog: pass the catalog that defineScopes returned');
   const now = readClockOption(given.now);
   const maxTtlSeconds = readTtl(given.maxTtlSeconds, 'maxTtlSeconds');
   if (given.onError !== undefined) assertFunction(given.onError, 'onError');
@@ -149,7 +148,7 @@ function readVerifierOptions(options: unknown): VerifierSettings {
 function readAlgorithms(given: unknown): TokenAlgorithm[] {
   const rule = { holds: isTokenAlgorithm, instead: ALGORITHM_INSTEAD };
   const algorithms = readStrings(given, 'algorithms', rule);
-  assert(algorithms.length > 0, 'algorithms: name at least one');
+  assert(algorithms.length > 0, 'algorithms: pass at least one');
   return algorithms as TokenAlgorithm[];
 }
 
@@ -167,7 +166,7 @@ async function verify(settings: VerifierSettings, token: unknown): Promise<Princ
       requiredClaims: REQUIRED_CLAIMS,
     });
     const claims = readClaims(payload, { now: time / 1000, longest: maxTtlSeconds });
-    // Checked again: fetching keys may have taken time.
+    // Checked again, because fetching keys may have taken time.
     if (readClock(now) >= Number(claims.expiresAt)) throw tokenRefused();
     return createPrincipal(claims, 'jwt', scopes);
   } catch (error) {

@@ -1,4 +1,4 @@
-/** Looks at strings that were found somewhere, and does with their keys what the source is for. */
+/** Looks up found strings and applies the action of their source to keys. */
 import { isAccessError, StoreError } from '../core/errors.js';
 import type { KeyState } from '../core/record.js';
 import type { Authority } from '../management/authority.js';
@@ -9,26 +9,26 @@ import { createSlots, type Slots } from './slots.js';
 import type { Source } from './sources.js';
 import type { WhereReader } from './where.js';
 
-/** What all the doors of one handler share. */
+/** Ends leaked keys. All routes of one handler share it. */
 export interface LeakEnder {
   /**
-   * Whether the string is a key that a keyring knows, in whatever state; and ends it, if the source
-   * is for that. No store is asked for what has not the shape and the checksum of a key.
+   * Applies the action of the source to a found string. Returns whether a keyring knows it as a
+   * key, in any state. A string that fails the format or checksum test never reaches a store.
    *
-   * @throws StoreError if that is not known.
+   * @throws StoreError if the store or the keyring fails.
    */
   end(source: Source, find: Find, readWhere: WhereReader): Promise<boolean>;
-  /** Whether a stranger has to be sent away. */
+  /** Whether to turn strangers away. */
   isFull(): boolean;
 }
 
-/** Where reports wait, what was acted on, and who is told. */
+/** The state of one handler. */
 interface Desk {
-  /** Places to look up what a stranger sends. */
+  /** Slots for look-ups of strings from strangers. */
   readonly strangers: Slots;
-  /** Places for signed reports. */
+  /** Slots for signed reports. */
   readonly proven: Slots;
-  /** Places to end what a holder has shown. */
+  /** Slots for ending keys that a holder sent. */
   readonly holders: Slots;
   readonly suspended: Memory;
   readonly tell: LeakConfig['tell'];
@@ -37,9 +37,8 @@ interface Desk {
 type Memory = Pick<Set<string>, 'add' | 'has'>;
 
 /**
- * Makes it. Anybody can make strings with the right checksum, so strangers share places in which
- * such strings are looked up, and nothing else is done. Signed reports wait for none of them, and
- * neither does a key that was found to be one.
+ * Makes the ender of one handler. Anybody can make strings with a valid checksum, so look-ups for
+ * strangers have separate slots. Signed reports and known keys never wait for these.
  */
 export function createEnder({ keyrings, tell }: LeakConfig): LeakEnder {
   const strangers = createSlots();
@@ -69,7 +68,7 @@ async function identifyAndEnd(
   if (info === null) return false;
   const { keyId, entityUuid, state } = info;
   const where = find.where === null ? null : readWhere(find.where, prefix);
-  // The place as it was said: only a part of it may be shown.
+  // Uses the original place, because `where` may be masked or cut.
   const report = digestKey(`${source.name} ${keyId} ${find.where}`);
   const isAgain = suspended.has(report);
   const places = isHolder ? holders : proven;
@@ -79,22 +78,23 @@ async function identifyAndEnd(
     const ended = isAgain ? [] : await places.take(end);
     tell(Object.freeze({ ...leak, ended }));
   } catch (error) {
-    // Of such a row, the keyring never knows whether it has ended all: the owner has to look.
+    // For such a row, the keyring cannot know whether it ended the whole lineage. The owner must
+    // look.
     if (UNSURE.includes(state)) tell(Object.freeze({ ...leak, ended: [] }));
-    // A key was found: the reporter does not learn why it cannot be ended.
+    // The reporter must not learn why a known key cannot be ended.
     throw isAccessError(error) ? new StoreError('a leaked key could not be ended') : error;
   }
-  // Whoever holds a key may say so again: then it is still where it should not be.
+  // A holder may report a key again, because it is then still exposed.
   if (source.action === 'suspend' && !isHolder) suspended.add(report);
   return true;
 }
 
-/** As many reports are remembered, about a megabyte of them. */
+/** The number of reports to remember, about a megabyte. */
 const MOST_REMEMBERED = 10_000;
 
 /**
- * Remembers which reports suspended a key, so that the same report, sent again, does not suspend
- * what an operator has resumed since. In this process alone; the oldest is forgotten first.
+ * Remembers which reports suspended a key, so that a repeated report does not suspend a key that an
+ * operator has resumed. Only in this process. Drops the oldest report first.
  */
 function createMemory(): Memory {
   const known = new Set<string>();
@@ -113,7 +113,7 @@ const UNSURE: readonly KeyState[] = ['unknown_format', 'orphaned', 'damaged'];
 
 const ENDED: readonly KeyState[] = ['revoked', 'retired', 'expired'];
 
-/** Returns the ids of the keys that were taken out of use. */
+/** Applies the action. Returns the ids of the keys that it ended or suspended. */
 async function endFound(
   keyring: LeakKeyring,
   { action, actor, evenIfEnded }: Source,
@@ -141,7 +141,7 @@ async function suspendFound(
     await keyring.suspend(keyId, authority);
     return [keyId];
   } catch (error) {
-    // It has ended since it was looked at.
+    // The key has ended since the look-up.
     if (isAccessError(error) && error.code === 'conflict') return [];
     throw error;
   }

@@ -1,19 +1,19 @@
-/** What reports have in common: a list in JSON, of which each token is looked at once. */
+/** Reads the JSON list of a report, and handles each of its tokens once. */
 import type { LeakEnder } from './ender.js';
 import type { Find } from './leak-handler-options.js';
 import type { Source } from './sources.js';
 import { createWhereReader } from './where.js';
 
-/** Longer than a thousand finds. */
+/** Enough for more than a thousand finds. */
 export const MAX_BODY_BYTES: number = 1024 * 1024;
 
-/** A find, and what its sender calls this kind of token. */
+/** A find, and the sender's name for this type of token. */
 export interface ReportedFind extends Find {
   readonly type: string;
 }
 
 /**
- * Reads `[{ token, type, … }]`, in which `place` may say where it was found.
+ * Reads `[{ token, type, … }]`. The field named by `place` may say where the token was found.
  *
  * @returns `null` for anything else.
  */
@@ -39,15 +39,15 @@ function listIn(text: string): readonly unknown[] | null {
   }
 }
 
-/** At once, of one report. */
+/** How many tokens of one report are handled at once. */
 const AT_ONCE = 4;
 
 /**
- * Looks at each token once. What fails stops nothing else at first; a store that is down stops it
- * after as many failures as there are at once.
+ * Handles each token once. A failure stops one of the {@link AT_ONCE} workers, so that a broken
+ * store soon stops all of them.
  *
  * @returns The tokens that are keys.
- * @throws What one of them threw, when no more is under way.
+ * @throws The error of one worker, after all of them have stopped.
  */
 export async function endAll(
   ender: LeakEnder,
@@ -55,9 +55,9 @@ export async function endAll(
   finds: readonly Find[],
 ): Promise<ReadonlySet<string>> {
   const byToken = new Map(finds.map((find) => [find.token, find]));
-  // Of several reports in one body, the place of one may have the key of another.
+  // The place of one find may contain the key of another.
   const readWhere = createWhereReader([...byToken.keys()]);
-  // All of them take from one list.
+  // All workers take from this iterator.
   const left = byToken.values();
   const known = new Set<string>();
   async function work(): Promise<void> {

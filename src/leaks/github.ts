@@ -1,7 +1,7 @@
 /**
- * GitHub's secret scanning partner programme: a signed list of what was found in public, answered
- * with what of it is a key (https://docs.github.com/code-security, "Secret scanning partner
- * program").
+ * GitHub's secret scanning partner programme: GitHub sends a signed list of tokens found in public,
+ * and the answer says which of them are keys (https://docs.github.com/code-security, "Secret
+ * scanning partner program").
  */
 import { StoreError } from '../core/errors.js';
 import { answerError, answerJson } from '../http/answer.js';
@@ -17,15 +17,15 @@ import { CHALLENGE, type GitHub } from './sources.js';
 const IDENTIFIER = /^[0-9A-Za-z_-]{1,128}$/;
 const SIGNATURE = /^[0-9A-Za-z+/]{64,100}={0,2}$/;
 
-/** What GitHub is told of a find, so that it learns which patterns are worth their while. */
+/** The feedback on a find, from which GitHub learns how good its pattern is. */
 interface KeyLabel {
-  /** SHA-256 of the token, which is sent back nowhere. */
+  /** The SHA-256 of the token. The token itself is never sent back. */
   readonly token_hash: string;
   readonly token_type: string;
   readonly label: 'true_positive' | 'false_positive';
 }
 
-/** Answers what GitHub sends. */
+/** Makes the route for GitHub's reports. */
 export function createGitHubDoor(
   github: GitHub,
   ender: LeakEnder,
@@ -34,19 +34,19 @@ export function createGitHubDoor(
   const now = (): number => performance.now();
   const publishedKeys = createPublishedKeys(github.publicKeysUrl, github.fetch, now, report);
   return async (request) => {
-    // 1. Is there a signature, of a key that is in use? Nothing of the body is read before.
+    // 1. Require a signature by a key in use, before reading the body.
     const identifier = request.headers.get('github-public-key-identifier') ?? '';
     const signature = request.headers.get('github-public-key-signature') ?? '';
     if (!IDENTIFIER.test(identifier) || !SIGNATURE.test(signature)) throw new Refusal('not_signed');
     const key = await publishedKeys.find(identifier);
-    // GitHub sends it again. Not reported: a stranger who makes identifiers up would fill the log.
+    // GitHub retries. Not reported, because strangers could fill the log with made-up identifiers.
     if (key === undefined) return answerError(new StoreError('not known yet'), CHALLENGE);
     if (key === null) throw new Refusal('not_signed');
-    // 2. Of these very bytes?
+    // 2. Verify the signature over the raw bytes.
     const read = await readBytes(request, MAX_BODY_BYTES);
     const bytes = requireBody(read, 'read_before_leaks');
     if (!(await isSignedBy(key, signature, bytes))) throw new Refusal('not_signed');
-    // 3. What was found?
+    // 3. Read the finds and end their keys.
     const finds = readFinds(new TextDecoder().decode(bytes), 'url');
     if (finds === null) throw new Refusal('malformed_report');
     const known = await endAll(ender, github, finds);

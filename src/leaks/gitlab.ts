@@ -1,5 +1,5 @@
 /**
- * GitLab's Token Revocation API, which an instance of one's own is configured to call
+ * GitLab's Token Revocation API, which you configure your own GitLab instance to call
  * (https://docs.gitlab.com/development/sec/token_revocation_api).
  */
 import { equalText } from '../core/bytes.js';
@@ -11,7 +11,7 @@ import type { LeakEnder } from './ender.js';
 import { endAll, MAX_BODY_BYTES, readFinds } from './finds.js';
 import type { GitLab } from './sources.js';
 
-/** Says which types can be revoked. */
+/** Makes the route that lists the revocable types. */
 export function createTypesDoor({
   secret,
   types,
@@ -22,7 +22,7 @@ export function createTypesDoor({
   };
 }
 
-/** Answers what GitLab found; which of it was a key is told to nobody. */
+/** Makes the route for found tokens. Its answer does not reveal which of them are keys. */
 export function createTokensDoor(
   gitlab: GitLab,
   ender: LeakEnder,
@@ -39,8 +39,8 @@ export function createTokensDoor(
 }
 
 /**
- * Compares digests, so that the time tells neither length nor beginning of the secret. GitLab sends
- * it bare; a proxy that wants an auth-scheme may have written one.
+ * Compares digests, so that the timing reveals neither the length nor a prefix of the secret.
+ * GitLab sends the secret without a scheme, but a proxy may have added one.
  */
 function requireSecret({ headers }: Request, secret: string): void {
   const given = headers.get('authorization') ?? '';

@@ -1,6 +1,6 @@
 /**
- * Revocation by whoever holds the key (RFC 7009). The answer is the same whatever the string was,
- * and whether it was a key is not asked of anybody if its checksum says no.
+ * Lets anyone who holds a key revoke it (RFC 7009). The answer is the same for every string, and a
+ * string with a wrong checksum never reaches a store.
  */
 import { StoreError } from '../core/errors.js';
 import { answerError, answerNothing } from '../http/answer.js';
@@ -10,12 +10,12 @@ import type { LeakEnder } from './ender.js';
 import { endAll } from './finds.js';
 import { CHALLENGE, type Source } from './sources.js';
 
-/** Longer than a key and a hint of its type, whatever is escaped. */
+/** Enough for a key and a type hint, even if every character is escaped. */
 const MAX_BODY_BYTES = 8 * 1024;
 
 const FORM = /^application\/x-www-form-urlencoded[ \t]*(?:;|$)/i;
 
-/** Ends the key that is sent: `token=…` as a form. */
+/** Makes the route that ends a key sent as a form, `token=…`. */
 export function createHolderDoor(
   holder: Source,
   ender: LeakEnder,
@@ -26,7 +26,7 @@ export function createHolderDoor(
     const text = requireBody(await readBody(request, MAX_BODY_BYTES), 'read_before_leaks');
     const [token, another] = new URLSearchParams(text).getAll('token');
     if (token === undefined || another !== undefined) throw new Refusal('malformed_report');
-    // Not reported: a stranger who floods this door would fill the log.
+    // Not reported, because a stranger who floods this route would fill the log.
     if (ender.isFull()) return answerError(new StoreError('too many reports at once'), CHALLENGE);
     await endAll(ender, holder, [{ token, where: null }]);
     return answerNothing({}, 200);

@@ -1,6 +1,6 @@
 /**
- * `keyscope/leaks`: doors for those who find keys where they should not be. One handler of fetch
- * requests, for GitHub, GitLab, and whoever holds a key.
+ * `keyscope/leaks`: receives reports of leaked keys and ends these keys. One handler of fetch
+ * requests, for GitHub, GitLab and anyone who holds a key.
  */
 export type { LeakHandler } from './leak-handler.js';
 export { createLeakHandler } from './leak-handler.js';

@@ -1,4 +1,4 @@
-/** The options of the leak handler, and how they are read at start-up. */
+/** The options of the leak handler, which it validates at start-up. */
 import { createReport } from '../core/events.js';
 import { assert, assertFunction, hasMethods, isObject, quote, readFields } from '../core/input.js';
 import type { KeyState } from '../core/record.js';
@@ -18,81 +18,83 @@ import {
   type Source,
 } from './sources.js';
 
-/** Nothing in it is the key, or helps to guess it. */
+/** A leaked key. It contains neither the key nor anything that helps to guess it. */
 export interface Leak {
-  /** Who reported it. */
+  /** The source of the report. */
   readonly source: 'github' | 'gitlab' | 'holder';
-  /** Where it was found, as the source says it, without what looks like a key; null if not said. */
+  /** The place that the source names, with anything like a key masked; null if it names none. */
   readonly where: string | null;
-  /** The key that was found. */
+  /** The id of the leaked key. */
   readonly keyId: string;
-  /** Whose key it is. */
+  /** The entity that owns the key. */
   readonly entityUuid: string;
-  /** What the key begins with. */
+  /** The prefix of the key. */
   readonly prefix: string;
-  /** What it was before anything was done. */
+  /** The state of the key before the handler acted. */
   readonly state: KeyState;
-  /** The keys that were taken out of use now, by their ids: none if there was nothing to do. */
+  /** The ids of the keys that the handler ended or suspended. Empty if it changed nothing. */
   readonly ended: readonly string[];
 }
 
-/** What a source says of one find. */
+/** A found token, as a source reports it. */
 export interface Find {
   readonly token: string;
   readonly where: string | null;
 }
 
-/** What this entry needs of a keyring; pass the one that `createKeyring` returned. */
+/**
+ * The methods of a keyring that the handler uses. Pass the keyring that `createKeyring` returned.
+ */
 export interface LeakKeyring {
-  /** Whose key a string is, whatever its state, or `null`. `actor` is who found it. */
+  /** Finds the key that a string is, in any state; `null` if unknown. `actor` is the finder. */
   identify(key: string, options: { actor: string }): Promise<KeyInfo | DamagedKey | null>;
-  /** Ends a key at once and for good. */
+  /** Ends a key permanently. */
   revoke(keyId: string, authority: Authority): Promise<void>;
-  /** Revokes a key with all that it was rotated from and to; returns their ids. */
+  /** Ends a key with its rotations and the keys issued under it; returns their ids. */
   revokeLineage(keyId: string, authority: Authority): Promise<readonly string[]>;
-  /** Takes a key out of use until `resume`. */
+  /** Suspends a key until `resume`. */
   suspend(keyId: string, authority: Authority): Promise<void>;
 }
 
-/** How the handler is mounted, and by whom leaks are reported. */
+/** The options of `createLeakHandler`. */
 export interface LeakHandlerOptions {
   /** Prefix → the keyring of its keys, such as `{ acme_live: live, acme_test: test }`. */
   readonly keyrings: Readonly<Record<string, LeakKeyring>>;
-  /** Mounts `POST …/github`. Left out, there is nothing at that path. */
+  /** Mounts `POST …/github`. */
   readonly github?: GitHubSource | undefined;
   /** Mounts `…/gitlab/v1/revocable_token_types` and `…/gitlab/v1/revoke_tokens`. */
   readonly gitlab?: GitLabSource | undefined;
-  /** Mounts `POST …/revoke`: whoever holds a key may end it (RFC 7009). */
+  /** Mounts `POST …/revoke`, where anyone who holds a key can end it (RFC 7009). */
   readonly holder?: LeakSource | undefined;
   /**
-   * The path before those, as requests have it, without a slash at the end; empty for none.
-   * Default: `/leaks`.
+   * The path before these routes, as in request URLs, without a slash at the end. Pass an empty
+   * text for the root. Default: `/leaks`.
    */
   readonly basePath?: string | undefined;
-  /** Told of each key that was found, whatever was done with it. Tell its owner there. */
+  /** Called for each leaked key, whatever the handler did with it. Notify the owner here. */
   readonly onLeak?: ((leak: Leak) => unknown) | undefined;
   /**
-   * Told of each error that is answered with 500 or 503, of each fetch of GitHub's public keys that
-   * failed, and of what `onLeak` throws or rejects with. Not told of strangers who are sent away.
-   * `causeOf(error)` is a driver's own, which may quote rows.
+   * Called with each error that leads to 500 or 503, with each failed fetch of GitHub's public
+   * keys, and with errors of `onLeak`. Not called for the 503 that turns strangers away.
+   * `causeOf(error)` is the driver's own error, which may quote rows.
    */
   readonly onError?: ((error: unknown) => unknown) | undefined;
 }
 
-/** {@link LeakHandlerOptions}, checked and completed. */
+/** {@link LeakHandlerOptions}, validated and with defaults. */
 export interface LeakConfig {
   readonly keyrings: readonly PrefixedKeyring[];
   readonly github: GitHub | null;
   readonly gitlab: GitLab | null;
   readonly holder: Source | null;
   readonly basePath: string;
-  /** Tells of a leak. Never throws. */
+  /** Calls `onLeak`. Never throws. */
   readonly tell: (leak: Leak) => void;
-  /** Tells of an error. Never throws. */
+  /** Calls `onError`. Never throws. */
   readonly report: (error: unknown) => void;
 }
 
-/** A keyring, and what its keys begin with. */
+/** A keyring and the prefix of its keys. */
 export interface PrefixedKeyring {
   readonly prefix: string;
   readonly keyring: LeakKeyring;
@@ -110,12 +112,12 @@ const OPTIONS = [
 
 const METHODS = ['identify', 'revoke', 'revokeLineage', 'suspend'] as const;
 
-/** @throws TypeError on any invalid option, so that it shows at start-up. */
+/** @throws TypeError on any invalid option, at start-up. */
 export function readLeakHandlerOptions(options: LeakHandlerOptions): LeakConfig {
   readFields(options, OPTIONS, 'createLeakHandler');
   const { github, gitlab, holder, onLeak, onError, basePath } = options;
   const isAny = [github, gitlab, holder].some((source) => source !== undefined);
-  assert(isAny, 'createLeakHandler: pass github, gitlab or holder, or nothing is mounted');
+  assert(isAny, 'createLeakHandler: no source is mounted. Pass github, gitlab or holder');
   if (onLeak !== undefined) assertFunction(onLeak, 'onLeak');
   if (onError !== undefined) assertFunction(onError, 'onError');
   const report = createReport(onError);
@@ -125,7 +127,7 @@ export function readLeakHandlerOptions(options: LeakHandlerOptions): LeakConfig 
     github: github === undefined ? null : readGitHub(github),
     gitlab: gitlab === undefined ? null : readGitLab(gitlab),
     holder: holder === undefined ? null : readHolder(holder),
-    // Empty: at the root.
+    // An empty path mounts at the root.
     basePath: basePath === '' ? '' : readBasePath(basePath, '/leaks'),
     tell: (leak) => void told(leak).catch(report),
     report,
@@ -133,7 +135,7 @@ export function readLeakHandlerOptions(options: LeakHandlerOptions): LeakConfig 
 }
 
 function readKeyrings(value: unknown): readonly PrefixedKeyring[] {
-  const instead = 'keyrings: pass { prefix: keyring }, with what createKeyring returned';
+  const instead = 'keyrings: pass { prefix: keyring }, with keyrings from createKeyring';
   assert(isObject(value), instead);
   const entries = Object.entries(value);
   assert(entries.length > 0, instead);
@@ -141,7 +143,7 @@ function readKeyrings(value: unknown): readonly PrefixedKeyring[] {
     keyPattern(prefix); // Throws on a malformed prefix.
     assert(
       hasMethods(keyring, ...METHODS),
-      `keyrings: ${quote(prefix)}: pass what createKeyring returned`,
+      `keyrings: ${quote(prefix)}: pass a keyring from createKeyring`,
     );
     return { prefix, keyring: keyring as LeakKeyring };
   });

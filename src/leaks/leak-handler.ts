@@ -1,4 +1,4 @@
-/** The doors for leaked keys, as one handler of fetch requests. */
+/** The handler of fetch requests that report leaked keys. */
 import { answerError } from '../http/answer.js';
 import { createFetchHandler, requireRoute } from '../http/fetch-handler.js';
 import { createEnder } from './ender.js';
@@ -12,42 +12,45 @@ import {
 } from './leak-handler-options.js';
 import { CHALLENGE } from './sources.js';
 
-/** Answers a request. Whatever servers pass beside it is ignored. */
+/** Answers a request. It ignores any further arguments that a server passes. */
 export type LeakHandler = (request: Request) => Promise<Response>;
 
-/** What is done with requests for one path. */
+/** The method of a path and its answer. */
 interface Door {
   readonly method: 'GET' | 'POST';
   readonly answer: (request: Request) => Promise<Response>;
 }
 
 /**
- * Makes the handler to which leaked keys are reported, to be mounted under `basePath`, before any
- * body parser. Of these, only what an option names is there:
+ * Makes the handler that receives reports of leaked keys. Mount it under `basePath`, before any
+ * body parser. It serves these routes, each only if you pass the option:
  *
- * - `github`: `POST …/github`, GitHub's secret scanning partner programme. The signature (ECDSA,
- *   P-256, SHA-256) is checked over the raw body by the key that the request names in the published
- *   list. The answer says of each token whether it is a key, by its SHA-256.
+ * - `github`: `POST …/github`, GitHub's secret scanning partner programme. The handler verifies the
+ *   signature (ECDSA, P-256, SHA-256) over the raw body, with the key that the request names in the
+ *   published list. The answer says for the SHA-256 of each token whether it is a key.
  * - `gitlab`: `GET …/gitlab/v1/revocable_token_types` and `POST …/gitlab/v1/revoke_tokens`,
- *   GitLab's Token Revocation API, for whoever has the secret. The answer is 204.
- * - `holder`: `POST …/revoke`, for whoever holds a key (RFC 7009). The answer is 200, whatever the
- *   string was.
+ *   GitLab's Token Revocation API, for anyone with the secret. The answer is 204.
+ * - `holder`: `POST …/revoke`, for anyone who holds a key (RFC 7009). The answer is 200 for every
+ *   string.
  *
- * Strings that fail the format or checksum test never reach the store, nor does a report that is
- * not signed or lacks the secret. At most 4 strings of strangers are looked up at once; signed
- * reports and keys that were found have 4 places of their own. The same report changes nothing the
- * second time, even if the key was resumed: the last 10,000 that suspended one are remembered, in
- * this process alone. `onLeak` hears of every key that was found, and the keyring's own events say
- * who ended it and where it was found; none has the key, in any spelling but base64 and the like.
+ * Strings that fail the format or checksum test never reach the store, and neither do reports
+ * without a valid signature or secret. The handler looks up at most 4 strings from strangers at
+ * once; signed reports and found keys each have 4 separate slots. A repeated report changes
+ * nothing, even if you have resumed the key: this process remembers the last 10,000 reports that
+ * suspended one. The handler calls `onLeak` for every key found, and the keyring's events say who
+ * ended it and where it was found. Neither contains the key in any spelling, except encodings such
+ * as base64.
  *
- * Refused are another path (404) or method (405), no valid signature (403), another secret (401), a
- * malformed body or unknown type (400), more than 1 MiB (413; 8 KiB from a holder). If the store or
- * the list of public keys is out of reach, or the list was fetched less than a minute ago and does
- * not have the key of the signature, the answer is 503: what was ended until then has ended.
+ * It rejects other paths (404) and methods (405), invalid signatures (403), wrong secrets (401),
+ * malformed bodies and unknown types (400), and bodies above 1 MiB (413; 8 KiB from a holder). It
+ * answers 503 if it cannot reach the store or the list of public keys, or if it fetched the list
+ * less than a minute ago and the list lacks the key of the signature. Keys ended before a 503 stay
+ * ended.
  *
- * Not checked: how often somebody asks, so put a rate limit in front; who a holder is.
+ * Not checked: the rate of requests, so put a rate limit in front; the identity of a holder.
  *
- * @throws TypeError on an invalid option; later, on what is not a fetch `Request`.
+ * @throws TypeError on an invalid option. The handler rejects with one if its argument is not a
+ *   fetch `Request`.
  * @example
  * const leaks = createLeakHandler({ keyrings: { acme: keyring }, github: {}, onLeak: tellOwner });
  * const response = await leaks(request);

@@ -1,51 +1,51 @@
-/** The public keys with which GitHub signs: fetched when one is needed, and kept for a day. */
+/** Fetches GitHub's public signing keys when it needs one, and keeps them for a day. */
 import { StoreError } from '../core/errors.js';
 import { answerInTime } from '../core/outage.js';
 import { isCloudflareWorkers } from '../core/thenable.js';
 import { readBody } from '../http/body.js';
 import { type PublicKey, readPublicKey } from './signature.js';
 
-/** `fetch`, or what stands in for it where a proxy is needed. */
+/** `fetch`, or a replacement, for example to use a proxy. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** Milliseconds from some moment on, by a clock that nobody sets. */
+/** A monotonic clock, in milliseconds. */
 export type SteadyClock = () => number;
 
-/** The keys, by the identifier that a report names. */
+/** The public keys by identifier. */
 export interface PublishedKeys {
   /**
-   * The key of this identifier; `null` if none in use has it; `undefined` if nobody knows, because
-   * the list cannot be had, or was asked for a moment ago and may have got a key since.
+   * Returns the key with this identifier, or `null` if no key in use has it. Returns `undefined` if
+   * unknown: the list is unavailable, or was fetched a moment ago and may have changed since.
    */
   find(identifier: string): Promise<PublicKey | null | undefined>;
 }
 
-/** How long a list is taken for true. */
+/** The maximum age of a list. */
 const MAX_AGE_MS = 24 * 3_600_000;
-/** From this age on, a list is asked for again while it is used. */
+/** A list of this age is fetched again in the background. */
 const REFRESH_MS = 3_600_000;
-/** An identifier that is not in the list asks for it again, but no more often than this. */
+/** The minimum time between fetches for unknown identifiers. */
 const PAUSE_MS = 60_000;
-/** The same after a list that could not be had. */
+/** The minimum time before another fetch after a failed one. */
 const PAUSE_AFTER_FAILURE_MS = 5_000;
-/** A key that left the list may have signed what is still under way. */
+/** How long a removed key stays valid, for reports that it signed before. */
 const OVERLAP_MS = 10 * 60_000;
-/** The list is there within this time, or not at all. */
+/** The timeout of a fetch. */
 const TIMEOUT_MS = 5_000;
-/** The one that GitHub publishes has less than 2 kB. */
+/** GitHub's list has less than 2 kB. */
 const MAX_BYTES = 64 * 1024;
 
 interface ListedKey {
-  /** `null` if it is listed, and is not in use. */
+  /** `null` if the list says that it is not in use. */
   readonly key: PublicKey | null;
-  /** When it ends, by the steady clock. */
+  /** The end of its validity, by the steady clock. */
   readonly until: number;
 }
 
 /**
- * Keeps the list of one address.
+ * Keeps the list from one address.
  *
- * @param report Told of each list that could not be had, once, whoever waited for it.
+ * @param report Called once per failed fetch, however many reports waited for it.
  */
 export function createPublishedKeys(
   url: string,
@@ -65,11 +65,11 @@ export function createPublishedKeys(
     if (listed) keys = mergeKeys(keys, listed, now());
   }
 
-  /** Reports at the same moment wait for one answer. Returns whether they got one. */
+  /** Shares one fetch between concurrent reports. Returns whether it succeeded. */
   async function renewTogether(): Promise<boolean> {
     const pause = hasFailed ? PAUSE_AFTER_FAILURE_MS : PAUSE_MS;
     if (asking === null && now() - askedAt < pause) return false;
-    // There, what another request asked for may have ended with it.
+    // On Workers, a fetch may be cancelled with the request that started it.
     if (isCloudflareWorkers()) asking = null;
     asking ??= renew().finally(() => {
       asking = null;
@@ -81,9 +81,9 @@ export function createPublishedKeys(
   return {
     async find(identifier) {
       const found = findListed(keys, identifier, now());
-      // In the background: an address that hangs delays no report.
+      // In the background, so that a slow address does not delay a report.
       if (found?.key && found.until - now() <= MAX_AGE_MS - REFRESH_MS) void renewTogether();
-      // What is not known, or not in use, may be another thing by now.
+      // An unknown or unused key may be in use by now.
       if (found?.key || !(await renewTogether())) return found?.key;
       return findListed(keys, identifier, now())?.key ?? null;
     },
@@ -99,7 +99,7 @@ function findListed(
   return found !== undefined && time < found.until ? found : undefined;
 }
 
-/** What is listed now, and for a while what is listed no longer. */
+/** Returns the listed keys and, for a while, keys that the list no longer has. */
 function mergeKeys(
   old: ReadonlyMap<string, ListedKey>,
   listed: ReadonlyMap<string, PublicKey | null>,
@@ -120,18 +120,18 @@ function fetchInTime(url: string, fetch: Fetch): Promise<ReadonlyMap<string, Pub
   return answerInTime('the list of public keys', list, TIMEOUT_MS, () => late.abort());
 }
 
-/** What is listed; `null` for a key that is not in use, or that cannot be read. */
+/** Returns the listed keys; `null` for a key that is not in use or not readable. */
 async function fetchList(
   url: string,
   fetch: Fetch,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, PublicKey | null>> {
   const text = await fetchText(url, fetch, signal).catch((cause: unknown) => {
-    throw new StoreError('the list of public keys is out of reach: see causeOf', cause);
+    throw new StoreError('the list of public keys cannot be fetched: see causeOf', cause);
   });
   const keys = new Map<string, PublicKey | null>();
   for (const { identifier, pem } of entriesIn(text)) {
-    // Listed twice, in use and not: it is not.
+    // If the list has a key both as used and as unused, it is unused.
     if (keys.get(identifier) === null) continue;
     keys.set(identifier, await readPublicKey(pem));
   }
@@ -139,11 +139,11 @@ async function fetchList(
 }
 
 async function fetchText(url: string, fetch: Fetch, signal: AbortSignal): Promise<string> {
-  // Wherever a redirection leads, nobody has agreed to trust it: its status is none of these.
+  // Follows no redirects, because nobody has agreed to trust their targets. They are not `ok`.
   const response = await fetch(url, { redirect: 'manual', signal });
-  if (!response.ok) throw new Error(`the answer has status ${response.status}`);
+  if (!response.ok) throw new Error(`the answer has the status ${response.status}`);
   const text = await readBody(response, MAX_BYTES);
-  if (typeof text !== 'string') throw new Error('the answer is too long, or was read before');
+  if (typeof text !== 'string') throw new Error('the answer is too long or was already read');
   return text;
 }
 
@@ -156,7 +156,7 @@ interface ListEntry {
 /** `{ "public_keys": [{ "key_identifier", "key", "is_current" }] }` */
 function entriesIn(text: string): readonly ListEntry[] {
   const list = listIn(text);
-  if (!Array.isArray(list)) throw new StoreError('the list of public keys has another shape');
+  if (!Array.isArray(list)) throw new StoreError('the list of public keys has an unknown shape');
   return list.flatMap((entry: unknown) => {
     const { key_identifier, key, is_current } = Object(entry) as Readonly<Record<string, unknown>>;
     if (typeof key_identifier !== 'string') return [];

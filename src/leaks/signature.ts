@@ -1,18 +1,18 @@
 /**
- * ECDSA with P-256 and SHA-256, as GitHub signs: DER (RFC 3279 §2.2.3), while Web Cryptography
- * takes the two numbers one after the other (IEEE P1363).
+ * Verifies GitHub's signatures: ECDSA with P-256 and SHA-256. GitHub sends DER (RFC 3279 §2.2.3);
+ * Web Cryptography expects the two numbers concatenated (IEEE P1363).
  */
 
-/** A public key of the platform's. */
+/** A public key of Web Cryptography. */
 export type PublicKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
-/** Bytes of each of the two numbers. */
+/** The length of each of the two numbers, in bytes. */
 const NUMBER_LENGTH = 32;
 
 const CURVE = { name: 'ECDSA', namedCurve: 'P-256' };
 const ALGORITHM = { name: 'ECDSA', hash: 'SHA-256' };
 
-/** Whether the signature, in base64 of DER, is one of these bytes. Never throws. */
+/** Checks whether a signature (DER in base64) is valid for these bytes. Never throws. */
 export async function isSignedBy(
   key: PublicKey,
   signature: string,
@@ -27,7 +27,7 @@ export async function isSignedBy(
 /**
  * Reads a public key in PEM.
  *
- * @returns `null` if it is none of P-256.
+ * @returns `null` if it is not a P-256 key.
  */
 export async function readPublicKey(pem: string): Promise<PublicKey | null> {
   const [, text = ''] = /^-----BEGIN PUBLIC KEY-----([^-]+)-----END/.exec(pem) ?? [];
@@ -51,10 +51,10 @@ function bytesOf(base64: string): Uint8Array<ArrayBuffer> | null {
 const SEQUENCE = 0x30;
 const INTEGER = 0x02;
 
-/** `SEQUENCE { r INTEGER, s INTEGER }` as the two numbers, and nothing before, between or after. */
+/** Reads the two numbers of `SEQUENCE { r INTEGER, s INTEGER }`. Rejects any other bytes. */
 function numbersIn(der: Uint8Array): Uint8Array<ArrayBuffer> | null {
   const [tag, length] = der;
-  // Both numbers together are short enough for a length of one byte.
+  // Two such numbers are short enough for a one-byte length.
   if (tag !== SEQUENCE || length !== der.length - 2) return null;
   const first = numberAt(der, 2);
   const second = first === null ? null : numberAt(der, first.end);
@@ -66,9 +66,9 @@ function numbersIn(der: Uint8Array): Uint8Array<ArrayBuffer> | null {
 }
 
 interface FoundNumber {
-  /** Without zeros in front. */
+  /** Without leading zeros. */
   readonly bytes: Uint8Array;
-  /** Where the next one begins. */
+  /** The offset of the next number. */
   readonly end: number;
 }
 
@@ -77,7 +77,7 @@ function numberAt(der: Uint8Array, start: number): FoundNumber | null {
   const end = start + 2 + length;
   if (tag !== INTEGER || length === 0 || end > der.length) return null;
   const written = der.subarray(start + 2, end);
-  // A zero in front is there if, and only if, the number would be negative without it.
+  // DER has a leading zero exactly if the number would be negative without it.
   const isPadded = written[0] === 0;
   const bytes = isPadded ? written.subarray(1) : written;
   const isHigh = (bytes[0] ?? 0) >= 0x80;

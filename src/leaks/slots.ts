@@ -1,20 +1,20 @@
-/** How many keys are looked at at once, whoever sends them. */
+/** Limits how many reports use the store at once. */
 
-/** Reports next to ordinary traffic may take no more of the store than this. */
+/** The limit, which leaves the store free for ordinary traffic. */
 const AT_ONCE = 4;
 
-/** Those who may wait for a place. Strangers beyond are told to come again. */
+/** How many may wait for a slot. Strangers beyond this get 503. */
 const MOST_WAITING = 1_000;
 
-/** Places for so many. */
+/** A limited number of slots for work. */
 export interface Slots {
-  /** Does the work when there is a place. First come, first served. */
+  /** Runs the work when a slot is free, in the order of the calls. */
   take<T>(work: () => Promise<T>): Promise<T>;
-  /** Whether a stranger has to be sent away. */
+  /** Whether to turn strangers away. */
   isFull(): boolean;
 }
 
-/** Makes them. */
+/** Makes {@link AT_ONCE} slots. */
 export function createSlots(): Slots {
   const waiting: (() => void)[] = [];
   let taken = 0;
@@ -27,7 +27,7 @@ export function createSlots(): Slots {
     return new Promise((resolve) => waiting.push(resolve));
   }
 
-  /** Hands the place on, or gives it up. */
+  /** Passes the slot to the next call, or frees it. */
   function leave(): void {
     const next = waiting.shift();
     if (next === undefined) taken -= 1;

@@ -1,4 +1,4 @@
-/** Who reports leaks, and what is done then: the options of each source. */
+/** The options of each source of reports. */
 import {
   assert,
   assertFunction,
@@ -11,49 +11,49 @@ import type { ChallengeOptions } from '../http/challenge.js';
 import type { Fetch } from './published-keys.js';
 
 /**
- * What is done with a key that was found:
+ * The action on a leaked key:
  *
- * - `revoke` ends it for good;
- * - `revokeLineage` ends with it its rotations, and what was issued on its authority;
- * - `suspend` takes it out of use until somebody resumes it; the same report of GitHub or GitLab
- *   does so once in a process;
- * - `tell` does nothing but call `onLeak`.
+ * - `revoke` ends it permanently;
+ * - `revokeLineage` also ends its rotations and the keys issued under it;
+ * - `suspend` suspends it until you resume it; a repeated report of GitHub or GitLab suspends only
+ *   once per process;
+ * - `tell` only calls `onLeak`.
  */
 export type LeakAction = 'revoke' | 'revokeLineage' | 'suspend' | 'tell';
 
-/** What is done with what a source reports. */
+/** The options of every source. */
 export interface LeakSource {
-  /** What is done with a key that is found. Default: `revoke`. */
+  /** The action on a leaked key. Default: `revoke`. */
   readonly action?: LeakAction | undefined;
   /**
-   * With `revokeLineage`: whether a key that has already ended ends its successors, too. Default:
-   * false, so that an old key in a public history ends nobody's new one.
+   * With `revokeLineage`: whether a key that has already ended also ends its successors. Default:
+   * false, so that an old key in a public history does not end a new one.
    */
   readonly evenIfEnded?: boolean | undefined;
-  /** Who did it, in records and events. Default: the source's name. */
+  /** The actor in records and events. Default: the name of the source. */
   readonly actor?: string | undefined;
 }
 
 /** GitHub's secret scanning partner programme. */
 export interface GitHubSource extends LeakSource {
   /**
-   * Where the public keys are listed. Default:
+   * The URL of the list of public keys. Default:
    * `https://api.github.com/meta/public_keys/secret_scanning`.
    */
   readonly publicKeysUrl?: string | undefined;
-  /** Fetches that list, such as through a proxy. Default: the platform's `fetch`. */
+  /** Fetches the list, for example through a proxy. Default: the platform's `fetch`. */
   readonly fetch?: Fetch | undefined;
 }
 
-/** GitLab's Token Revocation API, as an instance of your own is configured for it. */
+/** GitLab's Token Revocation API, called by your own GitLab instance. */
 export interface GitLabSource extends LeakSource {
-  /** `secret_detection_token_revocation_token` of that instance: 32 characters or more. */
+  /** `secret_detection_token_revocation_token` of your instance: 32 characters or more. */
   readonly secret: string;
   /** The types to announce, such as `gitleaks_rule_id_acme-api-key`. */
   readonly types: readonly string[];
 }
 
-/** A source, checked and completed. */
+/** {@link LeakSource}, validated and with defaults. */
 export interface Source {
   readonly name: 'github' | 'gitlab' | 'holder';
   readonly action: LeakAction;
@@ -61,19 +61,19 @@ export interface Source {
   readonly actor: string;
 }
 
-/** {@link GitHubSource}, checked and completed. */
+/** {@link GitHubSource}, validated and with defaults. */
 export interface GitHub extends Source {
   readonly publicKeysUrl: string;
   readonly fetch: Fetch;
 }
 
-/** {@link GitLabSource}, checked and completed. */
+/** {@link GitLabSource}, validated and with defaults. */
 export interface GitLab extends Source {
   readonly secret: string;
   readonly types: ReadonlySet<string>;
 }
 
-/** How the doors present themselves. */
+/** The realm of the challenges. */
 export const CHALLENGE: ChallengeOptions = Object.freeze({ realm: 'leaks' });
 
 const PUBLIC_KEYS = 'https://api.github.com/meta/public_keys/secret_scanning';
@@ -85,23 +85,23 @@ export function readGitHub(value: GitHubSource): GitHub {
   readFields(value, [...OF_EACH, 'publicKeysUrl', 'fetch'], 'github');
   const { publicKeysUrl = PUBLIC_KEYS, fetch = platformFetch } = value;
   const isHttps = URL.canParse(publicKeysUrl) && new URL(publicKeysUrl).protocol === 'https:';
-  assert(isHttps, 'github: publicKeysUrl: pass a URL of https', publicKeysUrl);
+  assert(isHttps, 'github: publicKeysUrl: pass an https URL', publicKeysUrl);
   assertFunction(fetch, 'github: fetch');
   return { ...readSource(value, 'github', 'GitHub secret scanning'), publicKeysUrl, fetch };
 }
 
-/** Looked up when it is called, so that what observes or replaces it is not gone round. */
+/** Reads the global `fetch` at each call, so that replacements and instrumentation apply. */
 const platformFetch: Fetch = (url, init) => fetch(url, init);
 
-/** @throws TypeError on an invalid option; the secret is in none of them. */
+/** @throws TypeError on an invalid option. The message never contains the secret. */
 export function readGitLab(value: GitLabSource): GitLab {
   readFields(value, [...OF_EACH, 'secret', 'types'], 'gitlab');
   const { secret, types } = value;
-  // A header carries nothing else as it was written.
+  // A header cannot carry other characters unchanged.
   const isSecret = typeof secret === 'string' && /^[\x21-\x7e]{32,1024}$/.test(secret);
   assert(isSecret, 'gitlab: secret: pass 32 to 1,024 printable ASCII characters without spaces');
   const names = readStrings(types, 'gitlab: types');
-  assert(names.length > 0, 'gitlab: types: name at least one');
+  assert(names.length > 0, 'gitlab: types: pass at least one type');
   return {
     ...readSource(value, 'gitlab', 'GitLab secret detection'),
     secret,
@@ -121,7 +121,8 @@ function readSource(value: LeakSource, name: Source['name'], by: string): Source
   assert(isAction, `${name}: action: pass one of ${ACTIONS.join(', ')}`, action);
   const isFlag = readFlag(evenIfEnded, `${name}: evenIfEnded`);
   const isMeant = action === 'revokeLineage' || !isFlag;
-  assert(isMeant, `${name}: evenIfEnded: it is for the action revokeLineage alone`);
+  const instead = `${name}: evenIfEnded: remove it, or pass the action revokeLineage`;
+  assert(isMeant, instead);
   const who = readText(actor, 200, `${name}: actor`);
   return { name, action, evenIfEnded: isFlag, actor: who };
 }

@@ -1,25 +1,25 @@
-/** Converts a caller to what the SDKs pass to handlers, and back. */
+/** Converts a principal to the SDKs' `AuthInfo`, and back. */
 import { assert, assertFunction, readFields } from '../core/input.js';
 import { hasScopes, type Principal, requirePrincipal } from '../core/principal.js';
 import { readResource } from './resource.js';
 
 /** The SDK's `AuthInfo`. Made anew for each request; contains nothing secret. */
 export interface McpAuthInfo {
-  /** `key:<key id>`, never the credential: a handler that forwards it forwards no secret. */
+  /** `key:<key id>`, never the credential, so that a handler that forwards it leaks no secret. */
   token: string;
   /** The key id. */
   clientId: string;
-  /** A copy of the granted concrete scopes, without those that the catalog no longer has. */
+  /** A copy of the granted concrete scopes that the catalog still has. */
   scopes: string[];
   /** Seconds since the epoch. */
   expiresAt: number;
-  /** Set if the credential was a token made for this resource. A key claims no audience. */
+  /** Set if the credential was a token for this resource. Keys have no audience. */
   resource?: URL;
-  /** Not an interface, because the SDKs require a record. */
+  /** An object type, because the SDKs require a record. */
   extra: { principal: Principal };
 }
 
-/** For {@link toAuthInfo}. */
+/** The options of {@link toAuthInfo}. */
 export interface AuthInfoOptions {
   /** This server's own full URL. */
   readonly resource: string | URL;
@@ -27,7 +27,7 @@ export interface AuthInfoOptions {
   readonly now?: (() => number) | undefined;
 }
 
-/** What handlers get: `extra.authInfo` in the SDK's 1.x, `ctx.http?.authInfo` in 2.x. */
+/** The `AuthInfo` in a handler: `extra.authInfo` in SDK 1.x, `ctx.http?.authInfo` in 2.x. */
 export type AuthInfoLike = AuthInfoWithExtra | undefined;
 
 interface AuthInfoWithExtra {
@@ -35,23 +35,23 @@ interface AuthInfoWithExtra {
 }
 
 /**
- * The SDKs refuse a token without `expiresAt`, but a key may never expire. This limits an AuthInfo
- * that somebody keeps; it does not limit the key.
+ * The lifetime of an AuthInfo for a key that never expires. The SDKs reject an AuthInfo without
+ * `expiresAt`. It does not limit the key.
  */
 const SYNTHETIC_MS = 300_000;
 
 /**
- * Presents a verified caller to the SDK. `extra.principal` is the principal itself: AuthInfo stays
- * in this process (the SDKs pass it on by reference or as a shallow copy), and guards accept no
- * other object; see {@link principalOf}.
+ * Converts a verified principal to the SDK's `AuthInfo`. `extra.principal` is the principal itself,
+ * because guards accept no copy; see {@link principalOf}. The SDKs keep AuthInfo in this process
+ * and pass it by reference or as a shallow copy.
  *
  * Not checked: that a token's audience is `resource`. `createMcpGate` and `createMcpVerifier` check
  * it.
  *
  * @param options `resource`: this server's own full URL. `now`: milliseconds since the epoch;
  *   default `Date.now`.
- * @returns `expiresAt` is the principal's own, rounded down; a credential that never ends gets five
- *   minutes from now.
+ * @returns An AuthInfo. Its `expiresAt` is the principal's, rounded down, or five minutes from now
+ *   for a credential that never expires.
  * @throws TypeError if `principal` is not a principal, or `resource` is not a valid resource URL.
  * @example
  * const principal = await keyring.authenticate(request);
@@ -61,14 +61,14 @@ export function toAuthInfo(principal: Principal, options: AuthInfoOptions): McpA
   readFields(options, ['resource', 'now'], 'toAuthInfo');
   const { resource, now = Date.now } = options;
   assertFunction(now, 'now');
-  // Refuses copies. Without scopes to check, nothing else below would notice one.
+  // Rejects copies, which nothing below would notice for a principal without scopes.
   requirePrincipal(principal);
   return createAuthInfo(principal, readResource(resource, 'resource'), now());
 }
 
 /**
- * {@link toAuthInfo} for callers that checked `resource` at start-up. Parsing the URL again would
- * noticeably slow down each request.
+ * Does the same as {@link toAuthInfo} for a `resource` that was checked at start-up. Parsing the
+ * URL again would noticeably slow down each request.
  */
 export function createAuthInfo(
   principal: Principal,
@@ -80,7 +80,7 @@ export function createAuthInfo(
   const authInfo: McpAuthInfo = {
     token: `key:${keyId}`,
     clientId: keyId,
-    // The SDKs compare these literally, so scopes that grant nothing are left out.
+    // The SDKs compare these literally, so omit scopes that grant nothing.
     scopes: principal.scopes.filter((scope) => hasScopes(principal, scope)),
     expiresAt: Math.floor(endsAt / 1000),
     extra: { principal },
@@ -90,11 +90,11 @@ export function createAuthInfo(
 }
 
 /**
- * Returns the principal of the request that a handler serves.
+ * Returns the principal of a handler's request.
  *
- * Not checked: scopes and entity; `guardTool` does that.
+ * Not checked: scopes and entity. Use `guardTool` for these.
  *
- * @throws TypeError if there is none, which means that nothing guards the server, or if it is a
+ * @throws TypeError if the principal is missing, because nothing guards the server, or if it is a
  *   copy. The SDK answers with a tool error.
  * @example
  * const me = toMe(principalOf(ctx.http?.authInfo));
@@ -102,7 +102,7 @@ export function createAuthInfo(
 export function principalOf(authInfo: AuthInfoLike): Principal {
   const principal = authInfo?.extra?.principal;
   const isThere = typeof principal === 'object' && principal !== null;
-  const instead = 'principalOf: no principal; put the gate or the verifier before the server';
+  const instead = 'principalOf: no principal. Put the gate or the verifier in front of the server';
   assert(isThere, instead);
   requirePrincipal(principal);
   return principal;

@@ -1,4 +1,4 @@
-/** The options of a gate, and how they are read at start-up. */
+/** The options of a gate, which it validates at start-up. */
 import type { Admitting } from '../core/admit.js';
 import type { AuthenticateOptions } from '../core/authenticate.js';
 import { isStoreError, type StoreError } from '../core/errors.js';
@@ -14,23 +14,22 @@ import { createKeyWatch, type StartWatch } from './key-watch.js';
 import { protectedResourceMetadata } from './metadata.js';
 import { assertMapped, type McpTool } from './tools.js';
 
-/** What this entry needs of a keyring; pass the one that `createKeyring` returned. */
+/** The methods of a keyring that the gate uses. Pass the keyring that `createKeyring` returned. */
 export interface McpKeyring extends Admitting {
   /**
-   * Verifies the bearer credential of a request; for open streams again and again, and `fresh`,
-   * which is not from a cache, when the channel says that the key has changed.
+   * Verifies the bearer credential of a request. The gate calls it repeatedly for open streams, and
+   * with `fresh`, to bypass caches, when the channel reports a change of the key.
    */
   authenticate(request: RequestLike, options?: AuthenticateOptions): Promise<Principal>;
 }
 
 export interface McpGateOptions<Operation extends string = string> {
-  /** What `createKeyring` returned. */
+  /** The keyring that `createKeyring` returned. */
   readonly keyring: McpKeyring;
   readonly policy: Policy<Operation>;
   /**
-   * All tools of the server, when the gate is made. The policy must have an operation with the name
-   * of each. A call of any other tool is refused, also if the SDK or the policy has one of that
-   * name.
+   * All tools of the server, as of when you make the gate. The policy must have an operation named
+   * after each. The gate refuses calls of other tools, even if the SDK or the policy has them.
    */
   readonly tools: readonly McpTool[];
   /** The realm of challenges, the same as for REST. */
@@ -39,56 +38,53 @@ export interface McpGateOptions<Operation extends string = string> {
   readonly resource: string | URL;
   /**
    * The URL of the metadata. Default: the well-known URL of `resource`; see
-   * `protectedResourceMetadata`. `false`: there is none, because there are only keys; a challenge
-   * that named it would send clients in search of an authorization server.
+   * `protectedResourceMetadata`. Pass `false` if there are only keys: a challenge with metadata
+   * would send clients to look for an authorization server.
    */
   readonly resourceMetadata?: string | false | undefined;
   /**
-   * The operation that every request counts as, whether or not it calls a tool, such as `connect:
-   * []`. Every request needs its scopes, which a 401 names. With it, events and usage cover every
-   * request that is admitted or refused; without it, only tool calls by callers that have
-   * authenticated.
+   * An operation for every request, whether or not it calls a tool, such as `connect: []`. Every
+   * request needs its scopes, and a 401 names them. With it, events and usage cover every admitted
+   * or refused request; without it, only tool calls by authenticated callers.
    */
   readonly operation?: NoInfer<Operation> | undefined;
   /** The argument in which tools name the entity. Default: `entity_uuid`. */
   readonly entityArgument?: string | undefined;
-  /** A longer body is answered with 413. Default: 4 MiB, as in the SDKs. */
+  /** The limit of the body; a longer one gets 413. Default: 4 MiB, as in the SDKs. */
   readonly maxBodyBytes?: number | undefined;
   /**
    * For stateful transports: returns the `sessionOwner` of the entry that started this session, or
-   * nothing if there is no such session. A session id is not a credential: everyone else gets 404,
-   * as for a session that never existed. Without this option there are no sessions, and every
-   * request that names one gets 404.
+   * nothing if the session does not exist. A session id is not a credential: other callers get 404,
+   * as for an unknown session. Without this option, every request that names a session gets 404.
    */
   readonly sessionOwner?: ((sessionId: string) => Awaitable<string | null | undefined>) | undefined;
   /**
-   * How often the key of an open stream is checked again, in milliseconds: a key that was revoked
-   * ends its streams within this time and the `maxStalenessMs` of a cache. Default: 30,000.
+   * How often to check the key of an open stream again, in milliseconds. A revoked key ends its
+   * streams within this time plus the `maxStalenessMs` of a cache. Default: 30,000.
    */
   readonly recheckMs?: number | undefined;
   /**
-   * What `cacheStore` has, too: streams then end as soon as a message says that their key has
-   * changed, and `recheckMs` is for messages that were lost.
+   * The same channel as for `cacheStore`. Streams then end as soon as a message reports a change of
+   * their key; `recheckMs` covers lost messages.
    */
   readonly invalidation?: Pick<Invalidation, 'subscribe'> | undefined;
   /** Milliseconds since the epoch, for the expiry of streams. Default: `Date.now`. */
   readonly now?: (() => number) | undefined;
   /**
-   * Called before a request is answered with 503, if a stream was ended because its key could not
-   * be checked, and if `invalidation` cannot be subscribed to. `causeOf(error)` is the driver's,
-   * which may quote rows.
+   * Called before the gate answers 503, when it ends a stream because it cannot check the key, and
+   * when it cannot subscribe to `invalidation`. `causeOf(error)` is the driver's own error, which
+   * may quote rows.
    */
   readonly onOutage?: ((error: StoreError) => unknown) | undefined;
   /**
-   * What the events of a request say about it, such as its id and the client's address; see
-   * `context` of `keyring.admit`. Called once a request, before anybody authenticates: it reads
-   * headers, and leaves the body to the gate. It refuses nobody: if it throws, the events do
-   * without.
+   * Returns details of a request for its events, such as its id and the client's address; see
+   * `context` of `keyring.admit`. Called once per request, before authentication. It may read
+   * headers, but not the body. If it throws, the events have no context, and the request continues.
    */
   readonly context?: ((request: Request) => EventContext) | undefined;
 }
 
-/** {@link McpGateOptions}, checked and completed. */
+/** {@link McpGateOptions}, validated and with defaults. */
 export interface GateConfig {
   readonly keyring: McpKeyring;
   readonly policy: Policy;
@@ -97,13 +93,13 @@ export interface GateConfig {
   readonly operation: string | undefined;
   /** The scopes that every request needs. */
   readonly scopes: readonly string[];
-  /** In the exact spelling that a token's audience has. */
+  /** In the exact spelling of a token's audience. */
   readonly resource: string;
   readonly challenge: ChallengeOptions;
   readonly entityArgument: string;
   readonly maxBodyBytes: number;
   readonly sessionOwner: McpGateOptions['sessionOwner'];
-  /** Tells of an outage. Never throws. */
+  /** Reports an outage. Never throws. */
   readonly reportOutage: (error: unknown) => void;
   readonly startWatch: StartWatch;
   readonly context: McpGateOptions['context'];
@@ -129,13 +125,13 @@ const OPTIONS: readonly (keyof McpGateOptions)[] = [
 
 const DEFAULT_MAX_BODY_BYTES = 4 * 1024 * 1024;
 const DEFAULT_RECHECK_MS = 30_000;
-/** Streams of one key that are open at a time: the oldest ends, and its client opens another. */
+/** The maximum number of open streams per key. Above it, the oldest ends and can reconnect. */
 const MAX_PER_KEY = 1_000;
-/** Streams of all keys: the key that has most loses its newest. */
+/** The maximum number of all open streams. Above it, the key with the most loses its newest. */
 const MAX_WATCHED = 10_000;
 const DAY_MS = 86_400_000;
 
-/** @throws TypeError on any invalid option, so that it shows at start-up. */
+/** @throws TypeError on any invalid option, at start-up. */
 export function readGateOptions(options: McpGateOptions): GateConfig {
   readFields(options, OPTIONS, 'createMcpGate');
   const { keyring, policy, tools, operation, entityArgument = 'entity_uuid' } = options;
@@ -145,7 +141,7 @@ export function readGateOptions(options: McpGateOptions): GateConfig {
   assert(typeof policy?.unmapped === 'function', 'policy: pass what definePolicy returned');
   assert(Array.isArray(tools), 'tools: pass the list of all tools, each with its name');
   assertMapped(policy, tools);
-  // Throws if the policy does not have this operation.
+  // Throws if the policy lacks this operation.
   const scopes = operation === undefined ? [] : policy.requires(operation);
   assert(typeof entityArgument === 'string', 'entityArgument: pass the name of an argument');
   const { sessionOwner, onOutage, context } = options;
@@ -173,12 +169,12 @@ export function readGateOptions(options: McpGateOptions): GateConfig {
   });
 }
 
-/** As they are now: a list that grows later has to be passed to another gate. */
+/** Copies the names, so that later changes of the list have no effect. */
 function namesOf(tools: readonly McpTool[]): ReadonlySet<unknown> {
   return new Set(tools.map((tool) => tool.name));
 }
 
-/** Nobody waits for the listener: no answer depends on it. */
+/** Reports outages without waiting for the listener. */
 function createOutageReport(onOutage: McpGateOptions['onOutage']): (error: unknown) => void {
   const report = createReport(onOutage);
   return (error) => {

@@ -1,4 +1,4 @@
-/** The HTTP gate of an MCP endpoint: admits a request, or answers it with a denial. */
+/** The HTTP gate of an MCP endpoint, which admits or denies requests. */
 import { parseAuthorization } from '../core/authorization.js';
 import { AccessError, isAccessError, isStoreError } from '../core/errors.js';
 import { type EventContext, quietly } from '../core/events.js';
@@ -16,67 +16,67 @@ import { requestIdOf, type ToolCall, toolCallsOf } from './messages.js';
 import { sessionOwnerOf } from './session-owner.js';
 import { answerUnknownTool, tellUnknownTools } from './unknown-tools.js';
 
-/** An admitted caller. The SDK's handlers accept it as it is: `handler.fetch(request, entry)`. */
+/** An admitted caller. Pass it to the SDK's handlers: `handler.fetch(request, entry)`. */
 export interface McpEntry {
   readonly principal: Principal;
   readonly authInfo: McpAuthInfo;
   /**
-   * The message that the gate checked, also if it was handed over. Pass it on, so that the SDK
-   * serves exactly this message: the body of a POST has been read. `undefined` for other methods,
-   * whose body is not read: messages are sent by POST.
+   * The message that the gate checked. Pass it on, so that the SDK serves exactly this message: the
+   * gate has read the body of a POST. `undefined` for other methods, whose body the gate does not
+   * read, because MCP sends messages by POST.
    */
   readonly parsedBody: unknown;
   /**
-   * The owner of the session if this request starts one: store it with the session id, for the
-   * gate's `sessionOwner` option. It begins with the key id, and contains the other entities that a
-   * key can address, for a token its scopes, too: a session can replay its earlier results, so it
-   * is closed once an entity has withdrawn, and a token does not share sessions with its key or
-   * with tokens that have other rights.
+   * The owner of the session if this request starts one. Store it with the session id, for the
+   * gate's `sessionOwner` option. It begins with the key id and contains the other entities that
+   * the key can address, and for a token also its scopes. A session can replay earlier results, so
+   * it closes once an entity withdraws, and a token does not share sessions with its key or with
+   * tokens that have other rights.
    */
   readonly sessionOwner: string;
   /**
-   * Aborted when the key ends, by expiry, revocation or suspension, when an entity withdraws from
-   * it, or when it can no longer be checked; the reason is the error that a request would be
-   * refused with. Pass streams to `endWithKey`. Reading this property begins to watch the key,
-   * until it ends or the client goes, so it is not enumerable: leave it alone where nothing stays
-   * open.
+   * Aborted when the key expires, is revoked or suspended, when an entity withdraws from it, or
+   * when it can no longer be checked. The reason is the error that would deny a request. Pass
+   * streams to `endWithKey`. Reading this property starts to watch the key until it ends or the
+   * client disconnects, so it is not enumerable. Do not read it if nothing stays open.
    */
   readonly signal: AbortSignal;
 }
 
 /**
- * Admits a request, or answers it with a denial. Rejects if an error is neither a denial nor an
- * outage, and with a `TypeError` if the argument is not a fetch `Request`.
+ * Admits a request or answers it with a denial. Rejects with errors that are neither denials nor
+ * outages, and with a `TypeError` if the argument is not a fetch `Request`.
  *
- * Behind a body parser, hand over what it has read: `gate(request, { parsedBody: req.body })`.
+ * Behind a body parser, pass the parsed body: `gate(request, { parsedBody: req.body })`.
  */
 export type McpGate = (request: Request, input?: McpGateInput) => Promise<McpEntry | Response>;
 
 /**
- * Makes the HTTP gate of an MCP endpoint. It authenticates every request anew, with one look-up,
- * then reads the JSON-RPC message and admits each tool call by the policy, before the SDK sees it.
+ * Makes the HTTP gate of an MCP endpoint. It authenticates every request with one look-up, then
+ * reads the JSON-RPC message and admits each tool call by the policy, before the SDK sees it.
+ *
  * Denials are HTTP responses (MCP authorization, "Runtime insufficient scope errors"): 401, 400,
- * 403, 503, with `resource_metadata` in every challenge, and in that of a 401 the scopes that every
- * request needs. Invalid JSON is 400, the session of another caller or of a stateless server 404,
- * and a body that is too long 413. If one call of a batch is denied, the whole batch is refused:
- * the calls before it have events that say granted, but none of them is executed. The body of an
- * unauthenticated request is never read. If somebody else has read the body and did not hand it
- * over, the answer is 500 and says what to do.
+ * 403 and 503. Every challenge has `resource_metadata`, and that of a 401 the scopes that every
+ * request needs. Invalid JSON gets 400, a session of another caller or of a stateless server 404,
+ * and a body that is too long 413. If the policy denies one call of a batch, the gate refuses the
+ * whole batch: earlier calls have events that say granted, but none of them runs. The gate never
+ * reads the body of an unauthenticated request. If a parser has read the body and you did not pass
+ * it, the answer is 500 and says what to do.
  *
- * A tool that is not among `tools` is answered as MCP answers unknown tools, with the JSON-RPC
- * error -32602 (in a batch with 400), and never reaches the SDK, which may have it. Its event is a
- * denial of `tools/call` with the code `not_found`, the reason `unknown_tool`, and its name as the
- * text `tool` of the context, so that a tool that was forgotten is noticed.
+ * A call of a tool that is not in `tools` gets MCP's answer for unknown tools, the JSON-RPC error
+ * -32602 (400 in a batch). It never reaches the SDK, even if the SDK has the tool. To help you
+ * notice a forgotten tool, its event is a denial of `tools/call` with the code `not_found`, the
+ * reason `unknown_tool`, and the name as `tool` in the context.
  *
- * Not checked: resources and prompts, which `guardTool` guards within their handlers; completions,
- * whose handlers do not know who is calling; `Origin`, which the SDK or your server has to check;
- * whether the key ends while the body arrives, which the next request notices; streams that are
- * open when a key ends or an entity withdraws, which stay open unless they are passed to
- * `endWithKey`; whose tasks and replayed events (`Last-Event-ID`) a request asks for. The SDK
- * separates tasks only by session, and not at all without sessions, so give each `sessionOwner` its
- * own task store and event store.
+ * Not checked: resources and prompts, which you guard with `guardTool` in their handlers;
+ * completions, whose handlers do not know the caller; `Origin`, which the SDK or your server must
+ * check; whether the key ends while the body arrives, which the next request notices; streams that
+ * are open when a key ends or an entity withdraws, unless you pass them to `endWithKey`; the owner
+ * of requested tasks and replayed events (`Last-Event-ID`). The SDK separates tasks only by
+ * session, and not at all without sessions, so give each `sessionOwner` its own task store and
+ * event store.
  *
- * @throws TypeError if the policy does not have a tool, or on any other invalid configuration.
+ * @throws TypeError if the policy lacks a tool, or on any other invalid configuration.
  * @example
  * const resource = 'https://api.example.com/mcp';
  * const gate = createMcpGate({ keyring, policy, tools, realm: 'acme', resource });
@@ -103,8 +103,8 @@ export function createMcpGate<Operation extends string>(
 }
 
 /**
- * Adds the scopes that every request needs to a denial that will be a 401, so that a client asks
- * for them at once (RFC 6750 §3; MCP authorization, "Scope Selection Strategy").
+ * Adds the scopes that every request needs to a 401, so that clients ask for them at once (RFC 6750
+ * §3; MCP authorization, "Scope Selection Strategy").
  */
 function nameScopes({ scopes }: GateConfig, error: AccessError): AccessError {
   const { code, reason, keyId } = error;
@@ -119,25 +119,25 @@ async function admitRequest(
   input: McpGateInput,
 ): Promise<McpEntry | Response> {
   const context = quietly(() => config.context?.(request));
-  // 1. Who is calling? Authentication is complete before anything else is answered or read.
-  // Read once, so that the keyring verifies the same lines whose audience was checked.
+  // 1. Authenticate the caller before answering or reading anything else. The lines are read once,
+  //    so that the keyring verifies the same lines whose audience was checked.
   const lines = readAuthorization(request) as RequestLike;
   const principal = await authenticateLines(config, lines, context);
-  // 2. If the request names a session, is it the caller's own?
+  // 2. If the request names a session, require that it is the caller's own.
   const sessionOwner = sessionOwnerOf(principal);
   if (!(await isOwnSession(config, request, sessionOwner))) throw new Refusal('foreign_session');
-  // 3. What does it call? Messages come by POST. The body is read once, up to a limit, and the
-  //    parsed message is passed on, so that nobody parses it differently.
+  // 3. Read the message of a POST, once and up to a limit. The parsed message is passed on, so that
+  //    nothing else parses it differently.
   const isMessage = request.method === 'POST';
   const parsedBody = isMessage ? await readMessage(request, config.maxBodyBytes, input) : undefined;
-  // 4. Does the gate know every tool? Whatever else the SDK has was forgotten here, and unguarded.
+  // 4. Reject tools that the gate does not know. The SDK may have them, but unguarded.
   const calls = toolCallsOf(parsedBody);
   const unknown = calls.filter(({ name }) => !config.tools.has(name));
   if (unknown.length > 0) {
     await tellUnknownTools(config, principal, unknown, context);
     return answerUnknownTool(requestIdOf(parsedBody));
   }
-  // 5. Is the caller allowed to? Each call is admitted like a REST request, with event and usage.
+  // 5. Admit each call like a REST request, with an event and usage.
   await admitToolCalls(config, principal, calls, context);
   const authInfo = createAuthInfo(principal, config.resource);
   const watched: Watched = {
@@ -149,7 +149,7 @@ async function admitRequest(
   return createEntry(fields, () => config.startWatch(watched));
 }
 
-/** The signal is made when it is first read, because most requests leave nothing open. */
+/** Makes the signal on first read, because most requests leave nothing open. */
 function createEntry(fields: Omit<McpEntry, 'signal'>, start: () => AbortSignal): McpEntry {
   let signal: AbortSignal | undefined;
   function get(): AbortSignal {
@@ -170,7 +170,7 @@ async function authenticateLines(
 
   async function authenticate(): Promise<Principal> {
     if (credential.kind === 'bearer') requireAudience(credential.token, resource);
-    // The keyring also denies requests without one bearer credential, and gives the reason.
+    // The keyring denies requests without exactly one bearer credential, and gives the reason.
     return keyring.authenticate(lines);
   }
   if (operation === undefined) return authenticate();
@@ -178,7 +178,7 @@ async function authenticateLines(
   return principal;
 }
 
-/** Whether the session is the caller's: if none is named, or if the service says so. */
+/** Whether the request names no session, or one that belongs to the caller. */
 async function isOwnSession(
   config: GateConfig,
   request: Request,
@@ -190,7 +190,7 @@ async function isOwnSession(
   return owner === sessionOwner;
 }
 
-/** Admits each call, in order; the first denial is thrown. */
+/** Admits each call in order. Throws the first denial. */
 async function admitToolCalls(
   config: GateConfig,
   principal: Principal,

@@ -1,10 +1,10 @@
 /**
- * `keyscope/mcp`: the same keys, policy and denials as for REST, in the shapes that both
- * generations of the MCP SDK accept, `@modelcontextprotocol/sdk` 1.x and
- * `@modelcontextprotocol/server` 2.x. It does not import the SDK: it matches the SDK's types
- * structurally, and callers pass in the error classes.
+ * `keyscope/mcp`: the same keys, policy and denials as for REST, for both generations of the MCP
+ * SDK, `@modelcontextprotocol/sdk` 1.x and `@modelcontextprotocol/server` 2.x. It does not import
+ * the SDK: its types match structurally, and you pass in the error classes.
  *
- * Two lines of defence: `createMcpGate` in front of the transport, `guardTool` within each tool.
+ * There are two lines of defence: `createMcpGate` in front of the transport, and `guardTool` within
+ * each tool.
  */
 export type { McpAuthInfo } from './auth-info.js';
 export { principalOf, toAuthInfo } from './auth-info.js';

@@ -1,6 +1,6 @@
 /**
- * Watches the keys of open streams. A request is checked once, but a stream may stay open for days:
- * its key is checked again whenever the channel names it, in an interval, and when it expires.
+ * Watches the keys of open streams, which may stay open for days. It checks a key again when the
+ * channel names it, at an interval, and when it expires.
  */
 import type { AuthenticateOptions } from '../core/authenticate.js';
 import { AccessError, StoreError } from '../core/errors.js';
@@ -9,36 +9,36 @@ import type { Principal } from '../core/principal.js';
 import { startTimer, type Timer } from '../core/thenable.js';
 import { sessionOwnerOf } from './session-owner.js';
 
-/** How long to wait before a failed subscription is tried again, in milliseconds. */
+/** The pause after a failed subscription, in milliseconds. */
 const RETRY_MS = 1_000;
 
-/** How keys are watched. */
+/** The configuration of a watch. */
 export interface WatchConfig {
   readonly recheckMs: number;
-  /** The most streams of one key. Beyond it, the one that the key opened first is ended. */
+  /** The maximum number of streams per key. Above it, the oldest stream of the key ends. */
   readonly maxPerKey: number;
-  /** The most streams of all keys. Beyond it, the key that has most loses its newest. */
+  /** The maximum number of all streams. Above it, the key with the most loses its newest. */
   readonly maxWatched: number;
   readonly invalidation: Pick<Invalidation, 'subscribe'> | undefined;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Told of what hinders the watching. Never throws. */
+  /** Called with errors that prevent watching. Never throws. */
   readonly report: (error: unknown) => void;
 }
 
-/** Whose stream it is. */
+/** The caller of a stream. */
 export interface Watched {
   readonly principal: Principal;
   /** Checks the credential again. */
   readonly authenticate: (options: AuthenticateOptions) => Promise<Principal>;
-  /** Aborted when the client has gone. */
+  /** Aborted when the client disconnects. */
   readonly left: AbortSignal | undefined;
 }
 
-/** Starts to watch a key. The signal is aborted when the key ends, with the reason. */
+/** Starts to watch a key. Aborts the signal with the reason when the key ends. */
 export type StartWatch = (watched: Watched) => AbortSignal;
 
-/** A key that is watched. */
+/** A watched key. */
 interface Watch {
   readonly signal: AbortSignal;
   /** Checks the key now. */
@@ -47,19 +47,19 @@ interface Watch {
   stop(): void;
 }
 
-/** By the signal: the only thing that callers have. */
+/** Watches by signal, because callers have only the signal. */
 const watches: WeakMap<AbortSignal, Watch> = new WeakMap();
 
-/** Ends the watching, because the stream has ended. The signal is then never aborted. */
+/** Stops watching after a stream has ended. The signal is then never aborted. */
 export function stopWatching(signal: AbortSignal): void {
   watches.get(signal)?.stop();
 }
 
-/** Makes what starts to watch keys. Nothing runs, and nothing is subscribed to, before that. */
+/** Makes the function that watches keys. Until the first call, it neither runs nor subscribes. */
 export function createKeyWatch(config: WatchConfig): StartWatch {
   const open = createOpenStreams(config);
   const ensureSubscribed = createSubscription(config, (keyId) => {
-    // Not from a cache, which may hear of the change only after this.
+    // Bypasses the cache, which may learn of the change later.
     for (const watch of open.of(keyId)) watch.check({ fresh: true });
   });
 
@@ -70,17 +70,17 @@ export function createKeyWatch(config: WatchConfig): StartWatch {
     watches.set(watch.signal, watch);
     watched.left?.addEventListener('abort', watch.stop, { once: true });
     open.add(keyId, watch)?.end(new Error('too many streams are open'));
-    // The event of a client that has gone already does not come again.
+    // A client that has already disconnected sends no further event.
     if (watched.left?.aborted) watch.stop();
     return watch.signal;
   };
 }
 
-/** The streams that are open, by key. */
+/** The open streams by key. */
 interface OpenStreams {
-  /** Those of a key, in the order in which they were opened. */
+  /** Returns the streams of a key, oldest first. */
   of(keyId: string): readonly Watch[];
-  /** Adds one, and returns the one that is too many now. */
+  /** Adds a stream. Returns the stream to end if there are too many. */
   add(keyId: string, watch: Watch): Watch | undefined;
   delete(keyId: string, watch: Watch): void;
 }
@@ -98,7 +98,7 @@ function createOpenStreams({ maxPerKey, maxWatched }: WatchConfig): OpenStreams 
       const [oldest] = own;
       if (own.size > maxPerKey) return oldest;
       if (count <= maxWatched) return undefined;
-      // Whoever opens a stream loses it unless another key has more: no key can push others out.
+      // The new stream ends unless another key has more, so that no key can push out others.
       let most = own;
       for (const others of byKey.values()) if (others.size > most.size) most = others;
       return [...most].at(-1);
@@ -112,7 +112,7 @@ function createOpenStreams({ maxPerKey, maxWatched }: WatchConfig): OpenStreams 
   };
 }
 
-/** Subscribes once; after a failure again, at most once a second. */
+/** Subscribes once. Retries after a failure, at most once a second. */
 function createSubscription(
   { invalidation, now, report }: WatchConfig,
   onChange: (keyId: string) => void,
@@ -127,7 +127,7 @@ function createSubscription(
       await invalidation?.subscribe(onChange);
     } catch (error) {
       isSubscribed = false;
-      report(new StoreError('the changes of keys cannot be subscribed to', error));
+      report(new StoreError('cannot subscribe to the changes of keys', error));
     }
   }
   return () => {
@@ -150,7 +150,7 @@ function startWatch(config: WatchConfig, watched: Watched, onEnd: (watch: Watch)
   function end(reason: unknown): void {
     if (isOver) return;
     stop();
-    // An outage, too: a stream whose key cannot be checked ends, as a request is refused.
+    // Outages too: a stream ends if its key cannot be checked, just as a request is denied.
     config.report(reason);
     controller.abort(reason);
   }
@@ -162,7 +162,7 @@ function startWatch(config: WatchConfig, watched: Watched, onEnd: (watch: Watch)
 
 type Checks = Pick<Watch, 'check' | 'stop'>;
 
-/** Checks a key when asked, when it expires, and in the interval; one check at a time. */
+/** Checks a key on request, when it expires and at the interval; one check at a time. */
 function createChecks(
   config: WatchConfig,
   { principal, authenticate }: Watched,
@@ -172,7 +172,7 @@ function createChecks(
   let timer: Timer | undefined;
   let isStopped = false;
   let isChecking = false;
-  /** Asked for while a check was under way, whose answer may be older. */
+  /** A request during a running check, whose answer may be too old. */
   let next: AuthenticateOptions | undefined;
 
   function schedule(): void {
@@ -209,7 +209,7 @@ function createChecks(
   return { check, stop };
 }
 
-/** Until the key expires, or until it is checked again. */
+/** Returns the time until the key expires or the next check. */
 function untilNext({ now, recheckMs }: WatchConfig, expiresAt: number | null): number {
   if (expiresAt === null) return recheckMs;
   const left = expiresAt - now();
@@ -217,10 +217,10 @@ function untilNext({ now, recheckMs }: WatchConfig, expiresAt: number | null): n
 }
 
 /**
- * Throws unless the credential still authenticates, for the same entities and, if it is a token,
- * the same scopes: what was sent on the stream may be for any of them.
+ * Throws unless the credential still authenticates for the same entities and, if it is a token, the
+ * same scopes, because the stream may contain data for any of them.
  *
- * @returns When it ends now: a key that was rotated ends earlier than before.
+ * @returns The current expiry, which a rotation may have moved forward.
  */
 async function requireSame(
   { now }: WatchConfig,

@@ -7,32 +7,32 @@ import type { McpKeyring } from './gate-options.js';
 import { readResource } from './resource.js';
 
 export interface McpVerifierOptions {
-  /** What `createKeyring` returned. */
+  /** The keyring that `createKeyring` returned. */
   readonly keyring: Pick<McpKeyring, 'authenticate'>;
   /** This server's own URL. */
   readonly resource: string | URL;
-  /** Makes the error that the SDK knows as `invalid_token`. */
+  /** Makes the SDK's own `invalid_token` error. */
   readonly invalidToken: (message: string) => Error;
 }
 
 /** The SDK's `OAuthTokenVerifier`. */
 export interface McpVerifier {
-  /** Rejects with what `invalidToken` makes, or with the error of a broken store. */
+  /** Rejects with the error of `invalidToken`, or with a `StoreError` if the store is broken. */
   verifyAccessToken(token: string): Promise<McpAuthInfo>;
 }
 
 /**
  * Makes a verifier for the SDK's `requireBearerAuth`, for use where `createMcpGate` cannot be used.
  *
- * Every denial becomes the same `invalidToken` error. A broken store remains a `StoreError`, which
- * the SDK answers with 500 and no challenge, so that a good key is never reported as bad. Omit the
- * SDK's `expectedResource`: it refuses every key, because a key has no audience, and tokens are
- * bound to `resource` here. Emits no event and counts no usage.
+ * Every denial becomes the same `invalidToken` error. A broken store stays a `StoreError`, which
+ * the SDK answers with 500 and no challenge, so that a valid key is never reported as bad. Omit the
+ * SDK's `expectedResource`: it rejects every key, because a key has no audience, and this verifier
+ * already binds tokens to `resource`. It emits no events and counts no usage.
  *
- * Not checked, because the SDK reads the headers: that there is only one credential (of two lines,
- * the first one counts), and whose session a request names.
+ * Not checked, because the SDK reads the headers: that there is only one credential (the first of
+ * two lines counts), and that a session belongs to the caller.
  *
- * @throws TypeError that says what to write instead.
+ * @throws TypeError on an invalid option.
  * @example
  * // SDK 1.x
  * const invalidToken = (message: string) => new InvalidTokenError(message);
@@ -49,7 +49,9 @@ export function createMcpVerifier(options: McpVerifierOptions): McpVerifier {
   readResource(options.resource, 'resource');
   const resource = String(options.resource);
   assert(typeof keyring?.authenticate === 'function', 'keyring: pass what createKeyring returned');
-  const instead = 'invalidToken: pass (message) => new InvalidTokenError(message), or the like';
+  const instead =
+    'invalidToken: pass a function that returns an error, such as (message) => ' +
+    'new InvalidTokenError(message)';
   assert(canMakeErrors(invalidToken), instead);
 
   async function verifyAccessToken(token: string): Promise<McpAuthInfo> {
@@ -59,7 +61,7 @@ export function createMcpVerifier(options: McpVerifierOptions): McpVerifier {
       return createAuthInfo(principal, resource);
     } catch (error) {
       if (!isAccessError(error)) throw error;
-      // One text for all reasons: the SDK writes it into a header, and callers are not told why.
+      // One text for all reasons, because the SDK sends it to the caller in a header.
       throw invalidToken(DETAILS.invalid_token);
     }
   }
@@ -67,8 +69,8 @@ export function createMcpVerifier(options: McpVerifierOptions): McpVerifier {
 }
 
 /**
- * Whether `make` returns errors. A class called without `new` throws, and so does anything that is
- * not a function: this shows at start-up instead of at the first denial.
+ * Whether `make` returns errors. A class called without `new` throws, and so does a value that is
+ * not a function. Found at start-up instead of at the first denial.
  */
 function canMakeErrors(make: (message: string) => unknown): boolean {
   try {

@@ -1,22 +1,23 @@
-/** The message of a POST: read from its body, or handed over by whoever parsed the body before. */
+/** Reads the message of a POST from its body or from an earlier parser. */
 import { readBody } from '../http/body.js';
 import { Refusal, requireBody } from '../http/fetch-handler.js';
 import { isTooLong, parseMessages } from './messages.js';
 
-/** What somebody else has read of a request. */
+/** The second argument of a gate. */
 export interface McpGateInput {
   /**
-   * The body, if a parser in front of the gate has read it: `req.body` of Express or of Fastify.
-   * The gate checks this and reads nothing; the limit of its length is the parser's. `undefined`:
-   * nobody has read the body.
+   * The body, if a parser in front of the gate has read it, such as `req.body` of Express or
+   * Fastify. The gate then reads nothing, and the parser's own length limit applies. Leave it
+   * `undefined` if nothing has read the body.
    */
   readonly parsedBody?: unknown;
 }
 
 /**
- * Reads the message. Not checked: whether it is JSON-RPC; the SDK does that.
+ * Reads the message. Not checked: whether it is JSON-RPC, which the SDK checks.
  *
- * @throws Refusal if there is no message. Whatever the stream throws if it breaks off.
+ * @throws Refusal if the message is missing or malformed; the stream's own error if the body breaks
+ *   off.
  */
 export async function readMessage(
   request: Request,

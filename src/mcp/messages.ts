@@ -1,12 +1,12 @@
-/** JSON-RPC messages, and the tool calls among them. */
+/** Reads JSON-RPC messages and finds the tool calls among them. */
 
 /**
- * The SDKs refuse longer batches. Without a limit, one request could emit tens of thousands of
+ * The SDKs reject longer batches. Without a limit, one request could emit tens of thousands of
  * events.
  */
 const MAX_MESSAGES = 100;
 
-/** A tool call as the message has it. Unchecked: the name may be anything. */
+/** An unchecked tool call. The name may be any value. */
 export interface ToolCall {
   readonly name: unknown;
   readonly args: Fields;
@@ -18,9 +18,9 @@ type Fields = Readonly<Record<string, unknown>>;
 const NO_FIELDS: Fields = Object.freeze({});
 
 /**
- * Reads one message or a batch. Not checked: whether it is JSON-RPC; the SDK does that.
+ * Reads one message or a batch. Not checked: whether it is JSON-RPC, which the SDK checks.
  *
- * @returns `undefined` if the text is not JSON, or if there are too many messages.
+ * @returns `undefined` if the text is not JSON or has too many messages.
  */
 export function parseMessages(text: string): unknown {
   let body: unknown;
@@ -32,14 +32,14 @@ export function parseMessages(text: string): unknown {
   return isTooLong(body) ? undefined : body;
 }
 
-/** Whether this is a batch of too many messages. */
+/** Whether a batch has too many messages. */
 export function isTooLong(body: unknown): boolean {
   return Array.isArray(body) && body.length > MAX_MESSAGES;
 }
 
 /**
- * Returns the tool calls of one message or of a batch. The SDKs do not accept a nested batch, and
- * neither does this.
+ * Returns the tool calls of one message or a batch. It ignores nested batches, which the SDKs
+ * reject.
  */
 export function toolCallsOf(body: unknown): readonly ToolCall[] {
   const messages: readonly unknown[] = Array.isArray(body) ? body : [body];
@@ -52,13 +52,13 @@ export function toolCallsOf(body: unknown): readonly ToolCall[] {
   return calls;
 }
 
-/** Returns the id of a single request; `undefined` for a batch, and for what expects no answer. */
+/** Returns the id of a single request; `undefined` for a batch or a notification. */
 export function requestIdOf(body: unknown): string | number | undefined {
   const { id } = fieldsOf(body);
   return typeof id === 'string' || typeof id === 'number' ? id : undefined;
 }
 
-/** Returns no fields for a value that is not an object; the SDK refuses it if one is needed. */
+/** Returns no fields for a value that is not an object, which the SDK rejects if it matters. */
 function fieldsOf(value: unknown): Fields {
   return typeof value === 'object' && value !== null ? (value as Fields) : NO_FIELDS;
 }

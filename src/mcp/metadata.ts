@@ -1,4 +1,4 @@
-/** The metadata of a protected resource, which tells clients how to authenticate. */
+/** The metadata of a protected resource, from which clients learn how to authenticate. */
 import type { Catalog } from '../core/catalog.js';
 import { assert, hasMethods, readFields, readStrings } from '../core/input.js';
 import { isScope } from '../core/scope.js';
@@ -10,7 +10,7 @@ export interface ProtectedResourceMetadata {
   readonly path: string;
   /** The full URL of that path: the `resource_metadata` of a challenge. */
   readonly url: string;
-  /** Ready to be sent as JSON. */
+  /** The document to send as JSON. */
   readonly document: Readonly<{
     resource: string;
     authorization_servers?: readonly string[];
@@ -22,15 +22,14 @@ export interface ProtectedResourceMetadata {
 }
 
 export interface ProtectedResourceOptions {
-  /** This server's own URL, as clients know it; a token's `aud` is the same. */
+  /** This server's own URL, as clients know it and as in a token's `aud`. */
   readonly resource: string | URL;
-  /** Where clients get tokens for it. Omit it if there are only keys. */
+  /** The servers where clients get tokens. Omit them if there are only keys. */
   readonly authorizationServers?: readonly string[] | undefined;
   /**
-   * What clients may ask for: a catalog, which lists its scopes without the reserved ones, or
-   * concrete scopes, which are listed as they are. Clients that are told of no scope by a challenge
-   * ask for all of these, so a reserved scope is only listed if it is named. Anyone can read the
-   * list.
+   * The scopes that clients may ask for: a catalog, which lists its scopes without the reserved
+   * ones, or a list of concrete scopes. If a challenge names no scope, clients ask for all of
+   * these, so a reserved scope is listed only if you name it. Anyone can read the list.
    */
   readonly scopes?: readonly string[] | Catalog | undefined;
   /** A human-readable name. */
@@ -50,14 +49,14 @@ const OPTIONS: readonly (keyof ProtectedResourceOptions)[] = [
 const CONCRETE_SCOPE = { holds: isScope, instead: 'write resource:action' };
 
 /**
- * Returns the metadata of a protected resource (RFC 9728 §2) and its path (§3.1). All of it is
- * configuration: no request is read, so no `Host` or `X-Forwarded-*` can point clients at somebody
- * else's server.
+ * Returns the metadata of a protected resource (RFC 9728 §2) and its path (§3.1). It uses only your
+ * configuration and reads no request, so no `Host` or `X-Forwarded-*` header can send clients to
+ * another server.
  *
  * Not checked: whether the authorization servers answer.
  *
- * @throws TypeError if a URL is not absolute and https (http only for this machine), or not spelled
- *   as it is compared.
+ * @throws TypeError if a URL is not absolute and https (http only for this machine), or not in its
+ *   canonical spelling.
  * @example
  * const metadata = protectedResourceMetadata({ resource: 'https://api.example.com/mcp' });
  * // /.well-known/oauth-protected-resource/mcp
@@ -75,7 +74,7 @@ export function protectedResourceMetadata(
   }
   const servers = readServers(given.authorizationServers);
   const scopes = readScopes(options.scopes);
-  // §3.1: inserted before the path; a path that is only a slash is dropped.
+  // §3.1: insert the well-known part before the path, and drop a path that is only a slash.
   const path = `/.well-known/oauth-protected-resource${pathname === '/' ? '' : pathname}`;
   const document = Object.freeze({
     resource: String(given.resource),

@@ -1,14 +1,14 @@
-/** A server's own URL, which identifies it to clients and in tokens. */
+/** Reads a server's own URL, which identifies it to clients and in tokens. */
 import { assert } from '../core/input.js';
 
 const LOCAL_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
 
 /**
- * Reads a resource identifier (RFC 9728 §1.2, RFC 8707 §2), in the exact spelling that is compared.
+ * Reads a resource identifier (RFC 9728 §1.2, RFC 8707 §2) in its canonical spelling.
  *
- * @param what Names the value in an error.
+ * @param what The name of the value in an error.
  * @throws TypeError if it is not an absolute https URL without credentials, query and fragment, or
- *   if its spelling is not the one that is compared. Plain http is accepted only for this machine.
+ *   not in its canonical spelling. Plain http is accepted only for this machine.
  */
 export function readResource(value: unknown, what: string): URL {
   const text = String(value);
@@ -18,9 +18,8 @@ export function readResource(value: unknown, what: string): URL {
   const hasCredentials = url.username !== '' || url.password !== '';
   // Searches the text, because a parsed URL does not show an empty query or fragment.
   const hasMore = /[?#]/.test(text);
-  assert(!hasCredentials && !hasMore, `${what}: no credentials, query or fragment`);
-  // An upper-case host, a default port, dot segments or white space would never equal what a token
-  // says.
+  assert(!hasCredentials && !hasMore, `${what}: pass a URL without credentials, query or fragment`);
+  // A host in upper case, a default port, dot segments or white space would never match a token.
   const isExact = url.href === text || url.href === `${text}/`;
   assert(isExact, `${what}: write it as ${url.href}`);
   return url;

@@ -1,11 +1,11 @@
-/** Identifies the owner of a session. */
+/** Names the owner of a session. */
 import type { Principal } from '../core/principal.js';
 
 /**
- * Names the owner of the sessions that a caller starts, with all that can differ between callers of
- * one key: a session can replay its earlier results. For a key that is the entities besides its
- * own, which can withdraw from it; for a token, its scopes and entities. Scopes have a colon, ids
- * and `jwt` have none, so this is unambiguous.
+ * Names the owner of a caller's sessions. Because a session can replay earlier results, the name
+ * includes all rights that can differ between callers of one key: for a key the other entities,
+ * which can withdraw, for a token its scopes and entities. This is unambiguous, because only scopes
+ * contain a colon.
  */
 export function sessionOwnerOf(principal: Principal): string {
   const { via, keyId, entityUuid, scopes, accessibleEntities } = principal;

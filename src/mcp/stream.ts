@@ -1,4 +1,4 @@
-/** Ends an open stream with the key that it was opened with. */
+/** Ends an open stream when its key ends. */
 import { stopWatching } from './key-watch.js';
 
 /** The part of an entry that streams need. */
@@ -7,15 +7,14 @@ interface WithSignal {
 }
 
 /**
- * Makes a stream end with the key of its entry: what the SDK answers is passed on until the key is
- * revoked, suspended or retired, expires, or loses an entity; then the stream is closed, and its
- * source is cancelled. Answers that are no stream of events are returned as they are, and nothing
- * is watched for them.
+ * Makes a stream end with the key of its entry. When the key is revoked, suspended or retired,
+ * expires, or loses an entity, the stream closes and its source is cancelled. Answers that are not
+ * event streams are returned unchanged, without watching the key.
  *
- * Not checked: whether a message is on its way at that moment; it may still arrive.
+ * Not checked: a message that is in transit at that moment may still arrive.
  *
- * @param response What the SDK answered.
- * @param entry What the gate returned for the same request.
+ * @param response The answer of the SDK.
+ * @param entry The entry that the gate returned for the same request.
  * @example
  * const entry = await gate(request);
  * if (entry instanceof Response) return entry;
@@ -34,7 +33,7 @@ function endWithSignal(
   signal: AbortSignal,
 ): ReadableStream<Uint8Array> {
   const reader = source.getReader();
-  // Resolves a read that is waiting, so that the stream below closes like any other.
+  // Resolves a pending read, so that the stream below closes normally.
   const cancel = (): void => void reader.cancel(signal.reason).catch(() => {});
   signal.addEventListener('abort', cancel, { once: true });
   if (signal.aborted) cancel();

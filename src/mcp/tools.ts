@@ -1,6 +1,6 @@
 /**
- * Which tools a caller may use, and the guard within each tool. A tool is an operation of the
- * policy with the same name.
+ * The tools that a caller may use, and the guard within each tool. The policy has an operation with
+ * the same name as each tool.
  */
 import type { Admission } from '../core/admit.js';
 import { assert, quote, readStrings } from '../core/input.js';
@@ -18,16 +18,16 @@ export function assertMapped(policy: Policy, tools: readonly McpTool[]): void {
   const names = tools.map((tool) => tool?.name);
   const [missing] = policy.unmapped(readStrings(names, 'tools: names'));
   const isMapped = missing === undefined;
-  assert(isMapped, `tools: ${quote(missing)} is not in the policy; add it to definePolicy`);
+  assert(isMapped, `tools: ${quote(missing)} is not in the policy. Add it to definePolicy`);
 }
 
 /**
- * Returns the tools that a caller may use, in the order given: register these for the caller, or
- * answer `tools/list` with them. Pass the same policy that guards the calls.
+ * Returns the tools that a caller may use, in their given order. Register only these for the
+ * caller, or answer `tools/list` with them. Pass the same policy that guards the calls.
  *
- * Not checked: the entity, which a list does not name.
+ * Not checked: the entity, which `tools/list` does not name.
  *
- * @throws TypeError if the policy does not have a tool, or `principal` is not a principal.
+ * @throws TypeError if the policy lacks a tool, or `principal` is not a principal.
  * @example
  * for (const tool of allowedTools(policy, principal, tools)) {
  *   server.registerTool(tool.name, tool.config, tool.run);
@@ -44,17 +44,17 @@ export function allowedTools<Tool extends McpTool>(
 }
 
 /**
- * Guards a tool from within. It is the second line of defence, independent of the gate, and the
- * only one for resources and prompts, which the gate does not check.
+ * Guards a tool from within. It is a second line of defence, independent of the gate, and the only
+ * one for resources and prompts, which the gate does not check.
  *
  * Not checked: whether the key has ended since the request arrived. Emits no event and counts no
- * usage: for tools, the gate did.
+ * usage, because the gate does that for tools.
  *
- * @param entityUuid The entity as the arguments give it, unchecked; if absent, the key's own.
- * @returns The principal, and the entity that was checked; handlers must use no other.
+ * @param entityUuid The unchecked entity from the arguments. Default: the key's own entity.
+ * @returns The principal and the checked entity. Handlers must not use any other entity.
  * @throws AccessError `insufficient_scope`, `invalid_request`, `entity_forbidden`; its message
  *   contains nothing secret.
- * @throws TypeError if the policy does not have the tool, and as {@link principalOf}.
+ * @throws TypeError if the policy lacks the tool, and as {@link principalOf}.
  * @example
  * const { authInfo } = ctx.http ?? {};
  * const { entityUuid } = guardTool(policy, authInfo, 'listThreats', args.entity_uuid);

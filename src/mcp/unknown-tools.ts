@@ -1,4 +1,4 @@
-/** Tells of calls of tools that the gate was not told of, which nobody may have noticed. */
+/** Reports and answers calls of tools that the gate does not know. */
 import { AccessError, isAccessError } from '../core/errors.js';
 import type { EventContext } from '../core/events.js';
 import type { Policy } from '../core/policy.js';
@@ -7,15 +7,15 @@ import { answerJson, answerRefusal, detailOf } from '../http/answer.js';
 import type { GateConfig } from './gate-options.js';
 import type { ToolCall } from './messages.js';
 
-/** No policy has this operation: it is the method of MCP, for which there is no tool. */
+/** The operation in the events: the method of MCP, which no policy has as an operation. */
 const OPERATION = 'tools/call';
 
 const DENIAL = new AccessError('not_found', 'unknown_tool');
 
 /**
- * Emits the event of each call. The policy has no operation for such a tool, so the keyring is
- * handed one that refuses. The tool's name is whatever a client wrote, so it stands in the context,
- * where it is cut and keys in it are masked.
+ * Emits an event for each call. The policy has no operation for such a tool, so the keyring gets a
+ * policy that always denies. The name of the tool comes from the client, so it goes into the
+ * context, which cuts it and masks keys.
  *
  * @throws StoreError if the keyring's clock is broken.
  */
@@ -40,26 +40,25 @@ function refuse(): never {
 function describe(name: unknown, context: EventContext | undefined): EventContext {
   const tool = typeof name === 'string' ? name : `no text, but of type ${typeof name}`;
   try {
-    // The first texts are those that are kept, and the last of one name is.
+    // `tool` comes first, because the context keeps the first texts, and again last, to win.
     return Object.assign({ tool }, context, { tool });
   } catch {
-    // A getter that throws, such as that of an address whose connection is gone.
+    // A getter of the context threw, for example for the address of a closed connection.
     return { tool };
   }
 }
 
-/** The gate answers with a denial of its own. */
+/** Ignores denials, because the gate sends its own answer. */
 function dropDenial(error: unknown): void {
   if (!isAccessError(error)) throw error;
 }
 
-/** "Invalid params", which MCP asks for in answers to calls of unknown tools. */
+/** "Invalid params", the code that MCP requires for unknown tools. */
 const INVALID_PARAMS = -32_602;
 
 /**
- * Answers a call of a tool that the gate was not told of. A single request gets the JSON-RPC error
- * that the SDK would answer, because a client of a model shows that to the model; a batch, and a
- * message that expects no answer, get a status.
+ * Answers a call of an unknown tool. A single request gets the JSON-RPC error of the SDK, because
+ * clients show it to the model. A batch, and a message that expects no answer, get a status.
  */
 export function answerUnknownTool(id: string | number | undefined): Response {
   if (id === undefined) return answerRefusal('unknown_tool');

@@ -3,7 +3,7 @@
  * any test runner and in any runtime.
  */
 
-/** What registers a test: `test` of vitest, `node:test` or `bun:test`. */
+/** The function that registers a test: `test` of Vitest, `node:test` or `bun:test`. */
 export type RegisterTest = (name: string, run: () => Promise<void>) => unknown;
 
 /** Throws unless `holds`. */
@@ -12,9 +12,9 @@ export function check(holds: boolean, otherwise: string): asserts holds {
 }
 
 /**
- * Writes equal contents as equal texts. Names are sorted, because databases may reorder a table.
- * `undefined`, `NaN`, `bigint` and other values that JSON cannot express differ from what JSON
- * would make of them.
+ * Writes a value as text, such that equal contents give equal texts. Names are sorted, because
+ * databases may reorder them. Values that JSON would drop or convert, such as `undefined`, `NaN`
+ * and `bigint`, keep their type in the text.
  */
 export function show(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((element: unknown) => show(element)).join(',')}]`;

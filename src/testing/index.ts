@@ -1,7 +1,7 @@
 /**
- * `keyscope/testing`. For tests only: the suites that every store and every adapter must pass, and
- * principals without a keyring. Needs no assertion library and no particular test runner: a failure
- * throws an `Error` that says which promise was broken.
+ * `keyscope/testing`, for tests only: the suites that every store and every adapter must pass, and
+ * principals without a keyring. Works with any test runner and without an assertion library: a
+ * failed test throws an `Error` that names the broken promise.
  */
 export { adapterContract } from './adapter-contract/contract.js';
 export type {

@@ -6,13 +6,13 @@ import { isUuid } from '../core/uuid.js';
 
 /** The caller in the test of a handler. */
 export interface TestPrincipalOptions<C extends Catalog = Catalog> {
-  /** What `defineScopes` returned. */
+  /** The catalog that `defineScopes` returned. */
   readonly catalog: C;
   /** Concrete scopes of the catalog. */
   readonly scopes: readonly ScopeOf<C>[];
   /** Default: `00000000-0000-4000-8000-000000000001`. */
   readonly entityUuid?: string;
-  /** In addition to `entityUuid`, which is always included. */
+  /** Added to `entityUuid`, which is always accessible. */
   readonly accessibleEntities?: readonly string[];
   /** Default: `00000000-0000-4000-8000-000000000002`. */
   readonly keyId?: string;
@@ -42,16 +42,16 @@ const DEFAULT_ENTITY = '00000000-0000-4000-8000-000000000001';
 const DEFAULT_KEY_ID = '00000000-0000-4000-8000-000000000002';
 
 /**
- * Makes a principal that every guard accepts, without a key, a keyring or a store. For tests only:
- * nobody was authenticated. A service that calls it outside its tests has no authentication there.
+ * Makes a principal that every guard accepts, without a key, a keyring or a store. Use it only in
+ * tests: it authenticates nobody, so calling it in a service bypasses authentication.
  *
  * Not checked: `keyId`, `name`, `metadata`, `expiresAt`, `via`.
  *
- * @param options The catalog, the scopes of the caller, and whatever else the test is about.
- * @returns A frozen principal, as `keyring.verify` returns one. Its scopes are in catalog order,
- *   each once.
- * @throws TypeError without a catalog, on a scope that the catalog lacks, an entity that is not a
- *   UUID, an unknown option, or one inherited from a class or a prototype.
+ * @param options The catalog, the caller's scopes, and any other field that the test is about.
+ * @returns A frozen principal like that of `keyring.verify`. Its scopes are unique and in catalog
+ *   order.
+ * @throws TypeError if the catalog is missing or lacks a scope, an entity is not a UUID, or an
+ *   option is unknown or inherited from a class or a prototype.
  * @example
  * const principal = testPrincipal({ catalog, scopes: ['threats:read'] });
  * expect(listThreats(principal)).toEqual([]);
@@ -64,11 +64,11 @@ export function testPrincipal<const C extends Catalog>(
   const { catalog, entityUuid = DEFAULT_ENTITY } = given;
   assert(
     typeof catalog?.expand === 'function',
-    'testPrincipal: catalog: pass what defineScopes returned',
+    'testPrincipal: catalog: pass the catalog that defineScopes returned',
   );
   const scopes = readStrings(given.scopes, 'scopes');
   for (const scope of scopes) {
-    // Throws on patterns too, which `expand` would take.
+    // Unlike `expand`, this also throws on wildcards.
     catalog.describe(scope);
   }
   assert(isUuid(entityUuid), 'entityUuid: pass a UUID in lower case', entityUuid);
@@ -77,7 +77,7 @@ export function testPrincipal<const C extends Catalog>(
     name: given.name ?? 'test',
     entityUuid,
     accessibleEntities: readEntities(entityUuid, given.accessibleEntities, 'accessibleEntities'),
-    // Each once and in catalog order, as `issue` stores them.
+    // Unique and in catalog order, as `issue` stores them.
     scopes: Object.freeze(catalog.expand(scopes)),
     metadata: Object.freeze({ ...given.metadata }),
     expiresAt: given.expiresAt ?? null,

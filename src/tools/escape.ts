@@ -1,16 +1,16 @@
 /**
- * How a text that somebody else chose is written: one function for each place where texts end up.
- * Key names, ids and hints come from a database that others may write, paths and reasons from a
- * repository. Every writer calls one of these as its last step.
+ * Escapes untrusted texts, with one function for each place where texts are shown. Key names, ids
+ * and hints come from a database that others can write; paths and reasons come from a repository.
+ * Every writer calls one of these functions as its last step.
  */
 import { replaceInvisible } from '../core/masking.js';
 
 // ── Terminals, logs and JSON ────────────────────────────────────────────────────────────────────
 
 /**
- * Keeps a text on one line of a terminal or a log. Writes invisible characters out, as `\u001b`,
- * and also what makes a CI runner take a line for a command: `::` at its beginning, and `##[` or
- * `##name[` anywhere. Not checked: how long the text is.
+ * Keeps a text on one line of a terminal or a log. Escapes invisible characters, as in `\u001b`,
+ * and the marks of CI commands: `::` at the beginning, and `##[` or `##name[` anywhere. Not
+ * checked: the length of the text.
  */
 export function escapeLine(text: string): string {
   return replaceInvisible(text, codeOf)
@@ -18,12 +18,14 @@ export function escapeLine(text: string): string {
     .replace(/#(?=#[\w-]*\[)/g, '\\u0023');
 }
 
-/** The same for a text of ours that has several lines, and texts of others in them. */
+/** Does the same for each line of our own text that contains untrusted texts. */
 export function escapeLines(text: string): string {
   return text.split('\n').map(escapeLine).join('\n');
 }
 
-/** JSON on one line. Within its strings, what `escapeLine` writes out means the same. */
+/**
+ * Writes JSON on one line. In its strings, the escapes of `escapeLine` do not change the meaning.
+ */
 export function toJson(value: unknown): string {
   return escapeLine(JSON.stringify(value));
 }
@@ -35,30 +37,30 @@ function codeOf(character: string): string {
 
 // ── Markdown ────────────────────────────────────────────────────────────────────────────────────
 
-/** What has a meaning in Markdown, in a table's cell or in MDX. */
+/** The characters with a meaning in Markdown, in table cells or in MDX. */
 const MARKS = /[\\`*_{}[\]<>|~&$]/g;
 
 /**
- * What code hosts make links of, or notify people for: mentions, issues and addresses. They look
- * for them in what Markdown has become, so that a backslash helps nothing.
+ * Mentions, issues and addresses, which code hosts link or send notifications for. Hosts search the
+ * rendered Markdown, so a backslash does not help.
  */
 const LINKED = /[@#!$%&~](?=[\w"])|:\/\/|www\.|GH-\d/i;
 
-/** Writes a text into a line of Markdown, so that it shows as it is. */
+/** Escapes a text for a line of Markdown, so that readers see it literally. */
 export function escapeMarkdown(text: string): string {
   return replaceInvisible(text).replace(/[^\s,;|]+|\|/g, (word) => {
     return LINKED.test(word) ? markdownCode(word) : word.replace(MARKS, '\\$&');
   });
 }
 
-/** More of a text in code is cut off: a comment that is too long is not shown at all. */
+/** The maximum length of a text in code. A host rejects a comment that is too long. */
 const MAX_CODE_LENGTH = 200;
 
-/** Code on one line, in as many backticks as it takes (CommonMark §6.1). Not for a table's cell. */
+/** Writes code on one line with enough backticks (CommonMark §6.1). Not for table cells. */
 export function markdownCode(value: string): string {
   const whole = [...replaceInvisible(String(value))];
   const cut = whole.length > MAX_CODE_LENGTH ? [...whole.slice(0, MAX_CODE_LENGTH), '…'] : whole;
-  // Two backticks with nothing between them would open a span that ends elsewhere.
+  // Two empty backticks would open a span that ends in a later text.
   const text = cut.join('') || '(none)';
   const longest = Math.max(0, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = '`'.repeat(longest + 1);
@@ -68,12 +70,12 @@ export function markdownCode(value: string): string {
 
 // ── SARIF ───────────────────────────────────────────────────────────────────────────────────────
 
-/** Plain text of a message, in which `[text](target)` would be a link (SARIF 2.1.0 §3.11.6). */
+/** Escapes a text for a message, where `[text](target)` would be a link (SARIF 2.1.0 §3.11.6). */
 export function escapeSarif(text: string): string {
   return replaceInvisible(text).replace(/[\\[\]]/g, '\\$&');
 }
 
-/** A path of a repository as a relative reference (RFC 3986 §4.2). */
+/** Writes a path of a repository as a relative reference (RFC 3986 §4.2). */
 export function toUri(path: string): string {
   return path.toWellFormed().split('/').map(encodeURIComponent).join('/');
 }

@@ -97,25 +97,25 @@ describe.each(Object.entries(MAKERS))('the lock on %s', (_, make) => {
       'a guard that is moved',
       { ...ROUTES, 'put /threats/:id': 'listThreats' },
       TABLE,
-      '- `PUT /v1/threats/:id` needs threats:write no longer (updateThreat is now listThreats).',
+      '- `PUT /v1/threats/:id` no longer needs threats:write (updateThreat is now listThreats).',
     ],
     [
       'an operation that is renamed',
       { ...ROUTES, 'get /threats': 'browseThreats' },
       { browseThreats: listThreats, updateThreat },
-      '- `GET /v1/threats` is browseThreats, which was listThreats, for the same keys.',
+      '- `GET /v1/threats` is now browseThreats instead of listThreats, for the same keys.',
     ],
     [
       'a route that is added',
       { ...ROUTES, 'get /export': 'listThreats' },
       TABLE,
-      '- `GET /v1/export` is new, for keys with threats:read.',
+      '- `GET /v1/export` is new, open to keys with threats:read.',
     ],
     [
       'a policy that is widened',
       ROUTES,
       { listThreats: [], updateThreat },
-      '- `GET /v1/threats` needs threats:read no longer. It is for any key.',
+      '- `GET /v1/threats` no longer needs threats:read. It is open to any key.',
     ],
   ])('names %s', async (_change, routes, table, sentence) => {
     const diff = diffLocks(await lockedBy(make, ROUTES), await lockedBy(make, routes, table));

@@ -1,5 +1,5 @@
 /**
- * Tokens that must not pass. Each gets the uniform 401, alone and at a keyring's door.
+ * Invalid tokens. Each gets the same 401, from the verifier alone and from a keyring.
  */
 import { createKeyring, isAccessError, toResponse } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
@@ -17,23 +17,23 @@ import {
   withHeader,
 } from '../support/token-attacks.ts';
 
-/** Whether a header can carry it, to where tokens are told from keys. */
+/** Whether a header can carry the text and it reaches the token verifier. */
 function isTokenInHeader(token: unknown): token is string {
   if (typeof token !== 'string' || token.length > 16_000) return false;
   return /^[\w.~+/-]+=*$/.test(token) && token.includes('.');
 }
 
-describe('a token that must not pass', () => {
+describe('an invalid token', () => {
   afterAll(() => console.log(`\nattack tokens: ${ATTACKS.length}, all refused alike`));
 
-  it('differs from one that passes', async () => {
+  it('differs from a valid one', async () => {
     expect(await VERIFIER.verify(GENUINE)).toMatchObject({ keyId: CLAIMS.sub, via: 'jwt' });
     await expectAccepted(VERIFIER, withClaims({}));
     await expectAccepted(VERIFIER, withHeader({}));
     await expectAccepted(VERIFIER, forge(RSA, {}, CLAIMS));
     await expectAccepted(VERIFIER, unaligned());
     await expectAccepted(VERIFIER, withClaims({ scope: '' }));
-    // At the bounds.
+    // Valid tokens at the limits.
     await expectAccepted(VERIFIER, withClaims({ iat: NOW + 5, exp: NOW + 905 }));
     await expectAccepted(VERIFIER, withClaims({ jti: 'x'.repeat(128), scope: scopes(256) }));
     await expectAccepted(VERIFIER, withHeader({ kid: 'good' }));
@@ -54,7 +54,7 @@ describe('a token that must not pass', () => {
     expect(text).toBe(toResponse(await thrown(() => VERIFIER.verify('.')), { realm: 'acme' }).body);
   });
 
-  it('gets that answer at a keyring’s door too, whatever of it a header can carry', async () => {
+  it('gets the same answer from a keyring, if a header can carry it', async () => {
     const keyring = createKeyring({
       prefix: 'acme',
       catalog,

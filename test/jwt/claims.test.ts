@@ -1,20 +1,20 @@
-/** What jose does not check: the spelling of a token, and that each check of ours is needed. */
+/** Checks that jose does not make: the spelling of a token, and proof that each check is needed. */
 import { describe, expect, it } from 'vitest';
 import { CLAIM_CHECKS, HEADER_CHECKS, holdsAll, TEXT_CHECKS } from '../../src/jwt/claims.js';
 import { accepts } from '../support/jwt.ts';
 import { ATTACKS, VERIFIER, VERIFIER_OF_ONE_KEY } from '../support/token-attacks.ts';
 
-/** Whether the text of a token passes, before anything is decoded. */
+/** Whether the text of a token passes the checks before decoding. */
 function passes(token: string): boolean {
   return holdsAll(TEXT_CHECKS, token);
 }
 
 describe('the spelling of a token', () => {
   const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-  /** The part in each of the three places. */
+  /** Puts a part into each of the three places. */
   const placed = (part: string) => [`${part}.AA.AA`, `AA.${part}.AA`, `AA.AA.${part}`];
 
-  it('is the one that an encoder writes, whatever a part ends in', () => {
+  it('must be the one that an encoder writes, for every end of a part', () => {
     let own = 0;
     for (const length of [0, 1, 2, 3, 4, 5, 6, 7, 8]) {
       for (const last of ALPHABET) {
@@ -25,11 +25,11 @@ describe('the spelling of a token', () => {
           expect([token, passes(token)]).toEqual([token, canonical]);
       }
     }
-    // Of no characters once for each letter; then 0, 4, 16 and 64 letters can come last, twice.
+    // The empty part once per letter; then 0, 4, 16 and 64 letters can come last, twice.
     expect(own).toBe(64 + 2 * (0 + 4 + 16 + 64));
   });
 
-  it('has three parts of the alphabet and nothing else', () => {
+  it('must be three parts of the base64url alphabet', () => {
     expect(['..', 'AA.AA.AA'].map(passes)).toEqual([true, true]);
     for (const token of ['', '.', 'AA', 'AA.AA', 'AA.AA.AA.', '.AA.AA.AA', 'AA.AA.AA.AA'])
       expect([token, passes(token)]).toEqual([token, false]);
@@ -51,7 +51,7 @@ describe('the length of a token', () => {
   });
 });
 
-describe('each check of ours is needed', () => {
+describe('each check is needed:', () => {
   const tables = [TEXT_CHECKS, HEADER_CHECKS, CLAIM_CHECKS];
   const all = tables.flatMap((table) =>
     Object.keys(table).map((name): [string, object] => [name, table]),

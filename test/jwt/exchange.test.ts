@@ -1,4 +1,4 @@
-/** What a token may carry: what of its principal, and what is said of any other request. */
+/** The rights that a token may carry, and the errors of other requests. */
 import fc from 'fast-check';
 import { decodeJwt } from 'jose';
 import type { Principal } from 'keyscope';
@@ -27,7 +27,7 @@ import {
 } from '../support/keyring.ts';
 
 describe('exchange', () => {
-  it('narrows scopes, entities and life', async () => {
+  it('narrows scopes, entities and lifetime', async () => {
     const issuer = createTokenIssuer({ ...SIGNING, ttlSeconds: 600 });
     const input = { scopes: ['threats:write'], accessibleEntities: [OWN], ttlSeconds: 60 };
     const token = await issuer.exchange(principal, input);
@@ -37,14 +37,14 @@ describe('exchange', () => {
       exp: NOW + 60,
     });
     expect((await issuer.exchange(principal)).expiresIn).toBe(600);
-    // Its own entity is always there, and asking for nothing gives nothing.
+    // The own entity is always included, and an empty list of scopes gives none.
     const least = await issuer.exchange(principal, { scopes: [], accessibleEntities: [] });
     expect(least.scope).toBe('');
     const verified = await createTokenVerifier(ACCEPTING).verify(least.accessToken);
     expect(verified).toMatchObject({ scopes: [], accessibleEntities: [OWN] });
   });
 
-  it('leaves out a scope that the catalog no longer has', async () => {
+  it('omits scopes that the catalog no longer has', async () => {
     const { keyring, store } = setUp();
     const input = { ...PLAIN, scopes: ['threats:read', 'decoys:read'] } as const;
     const { key } = await keyring.issue(input, AUTHORITY);
@@ -73,9 +73,9 @@ describe('exchange', () => {
       'invalid_target',
       { accessibleEntities: [OWN, THIRD] },
     ],
-    ['a life that is too long', 'invalid_request', { ttlSeconds: 901 }],
-    ['a life of nothing', 'invalid_request', { ttlSeconds: 0 }],
-    ['a life as a text', 'invalid_request', { ttlSeconds: '60' }],
+    ['a lifetime that is too long', 'invalid_request', { ttlSeconds: 901 }],
+    ['a lifetime of 0', 'invalid_request', { ttlSeconds: 0 }],
+    ['a lifetime as a text', 'invalid_request', { ttlSeconds: '60' }],
     ['scopes as a text', 'invalid_request', { scopes: 'threats:read' }],
     ['a scope that is not a text', 'invalid_request', { scopes: [7] }],
     ['an entity that is not a UUID', 'invalid_request', { accessibleEntities: ['own'] }],
@@ -98,7 +98,7 @@ describe('exchange', () => {
     expect(Object.keys(error)).toEqual(['code']);
   });
 
-  it('rethrows an error that is not the fault of the request', async () => {
+  it('rethrows errors that the request did not cause', async () => {
     const get = (): never => {
       throw new RangeError('a bug of the caller');
     };
@@ -111,14 +111,14 @@ describe('exchange', () => {
     }
   });
 
-  it('recognises the errors of another copy of the package, and no others', () => {
+  it('recognises errors of another copy of the package, but no others', () => {
     const branded = { [Symbol.for('keyscope.ExchangeError')]: true };
     const own = new ExchangeError('invalid_scope', '');
     expect([branded, own].map(isExchangeError)).toEqual([true, true]);
     expect([new Error(), null, undefined].map(isExchangeError)).toEqual([false, false, false]);
   });
 
-  it('accepts only principals that a keyring made', async () => {
+  it('accepts only principals from a keyring', async () => {
     const issuer = createTokenIssuer(SIGNING);
     for (const odd of [{ ...principal }, structuredClone(principal), null, undefined, {}]) {
       expect(await thrown(() => issuer.exchange(odd as Principal))).toBeInstanceOf(TypeError);
@@ -126,7 +126,7 @@ describe('exchange', () => {
   });
 });
 
-describe('a token, whatever is asked for', () => {
+describe('exchange, for any request', () => {
   const entities = [OWN, OTHER, THIRD];
   const parents = fc.record({
     scopes: fc.subarray([...catalog.all]),
@@ -142,7 +142,7 @@ describe('a token, whatever is asked for', () => {
   };
   const inputs = fc.record(fields, { requiredKeys: [] });
 
-  /** No more than the parent has. */
+  /** Whether the token has no more rights than the parent. */
   function expectWithin(child: Principal, parent: Principal): void {
     expect(child.scopes.every((scope) => hasScopes(parent, scope))).toBe(true);
     expect(child.accessibleEntities.every((entity) => canAddress(parent, entity))).toBe(true);
@@ -152,7 +152,7 @@ describe('a token, whatever is asked for', () => {
     expect(end).toBeLessThanOrEqual(parent.expiresAt ?? Number.POSITIVE_INFINITY);
   }
 
-  /** What was asked for, and all that the parent has where nothing was asked. */
+  /** Whether the token has the requested rights, or those of the parent by default. */
   function expectAsked(child: Principal, parent: Principal, input: ExchangeInput): void {
     const askedScopes = new Set(input.scopes ?? parent.scopes);
     expect([...child.scopes].sort()).toEqual([...askedScopes].sort());
@@ -161,7 +161,7 @@ describe('a token, whatever is asked for', () => {
     expect([...child.accessibleEntities].sort()).toEqual([...reachable].sort());
   }
 
-  it('never grants scopes, entities or life beyond the parent', async () => {
+  it('never grants scopes, entities or lifetime beyond the parent', async () => {
     const issuer = createTokenIssuer({ ...SIGNING, ...signingWith(SECOND) });
     const jwks = await issuer.jwks();
     const verifier = createTokenVerifier({ ...ACCEPTING, jwks, algorithms: ['EdDSA'] });
@@ -178,7 +178,7 @@ describe('a token, whatever is asked for', () => {
       expectAsked(child, parent, input);
     });
     await fc.assert(property);
-    // Both ways are taken often.
+    // Both branches run often.
     expect(yielded).toBeGreaterThan(tried / 10);
     expect(yielded).toBeLessThan((9 * tried) / 10);
   }, 60_000);

@@ -1,4 +1,4 @@
-/** A key set at an address: when it is fetched, and what happens while it cannot be. */
+/** A key set at a URL: when it is fetched, and what happens if that fails. */
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
@@ -20,21 +20,21 @@ import {
 import { denied, stoppedClock, storeError } from '../support/keyring.ts';
 
 const TOKEN = forge(FIRST, {}, CLAIMS);
-/** Signed with a key that the set does not have, unless a test adds it. */
+/** A token signed with a key that is not in the set unless a test adds it. */
 const OTHER_TOKEN = forge(SECOND, {}, CLAIMS);
 const DAY_MS = 86_400_000;
 
-/** A key set as it is published. */
+/** A published key set. */
 function setOf(...keys: unknown[]): string {
   return JSON.stringify({ keys });
 }
 
-/** Moves both clocks, by which ages and intervals are counted. */
+/** Moves both clocks, which measure ages and intervals. */
 function later(ms: number): void {
   vi.advanceTimersByTime(ms);
 }
 
-/** Sets the date alone, ahead or back. */
+/** Sets only the date, forward or back. */
 function setClock(ms: number): void {
   vi.setSystemTime(Date.now() + ms);
 }
@@ -50,7 +50,7 @@ const servers: Server[] = [];
 
 type Answer = (response: ServerResponse, request: IncomingMessage) => void;
 
-/** A server that answers as `answer` says, and counts; and a verifier with its address. */
+/** Starts a server that answers with `answer` and counts requests, and a verifier with its URL. */
 async function publish(answer: Answer, onError?: (error: unknown) => unknown) {
   let asked = 0;
   const server = createServer((request, response) => {
@@ -69,12 +69,12 @@ async function publish(answer: Answer, onError?: (error: unknown) => unknown) {
     now: clock.now,
     onError,
   });
-  /** When the next request has come. */
+  /** Resolves when the next request arrives. */
   const nextRequest = () => once(server, 'request');
   return { verifier, clock, asked: () => asked, nextRequest };
 }
 
-/** A server that publishes the first key, until it is down. */
+/** Starts a server that publishes the first key until it is down. */
 async function publishUntilDown(onError?: (error: unknown) => unknown) {
   const state = { down: false };
   const published = await publish((response) => {
@@ -85,9 +85,9 @@ async function publishUntilDown(onError?: (error: unknown) => unknown) {
 }
 
 beforeEach(() => {
-  // No timers: only the clocks.
+  // Fakes only the clocks, not the timers.
   vi.useFakeTimers({ toFake: ['Date', 'performance'] });
-  // jose gives up a fetch after five seconds of real time, which a busy machine may need.
+  // jose aborts a fetch after five seconds of real time, which a busy machine may need.
   vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => new AbortController().signal);
 });
 
@@ -100,7 +100,7 @@ afterEach(() => {
   }
 });
 
-describe('a key set at an address', () => {
+describe('a key set at a URL', () => {
   it('is fetched once, for any number of tokens', async () => {
     const { verifier, asked } = await publishUntilDown();
     await Promise.all(Array.from({ length: 20 }, () => verifier.verify(TOKEN)));
@@ -108,7 +108,7 @@ describe('a key set at an address', () => {
     expect(asked()).toBe(1);
   });
 
-  it('is not fetched again for every kid that somebody makes up', async () => {
+  it('is not fetched again for every made-up kid', async () => {
     const { verifier, asked } = await publishUntilDown();
     await verifier.verify(TOKEN);
     for (let i = 0; i < 20; i++) {
@@ -118,7 +118,7 @@ describe('a key set at an address', () => {
     await expectAccepted(verifier, TOKEN);
   });
 
-  it('is not fetched for a header that is bad whatever the key', async () => {
+  it('is not fetched for an invalid header', async () => {
     const { verifier, asked } = await publishUntilDown();
     const headers = [
       { jku: 'https://attacker.example/jwks.json' },
@@ -129,7 +129,7 @@ describe('a key set at an address', () => {
     expect(asked()).toBe(0);
   });
 
-  it('is fetched again for a new kid 30 s after the last time, and its old keys end', async () => {
+  it('is fetched again for a new kid after 30 s, and replaces the old keys', async () => {
     let keys = [FIRST.publicKey];
     const { verifier, asked } = await publish((response) => response.end(setOf(...keys)));
     await verifier.verify(TOKEN);
@@ -140,7 +140,7 @@ describe('a key set at an address', () => {
     await expectAccepted(verifier, OTHER_TOKEN);
     expect(asked()).toBe(2);
     await expectRefused(verifier, TOKEN);
-    // A set without keys ends them as well, though there is no other to take its place.
+    // A set without keys replaces them too.
     keys = [];
     later(481_000);
     await expectAccepted(verifier, OTHER_TOKEN);
@@ -149,8 +149,8 @@ describe('a key set at an address', () => {
     expect(asked()).toBe(3);
   });
 
-  // A token that expired while the keys were fetched was let in.
-  it('that comes slowly lets no token in that has expired meanwhile', async () => {
+  // Regression: a token that expired while the keys were fetched was accepted.
+  it('does not let in a token that expires during the fetch', async () => {
     let send = () => {};
     const { verifier, clock, nextRequest } = await publish((response) => {
       send = () => response.end(setOf(FIRST.publicKey));
@@ -164,17 +164,17 @@ describe('a key set at an address', () => {
   });
 });
 
-describe('a key set that cannot be used', () => {
+describe('an unusable key set', () => {
   const oversized = JSON.stringify({ keys: [FIRST.publicKey], pad: 'x'.repeat(65_536) });
 
   it.each<[string, Answer]>([
     ['an error', (response) => response.writeHead(500).end()],
-    ['with a part', (response) => response.writeHead(206).end(setOf(FIRST.publicKey))],
+    ['a partial answer', (response) => response.writeHead(206).end(setOf(FIRST.publicKey))],
     [
       'a redirect, which is not followed',
       (response) => response.writeHead(302, { Location: '/good' }).end(),
     ],
-    ['no JSON', (response) => response.end('<html>')],
+    ['invalid JSON', (response) => response.end('<html>')],
     ['another shape', (response) => response.end('[]')],
     ['more than 64 KiB', (response) => response.end(oversized)],
     ['no keys', (response) => response.end(setOf())],
@@ -182,28 +182,25 @@ describe('a key set that cannot be used', () => {
       'a key without kid',
       (response) => response.end(setOf({ ...FIRST.publicKey, kid: undefined })),
     ],
-    ['a connection that is cut', (response) => response.destroy()],
-  ])(
-    'because %s was answered says nothing about a token: 503, and no new attempt for 5 s',
-    async (_what, answer) => {
-      let down = true;
-      const { verifier, asked } = await publish((response, request) => {
-        if (down && request.url !== '/good') answer(response, request);
-        else response.end(setOf(FIRST.publicKey));
-      });
-      await storeError(() => verifier.verify(TOKEN));
-      await storeError(() => verifier.verify(TOKEN));
-      later(4_999);
-      down = false;
-      await storeError(() => verifier.verify(TOKEN));
-      expect(asked()).toBe(1);
-      later(1);
-      await expectAccepted(verifier, TOKEN);
-      expect(asked()).toBe(2);
-    },
-  );
+    ['a closed connection', (response) => response.destroy()],
+  ])('from %s leads to 503 and no new attempt for 5 s', async (_what, answer) => {
+    let down = true;
+    const { verifier, asked } = await publish((response, request) => {
+      if (down && request.url !== '/good') answer(response, request);
+      else response.end(setOf(FIRST.publicKey));
+    });
+    await storeError(() => verifier.verify(TOKEN));
+    await storeError(() => verifier.verify(TOKEN));
+    later(4_999);
+    down = false;
+    await storeError(() => verifier.verify(TOKEN));
+    expect(asked()).toBe(1);
+    later(1);
+    await expectAccepted(verifier, TOKEN);
+    expect(asked()).toBe(2);
+  });
 
-  it('because its key is malformed is broken, and not the token', async () => {
+  it('with a malformed key leads to 503', async () => {
     const { verifier } = await publish((response) =>
       response.end(setOf({ ...FIRST.publicKey, x: 'AAAA' })),
     );
@@ -212,8 +209,8 @@ describe('a key set that cannot be used', () => {
 });
 
 describe('a key set that cannot be fetched again', () => {
-  // A failed fetch was answered with 401, and repeated for every token with an unknown kid.
-  it('is 503 to an unknown kid, and asked for once in 5 s; known keys are accepted', async () => {
+  // Regression: a failed fetch gave 401, and was repeated for every token with an unknown kid.
+  it('leads to 503 for an unknown kid, with a fetch every 5 s; known keys still work', async () => {
     const { verifier, asked, state } = await publishUntilDown();
     await verifier.verify(TOKEN);
     state.down = true;
@@ -226,8 +223,8 @@ describe('a key set that cannot be fetched again', () => {
     expect(asked()).toBe(3);
   });
 
-  // After ten minutes, one token a process waited for an address that hung until it was given up.
-  it('is fetched after eight minutes while the known one is used: nobody waits', async () => {
+  // Regression: after ten minutes, one token per process waited for the timeout of a slow address.
+  it('is fetched in the background after eight minutes, without a delay', async () => {
     let hangs = false;
     let send = () => {};
     const { verifier, asked, nextRequest } = await publish((response) => {
@@ -244,7 +241,7 @@ describe('a key set that cannot be fetched again', () => {
     for (let i = 0; i < 20; i++) await expectAccepted(verifier, TOKEN);
     await arrived;
     expect(asked()).toBe(2);
-    // Who needs it waits for it.
+    // A token with a new key waits for it.
     const waiting = verifier.verify(OTHER_TOKEN);
     send();
     await waiting;
@@ -252,14 +249,14 @@ describe('a key set that cannot be fetched again', () => {
     expect(asked()).toBe(2);
   });
 
-  // One refresh that failed, after ten minutes, was 503 to every token for five seconds.
-  it('is used until it is fifteen minutes old, and no longer', async () => {
+  // Regression: one failed refresh after ten minutes gave 503 to every token for five seconds.
+  it('stays valid for exactly fifteen minutes', async () => {
     const { verifier, asked, state } = await publishUntilDown();
     await verifier.verify(TOKEN);
     state.down = true;
     later(600_000);
     for (let i = 0; i < 20; i++) await expectAccepted(verifier, TOKEN);
-    // A key that is in no known set may be in the one that cannot be fetched.
+    // An unknown key may be in the set that cannot be fetched.
     await storeError(() => verifier.verify(OTHER_TOKEN));
     await expectRefused(verifier, forge(FIRST, {}, { ...CLAIMS, aud: 'x' }));
     expect(asked()).toBe(2);
@@ -273,9 +270,9 @@ describe('a key set that cannot be fetched again', () => {
     await expectAccepted(verifier, TOKEN);
   });
 
-  // After ten idle minutes, the first token waited 5 s for an address that hung, though its key was
-  // known.
-  it('is used for fifteen idle minutes while the next one hangs, and no longer', async () => {
+  // Regression: after ten idle minutes, the first token waited 5 s for a slow address, although its
+  // key was known.
+  it('stays valid for exactly fifteen idle minutes while a fetch hangs', async () => {
     const errors: unknown[] = [];
     let hangs = false;
     let give = () => {};
@@ -292,7 +289,7 @@ describe('a key set that cannot be fetched again', () => {
     const arrived = nextRequest();
     for (let i = 0; i < 20; i++) await expectAccepted(verifier, TOKEN);
     await arrived;
-    // Nobody gets in by a key that is in no set, however long the next one takes.
+    // A token with an unknown key is never accepted, however long the fetch takes.
     let isSettled = false;
     const unknown = storeError(() => verifier.verify(OTHER_TOKEN)).then(() => {
       isSettled = true;
@@ -301,13 +298,13 @@ describe('a key set that cannot be fetched again', () => {
     expect([asked(), isSettled, errors]).toEqual([2, false, []]);
     give();
     await unknown;
-    await eventually(async () => errors.length > 0, 'the failure is told');
+    await eventually(async () => errors.length > 0, 'the failure is reported');
     expect(errors.map(isStoreError)).toEqual([true]);
     later(1);
     await storeError(() => verifier.verify(TOKEN));
   });
 
-  it('is fetched in the background every 30 s, and each failure is told', async () => {
+  it('is fetched in the background every 30 s, with a report of each failure', async () => {
     const errors: unknown[] = [];
     const { verifier, asked, state } = await publishUntilDown((error) => errors.push(error));
     await verifier.verify(TOKEN);
@@ -315,7 +312,7 @@ describe('a key set that cannot be fetched again', () => {
     later(480_000);
     for (let round = 1; round <= 3; round++) {
       await expectAccepted(verifier, TOKEN);
-      await eventually(async () => errors.length === round, `failure ${round} is told`);
+      await eventually(async () => errors.length === round, `failure ${round} is reported`);
       later(29_999);
       await expectAccepted(verifier, TOKEN);
       expect(asked()).toBe(1 + round);
@@ -325,11 +322,11 @@ describe('a key set that cannot be fetched again', () => {
   });
 });
 
-describe('a key set, when the clock is set', () => {
-  // The keys of a set that was fetched while the clock was a day ahead were accepted for a day
-  // after they had been removed.
+describe('a key set, after a change of the clock', () => {
+  // Regression: the keys of a set that was fetched while the clock was a day ahead were accepted
+  // for a day after their removal.
   it.each(['while', 'before'])(
-    'is fetched again if it came %s the clock was ahead and then set right',
+    'is fetched again if it arrived %s the clock was ahead, once the clock is right',
     async (when) => {
       let keys = [FIRST.publicKey];
       let onTheWay = () => {};
@@ -337,7 +334,7 @@ describe('a key set, when the clock is set', () => {
         onTheWay();
         response.end(setOf(...keys));
       });
-      // Ahead from the start, or not before the set is on its way.
+      // Ahead from the start, or only once the fetch has started.
       if (when === 'while') setClock(DAY_MS);
       else onTheWay = () => setClock(DAY_MS);
       await verifier.verify(TOKEN);
@@ -350,8 +347,8 @@ describe('a key set, when the clock is set', () => {
     },
   );
 
-  // It was forgotten, and every token refused until the key server was back.
-  it('is used for fifteen minutes in all, asleep or awake, if it cannot be fetched', async () => {
+  // Regression: the set was dropped, and every token denied until the key server was back.
+  it('stays valid for fifteen minutes in total, asleep or awake, if fetches fail', async () => {
     const { verifier, asked, state } = await publishUntilDown();
     await verifier.verify(TOKEN);
     state.down = true;
@@ -363,7 +360,7 @@ describe('a key set, when the clock is set', () => {
     await expectAccepted(verifier, TOKEN);
     later(1);
     await storeError(() => verifier.verify(TOKEN));
-    // Nor does the pause after a failure grow by as much as the clock is set back.
+    // Setting the clock back does not extend the pause after a failure.
     setClock(-DAY_MS);
     state.down = false;
     later(5_000);

@@ -1,4 +1,4 @@
-/** Issuing tokens: what is in them, how long they are valid, and which keys are published. */
+/** Issuing tokens: their contents and lifetime, and the published keys. */
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { parseAuthorization } from 'keyscope';
 import type { TokenIssuer, TokenIssuerOptions } from 'keyscope/jwt';
@@ -22,7 +22,7 @@ import {
 } from '../support/jwt.ts';
 import { catalog, denied, HOUR, START, storeError } from '../support/keyring.ts';
 
-/** More entities than a header can carry, and a principal that has them. */
+/** A principal with more entities than a header can carry. */
 const MANY = Array.from({ length: 400 }, (_, index) => {
   const digits = String(index).padStart(8, '0');
   return `${digits}-0000-4000-8000-000000000000`;
@@ -30,7 +30,7 @@ const MANY = Array.from({ length: 400 }, (_, index) => {
 const WIDE = testPrincipal({ catalog, scopes: [], accessibleEntities: MANY });
 
 describe('a token', () => {
-  it.each(ALGS)('is signed with %s, and accepted by the verifier', async (alg) => {
+  it.each(ALGS)('signed with %s is accepted by the verifier', async (alg) => {
     const pair = await makePair(alg);
     const issuer = createTokenIssuer({ ...SIGNING, ...signingWith(pair) });
     const jwks = await issuer.jwks();
@@ -56,14 +56,14 @@ describe('a token', () => {
     });
   });
 
-  it('has an id of its own', async () => {
+  it('has a unique id', async () => {
     const issuer = createTokenIssuer(SIGNING);
     const tokens = await Promise.all([1, 2, 3].map(() => issuer.exchange(principal)));
     const ids = tokens.map(({ accessToken }) => decodeJwt(accessToken).jti);
     expect(new Set(ids).size).toBe(3);
   });
 
-  it('ends with the key, in whole seconds and never later', async () => {
+  it('expires with the key, rounded down to seconds', async () => {
     const issuer = createTokenIssuer(SIGNING);
     const ending = (expiresAt: number) => testPrincipal({ catalog, scopes: [], expiresAt });
     expect((await issuer.exchange(ending(START + 5_999))).expiresIn).toBe(5);
@@ -72,14 +72,14 @@ describe('a token', () => {
     await denied(() => issuer.exchange(ending(START - HOUR)), 'invalid_token', 'expired');
   });
 
-  it('is refused if it would be longer than a header can carry', async () => {
+  it('is not issued if a header cannot carry it', async () => {
     const issuer = createTokenIssuer(SIGNING);
     await expect(issuer.exchange(WIDE)).rejects.toMatchObject({ code: 'invalid_target' });
     const fewer = await issuer.exchange(WIDE, { accessibleEntities: MANY.slice(0, 200) });
     expect(fewer.tokenType).toBe('Bearer');
   });
 
-  it('fits a header if it is issued, however many entities are asked for', async () => {
+  it('always fits into a header if it is issued', async () => {
     const issuer = createTokenIssuer(SIGNING);
     for (let count = 250; count <= 400; count += 10) {
       const input = { accessibleEntities: MANY.slice(0, count) };
@@ -90,7 +90,7 @@ describe('a token', () => {
     }
   });
 
-  it('is issued and checked by the clock of the machine unless another is given', async () => {
+  it('uses the clock of the machine by default', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: START });
     onTestFinished(() => void vi.useRealTimers());
     const issuer = createTokenIssuer({ ...SIGNING, now: undefined });
@@ -102,7 +102,7 @@ describe('a token', () => {
     await expectRefused(verifier, accessToken);
   });
 
-  it('is neither issued nor checked if the clock is broken', async () => {
+  it('is neither issued nor verified with a broken clock', async () => {
     const now = () => Number.NaN;
     await storeError(() => createTokenIssuer({ ...SIGNING, now }).exchange(principal));
     const { accessToken } = await createTokenIssuer(SIGNING).exchange(principal);
@@ -119,31 +119,31 @@ describe('createTokenIssuer', () => {
     ['no kid', { ...SIGNING, kid: undefined }, /kid: pass a text/],
     ['a long kid', { ...SIGNING, kid: 'k'.repeat(129) }, /kid/],
     ['a shared secret', { ...SIGNING, alg: 'HS256' }, /alg: pass one of ES256/],
-    ['no signature', { ...SIGNING, alg: 'none' }, /alg: pass one of/],
-    ['a life of a day and a second', { ...SIGNING, ttlSeconds: 86_401 }, /ttlSeconds/],
+    ['the algorithm none', { ...SIGNING, alg: 'none' }, /alg: pass one of/],
+    ['a lifetime of a day and a second', { ...SIGNING, ttlSeconds: 86_401 }, /ttlSeconds/],
     [
       'a private key to publish',
       { ...SIGNING, otherKeys: [SECOND.privateKey] },
-      /public keys; one of them is private/,
+      /a key is private or symmetric/,
     ],
     [
       'a key to publish without kid',
       { ...SIGNING, otherKeys: [{ ...SECOND.publicKey, kid: undefined }] },
-      /needs a kid/,
+      /give each key the kid/,
     ],
     [
       'an object as the list of keys',
       { ...SIGNING, otherKeys: { keys: [] } },
       /otherKeys: pass a list of public JWKs/,
     ],
-    ['two keys of one kid', { ...SIGNING, otherKeys: [FIRST.publicKey] }, /kid of the signing key/],
+    ['the same kid twice', { ...SIGNING, otherKeys: [FIRST.publicKey] }, /kid of the signing key/],
     ['a clock that is not a function', { ...SIGNING, now: 7 }, /now: pass a function/],
   ])('rejects %s at start-up', (_what, options, message) => {
     expect(() => createTokenIssuer(options as TokenIssuerOptions)).toThrow(TypeError);
     expect(() => createTokenIssuer(options as TokenIssuerOptions)).toThrow(message);
   });
 
-  it('keeps a copy of the keys that it was given, and hands out copies', async () => {
+  it('copies its keys and returns copies', async () => {
     const privateKey = structuredClone(FIRST.privateKey);
     const other = structuredClone(SECOND.publicKey);
     const issuer = createTokenIssuer({ ...SIGNING, privateKey, otherKeys: [other] });
@@ -155,7 +155,7 @@ describe('createTokenIssuer', () => {
     await expectAccepted(createTokenVerifier(ACCEPTING), accessToken);
   });
 
-  it('rotates by kid: what either key signed is accepted while both are published', async () => {
+  it('rotates keys: verifiers accept both while both are published', async () => {
     const signsSecond = { ...SIGNING, ...signingWith(SECOND) };
     const before = createTokenIssuer({ ...SIGNING, otherKeys: [SECOND.publicKey] });
     const after = createTokenIssuer({ ...signsSecond, otherKeys: [FIRST.publicKey] });

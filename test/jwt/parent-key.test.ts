@@ -1,4 +1,4 @@
-/** Tokens at a keyring, which looks up the key that a token was exchanged for. */
+/** Tokens at a keyring, which looks up the key behind a token. */
 import type { JWTPayload } from 'jose';
 import type { DenialReason, KeyRecord } from 'keyscope';
 import { isAccessError, toResponse } from 'keyscope';
@@ -28,10 +28,10 @@ import { GOOD, VERIFIER } from '../support/token-attacks.ts';
 
 const FOR_TWO = { ...AUTHORITY, entities: [OTHER] } as const;
 
-describe('a token whose key would not authenticate', () => {
+describe('a token at a keyring', () => {
   const issuer = createTokenIssuer({ ...SIGNING, ...signingWith(GOOD) });
 
-  /** A keyring with a key for two entities, and a token for it. */
+  /** Makes a keyring with a key for two entities and a token for it. */
   async function exchanged(options: { expiresAt?: Date } = {}) {
     const setting = setUp({ tokens: VERIFIER, peppers: [PEPPER] });
     const { keyring } = setting;
@@ -44,7 +44,7 @@ describe('a token whose key would not authenticate', () => {
 
   type Exchanged = Awaited<ReturnType<typeof exchanged>>;
 
-  /** Another keyring over the same keys, as `edit` has changed their rows. */
+  /** Makes another keyring over the same rows, changed by `edit`. */
   function over({ store, clock }: Exchanged, edit: (row: KeyRecord) => object, prefix = 'acme') {
     const edited = tampering(store, edit);
     return setUp({ store: edited, tokens: VERIFIER, now: clock.now, prefix }).keyring;
@@ -92,7 +92,7 @@ describe('a token whose key would not authenticate', () => {
   ];
 
   it.each(ENDS)(
-    'is refused on its next use, for the reason that the key is: %s',
+    'is denied on its next use for the same reason as its key: %s',
     async (reason, end) => {
       const setting = await exchanged({ expiresAt: new Date(START + 5_000) });
       const { token } = setting;
@@ -105,7 +105,7 @@ describe('a token whose key would not authenticate', () => {
     },
   );
 
-  it('works again once its key is resumed', async () => {
+  it('works again after its key is resumed', async () => {
     const { keyring, info, token } = await exchanged();
     await keyring.suspend(info.keyId, AUTHORITY);
     await denied(() => keyring.authenticate(`Bearer ${token}`), 'invalid_token', 'suspended');
@@ -113,7 +113,7 @@ describe('a token whose key would not authenticate', () => {
     expect((await keyring.authenticate(`Bearer ${token}`)).via).toBe('jwt');
   });
 
-  it('addresses no entity that has withdrawn from its key since', async () => {
+  it('cannot address an entity that has withdrawn from its key', async () => {
     const { keyring, info, token } = await exchanged();
     const reach = async () => (await keyring.authenticate(`Bearer ${token}`)).accessibleEntities;
     expect(await reach()).toEqual([OWN, OTHER]);
@@ -124,21 +124,21 @@ describe('a token whose key would not authenticate', () => {
     await denied(act, 'entity_forbidden', 'entity_not_accessible');
   });
 
-  // A token that was made of a cached principal would outlive what the cache promises.
-  it('is not made of a key that has ended elsewhere, if its principal is fresh', async () => {
+  // A token for a cached principal would outlive the staleness limit of the cache.
+  it('is not issued for a key that has ended elsewhere, if the principal is fresh', async () => {
     const { key, info, store, clock, keyring } = await exchanged();
     const cached = cacheStore(store, { cache: lru(), maxStalenessMs: MAX_MS, now: clock.now });
     const front = setUp({ store: cached, now: clock.now }).keyring;
     const request = `Bearer ${key}`;
     await front.authenticate(request);
     await keyring.suspend(info.keyId, AUTHORITY);
-    // What the cache promises: for so long a request may still pass.
+    // Within the staleness limit of the cache, a request may still pass.
     await front.authenticate(request);
     const act = () => front.authenticate(request, { fresh: true });
     await denied(act, 'invalid_token', 'suspended');
   });
 
-  it('carries no more than the key, whatever it claims', async () => {
+  it('never has more rights than its key, whatever it claims', async () => {
     const { keyring, info } = await exchanged();
     const entities = [OWN, OTHER, THIRD];
     const wide: JWTPayload = {
@@ -150,14 +150,14 @@ describe('a token whose key would not authenticate', () => {
     };
     const admitted = await keyring.authenticate(`Bearer ${await jwt(GOOD, wide)}`);
     expect(admitted).toMatchObject({ scopes: ['threats:read'], accessibleEntities: [OWN, OTHER] });
-    // A token that claims another entity for its own has no such key.
+    // A token that claims another owner has no matching key.
     const moved = { ...wide, entity_uuid: THIRD, accessible_entities: [THIRD, OWN] };
     const token = await jwt(GOOD, moved);
     expect(isAccessError(await thrown(() => keyring.authenticate(`Bearer ${token}`)))).toBe(true);
   });
 
-  // A slow look-up let a token in that had expired meanwhile.
-  it('has expired if that happened while its key was looked up', async () => {
+  // Regression: a token that expired during a slow look-up was accepted.
+  it('is denied if it expires during the look-up of its key', async () => {
     const setting = await exchanged();
     const { store, clock, token } = setting;
     const slow = {
@@ -175,7 +175,7 @@ describe('a token whose key would not authenticate', () => {
     await denied(() => late.keyring.authenticate(`Bearer ${token}`), 'invalid_token', 'expired');
   });
 
-  it('is not exchanged again', async () => {
+  it('cannot be exchanged again', async () => {
     const { keyring, token } = await exchanged();
     const narrowed = await keyring.authenticate(`Bearer ${token}`);
     await expect(issuer.exchange(narrowed)).rejects.toMatchObject({ code: 'invalid_request' });

@@ -1,6 +1,5 @@
 /**
- * The keys that tokens are signed with: every form that people have one in, and what is said of
- * those that cannot be used.
+ * The signing keys of tokens: every common form of a key, and the errors for unusable ones.
  */
 import {
   createPrivateKey,
@@ -38,11 +37,11 @@ const ed25519 = generateKeyPairSync('ed25519').privateKey;
 const small = generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey;
 const { d: _private, ...publicHalf } = FIRST.privateKey;
 
-// Web Crypto's keys, Node's, and texts.
+// Keys of Web Crypto and of Node, and texts.
 const REFUSED: readonly (readonly [string, Alg, unknown])[] = [
   ['a public CryptoKey', 'ES256', (await generateKeyPair('ES256')).publicKey],
   ['a CryptoKey of another curve', 'ES256', (await generateKeyPair('ES384')).privateKey],
-  ['a CryptoKey that agrees on secrets', 'ES256', (await generateKeyPair('ECDH-ES')).privateKey],
+  ['a CryptoKey for key agreement', 'ES256', (await generateKeyPair('ECDH-ES')).privateKey],
   ['a CryptoKey of another kind', 'EdDSA', (await generateKeyPair('ES256')).privateKey],
   ['a CryptoKey of another padding', 'PS256', (await generateKeyPair('RS256')).privateKey],
   ['a CryptoKey of another hash', 'RS256', (await generateKeyPair('RS384')).privateKey],
@@ -53,9 +52,9 @@ const REFUSED: readonly (readonly [string, Alg, unknown])[] = [
   ],
   ['a public JWK', 'ES256', publicHalf],
   ['a JWK for another algorithm', 'EdDSA', FIRST.privateKey],
-  ['a JWK that says so', 'ES256', { ...FIRST.privateKey, alg: 'ES384' }],
-  ['a JWK to encrypt', 'ES256', { ...FIRST.privateKey, use: 'enc' }],
-  ['half a JWK', 'ES256', { d: 'x' }],
+  ['a JWK with another alg', 'ES256', { ...FIRST.privateKey, alg: 'ES384' }],
+  ['a JWK for encryption', 'ES256', { ...FIRST.privateKey, use: 'enc' }],
+  ['an incomplete JWK', 'ES256', { d: 'x' }],
   ['a JWK of 1,024 bits', 'RS256', { kty: 'RSA', d: 'x', n: 'x'.repeat(171) }],
   ['a JWK as text', 'ES256', JSON.stringify(FIRST.privateKey)],
   ['a pair', 'ES256', { privateKey: ec, publicKey: createPublicKey(ec) }],
@@ -65,7 +64,7 @@ const REFUSED: readonly (readonly [string, Alg, unknown])[] = [
   ['a KeyObject of another kind', 'ES256', ed25519],
   ['a KeyObject of 1,024 bits', 'PS256', small],
   [
-    'a KeyObject that no JWK is for',
+    'a KeyObject without a JWK form',
     'PS256',
     generateKeyPairSync('rsa-pss', { modulusLength: 2048 }).privateKey,
   ],
@@ -76,26 +75,22 @@ const REFUSED: readonly (readonly [string, Alg, unknown])[] = [
     'ES256',
     ec.export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' }),
   ],
-  ['a PEM whose line breaks were lost', 'ES256', pem.replaceAll('\n', '\\n')],
+  ['a PEM without its line breaks', 'ES256', pem.replaceAll('\n', '\\n')],
   ['an empty text', 'ES256', ''],
-  ['nothing', 'ES256', undefined],
+  ['undefined', 'ES256', undefined],
   ['a number', 'ES256', 7],
 ];
 const LATER: readonly (readonly [string, Alg, unknown])[] = [
   ['a PEM of another curve', 'ES256', p384.export({ type: 'pkcs8', format: 'pem' })],
   ['a PEM of another kind', 'ES256', ed25519.export({ type: 'pkcs8', format: 'pem' })],
   ['a PEM of 1,024 bits', 'RS256', small.export({ type: 'pkcs8', format: 'pem' })],
-  ['a PEM that is cut short', 'ES256', pem.replace(/\n[^\n]*\n(?=-)/, '\n')],
-  [
-    'a PEM that holds nothing',
-    'ES256',
-    '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----',
-  ],
-  ['a JWK that is none', 'ES256', { ...FIRST.privateKey, d: 'x' }],
+  ['a truncated PEM', 'ES256', pem.replace(/\n[^\n]*\n(?=-)/, '\n')],
+  ['a PEM without a key', 'ES256', '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----'],
+  ['an invalid JWK', 'ES256', { ...FIRST.privateKey, d: 'x' }],
   ['a JWK for another use', 'ES256', { ...FIRST.privateKey, key_ops: ['verify'] }],
 ];
 
-/** One key in every form, by the name of the form. */
+/** The same key in every form, by the name of the form. */
 async function formsOf({ alg, privateKey }: Pair) {
   const keyObject = createPrivateKey({ key: privateKey as JsonWebKey, format: 'jwk' });
   const pemText = String(keyObject.export({ type: 'pkcs8', format: 'pem' }));
@@ -112,9 +107,8 @@ async function formsOf({ alg, privateKey }: Pair) {
 }
 
 describe('a signing key', () => {
-  // It had to be a JWK or an extractable CryptoKey, and neither what jose makes by default nor what
-  // is in files.
-  it.each(ALGS)('signs with %s in every form, and publishes only its public half', async (alg) => {
+  // Regression: only JWKs and extractable CryptoKeys worked, but neither jose's default nor files.
+  it.each(ALGS)('signs with %s in every form, and publishes only its public part', async (alg) => {
     const pair = await makePair(alg);
     const publicKey = await importJWK(pair.publicKey, alg);
     for (const [form, privateKey] of Object.entries(await formsOf(pair))) {
@@ -125,7 +119,7 @@ describe('a signing key', () => {
       const { payload } = await jwtVerify(accessToken, publicKey, { currentDate });
       expect([form, payload.sub]).toEqual([form, KEY_ID]);
       if (form === 'cryptoKey that is not extractable') {
-        await expect(issuer.jwks()).rejects.toThrow(/^jwks: this private key is not extractable/);
+        await expect(issuer.jwks()).rejects.toThrow(/^jwks: the private key is not extractable/);
       } else {
         const jwks = { keys: [pair.publicKey, FIRST.publicKey] };
         expect([form, await issuer.jwks()]).toEqual([form, jwks]);
@@ -133,7 +127,7 @@ describe('a signing key', () => {
     }
   });
 
-  it('is what jose makes by default, if its user publishes the public half', async () => {
+  it('may be non-extractable, as by default in jose, if you publish the public part', async () => {
     const { privateKey, publicKey } = await generateKeyPair('ES256');
     const issuer = createTokenIssuer({ ...signing, alg: 'ES256', kid: 'first', privateKey });
     const error = await thrown(() => issuer.jwks());
@@ -153,7 +147,7 @@ describe('a signing key', () => {
   const instead = new RegExp(`^privateKey: pass a private key for ${kind}: ${forms}$`);
 
   it.each(REFUSED)(
-    'that is %s is rejected at start-up, and nothing of it is shown',
+    'that is %s is rejected at start-up without quoting it',
     (_what, alg, privateKey) => {
       expect(() => withKey(alg, privateKey)).toThrow(TypeError);
       expect(() => withKey(alg, privateKey)).toThrow(instead);
@@ -161,7 +155,7 @@ describe('a signing key', () => {
   );
 
   it.each(LATER)(
-    'that is %s is rejected when it is first used, in the same words',
+    'that is %s is rejected on first use with the same message',
     async (_what, alg, privateKey) => {
       const issuer = withKey(alg, privateKey);
       const uses = [
@@ -173,7 +167,7 @@ describe('a signing key', () => {
         const error = await thrown(use);
         if (!(error instanceof TypeError)) throw error;
         expect(error.message).toMatch(instead);
-        // No cause: it is not known what that quotes.
+        // No cause, because it might quote the key.
         expect(Reflect.ownKeys(error).sort()).toEqual(['message', 'stack']);
       }
     },

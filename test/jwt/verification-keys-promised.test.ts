@@ -1,4 +1,4 @@
-/** A key set that is still pending when the verifier is made. */
+/** A verifier with a promise of a key set. */
 import { causeOf as driversErrorOf } from 'keyscope';
 import { createTokenIssuer, createTokenVerifier, type JwtVerifier } from 'keyscope/jwt';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -16,31 +16,31 @@ import { storeError, untyped } from '../support/keyring.ts';
 
 const TOKEN = forge(FIRST, {}, CLAIMS);
 
-/** A verifier with a promise of anything. */
+/** Makes a verifier with any promise. */
 function promising(jwks: PromiseLike<unknown>): JwtVerifier {
   return createTokenVerifier({ ...ACCEPTING, jwks: untyped<Promise<{ keys: [] }>>(jwks) });
 }
 
-/** Why a good token gets a `StoreError`: the message of its cause, if there is one. */
+/** Returns the cause of the `StoreError` for a valid token, as text. */
 async function reasonOf(verifier: JwtVerifier): Promise<string> {
   const cause = driversErrorOf(await storeError(() => verifier.verify(TOKEN)));
   return cause instanceof Error ? cause.message : '';
 }
 
-/** Everything that is due has happened, handlers of unhandled rejections included. */
+/** Waits for pending work, including handlers of unhandled rejections. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-describe('a promise of keys', () => {
-  it('is used like the keys', async () => {
+describe('a promised key set', () => {
+  it('works like a key set', async () => {
     const jwks = createTokenIssuer(SIGNING).jwks();
     const verifier = createTokenVerifier({ ...ACCEPTING, jwks });
     await expectAccepted(verifier, TOKEN);
     await expectRefused(verifier, forge(SECOND, {}, CLAIMS));
   });
 
-  it('is awaited and checked once, also if it is only a thenable', async () => {
+  it('is awaited and checked once, even if it is only a thenable', async () => {
     let asked = 0;
     let read = 0;
     const set = {
@@ -50,7 +50,7 @@ describe('a promise of keys', () => {
       },
     };
     const thenable = {
-      // biome-ignore lint/suspicious/noThenProperty: a promise that is not one of the language's.
+      // biome-ignore lint/suspicious/noThenProperty: a thenable is needed here.
       then(resolve: (value: unknown) => void) {
         asked += 1;
         resolve(set);
@@ -65,26 +65,26 @@ describe('a promise of keys', () => {
     [
       'is a private key',
       async () => ({ keys: [FIRST.privateKey] }),
-      /^jwks: pass public keys; one of them is private/,
+      /^jwks: a key is private or symmetric/,
     ],
     ['has no keys', async () => ({}), /^jwks: pass \{ keys/],
     [
       'is for another algorithm',
       async () => ({ keys: [SECOND.publicKey] }),
-      /^jwks: none of the keys is for ES256/,
+      /^jwks: no key fits the algorithms ES256/,
     ],
-    ['is a text', async () => 'https://acme.example/jwks', /^jwks: this is a text/],
+    ['is a text', async () => 'https://acme.example/jwks', /^jwks: not a text/],
     ['rejects', () => Promise.reject(new Error('no such file')), /^no such file$/],
-    ['rejects with nothing', () => Promise.reject(), /^$/],
-  ])('that %s says nothing about a token: 503, each time', async (_what, make, message) => {
+    ['rejects with undefined', () => Promise.reject(), /^$/],
+  ])('that %s always leads to 503', async (_what, make, message) => {
     const verifier = promising(make());
-    // Nobody has asked yet, so this is where a rejection would be unhandled.
+    // Before the first token, a rejection would be unhandled here.
     await turn();
     for (let i = 0; i < 2; i++) expect(await reasonOf(verifier)).toMatch(message);
     await expectRefused(verifier, 'no token');
   });
 
-  it('that is late is awaited once, for 5 s, and used when it comes after all', async () => {
+  it('that is late is awaited once for 5 s, and used when it arrives', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     let come = (_set: unknown): void => {};

@@ -1,4 +1,4 @@
-/** The options of a verifier, and the principal that it makes of a token. */
+/** The options of a verifier, and the principal of a token. */
 import { defineScopes, hasScopes } from 'keyscope';
 import type { TokenVerifierOptions } from 'keyscope/jwt';
 import { createTokenVerifier } from 'keyscope/jwt';
@@ -18,18 +18,18 @@ const TOKEN = forge(FIRST, {}, CLAIMS);
 
 describe('createTokenVerifier', () => {
   it.each([
-    ['nothing', undefined, /pass an object/],
+    ['undefined', undefined, /pass an object/],
     ['an unknown option', { ...ACCEPTING, clockTolerance: 60 }, /unknown field "clockTolerance"/],
     ['no issuer', { ...ACCEPTING, issuer: undefined }, /issuer/],
     ['no audience', { ...ACCEPTING, audience: '' }, /audience/],
-    ['no algorithm', { ...ACCEPTING, algorithms: [] }, /name at least one/],
+    ['an empty list of algorithms', { ...ACCEPTING, algorithms: [] }, /pass at least one/],
     [
       'a shared secret',
       { ...ACCEPTING, algorithms: ['ES256', 'HS256'] },
       /algorithms: element 1: pass one of ES256.*, not "HS256"/,
     ],
     ['no catalog', { ...ACCEPTING, catalog: undefined }, /catalog/],
-    ['a life of two days', { ...ACCEPTING, maxTtlSeconds: 172_800 }, /maxTtlSeconds/],
+    ['a lifetime of two days', { ...ACCEPTING, maxTtlSeconds: 172_800 }, /maxTtlSeconds/],
     ['a clock that is not a function', { ...ACCEPTING, now: 'now' }, /now: pass a function/],
   ])('rejects %s at start-up', (_what, options, message) => {
     const given = untyped<TokenVerifierOptions>(options);
@@ -37,13 +37,13 @@ describe('createTokenVerifier', () => {
     expect(() => createTokenVerifier(given)).toThrow(message);
   });
 
-  it('accepts a life of a day if that is allowed', async () => {
+  it('accepts a lifetime of a day if the options allow it', async () => {
     const token = forge(FIRST, {}, { ...CLAIMS, exp: NOW + 86_400 });
     await expectRefused(createTokenVerifier(ACCEPTING), token);
     await expectAccepted(createTokenVerifier({ ...ACCEPTING, maxTtlSeconds: 86_400 }), token);
   });
 
-  it('grants only what its own catalog has', async () => {
+  it('grants only scopes of its own catalog', async () => {
     const smaller = defineScopes({ threats: { read: 'List and read threats.' } });
     const verified = await createTokenVerifier({ ...ACCEPTING, catalog: smaller }).verify(TOKEN);
     expect(verified.scopes).toEqual(['threats:read', 'threats:write']);
@@ -51,7 +51,7 @@ describe('createTokenVerifier', () => {
     expect(hasScopes(verified, 'threats:write')).toBe(false);
   });
 
-  it('makes a principal that nobody can change', async () => {
+  it('returns a frozen principal', async () => {
     const verified = await createTokenVerifier(ACCEPTING).verify(TOKEN);
     const { scopes, accessibleEntities, metadata } = verified;
     for (const part of [verified, scopes, accessibleEntities, metadata]) {

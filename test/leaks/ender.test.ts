@@ -1,4 +1,4 @@
-/** What is done with a key that was found, by the source's choice and the key's state. */
+/** The fate of a leaked key, by the action of the source and the state of the key. */
 import { createKeyring, type KeyState } from 'keyscope';
 import type { LeakAction, LeakSource } from 'keyscope/leaks';
 import { describe, expect, it } from 'vitest';
@@ -14,7 +14,7 @@ import {
 
 const open = (holder: LeakSource = {}) => setUpLeaks({ holder });
 
-/** How a key gets into each state. */
+/** Brings a key into each state. */
 const MAKE: Readonly<
   Record<string, (at: ReturnType<typeof open>, keyId: string) => Promise<unknown>>
 > = {
@@ -24,7 +24,7 @@ const MAKE: Readonly<
   revoked: ({ keyring }, keyId) => keyring.revoke(keyId, AUTHORITY),
 };
 
-describe('a key that was found', () => {
+describe('a leaked key', () => {
   it.each<[LeakAction, string, KeyState, number]>([
     ['revoke', 'live', 'revoked', 1],
     ['revoke', 'suspended', 'revoked', 1],
@@ -39,7 +39,7 @@ describe('a key that was found', () => {
     ['suspend', 'revoked', 'revoked', 0],
     ['tell', 'live', 'live', 0],
     ['tell', 'revoked', 'revoked', 0],
-  ])('by %s, while it is %s, is %s afterwards', async (action, before, after, ended) => {
+  ])('with the action %s on a %s key, becomes %s', async (action, before, after, ended) => {
     const at = open({ action });
     const { key, info } = await issue(at.keyring);
     await MAKE[before]?.(at, info.keyId);
@@ -54,7 +54,7 @@ describe('a key that was found', () => {
     expect(await rowOf(at.store, info.keyId)).toEqual(row);
   });
 
-  it('that has expired is left as it is', async () => {
+  it('stays unchanged if it has expired', async () => {
     const at = open();
     const expiresAt = new Date(at.clock.now() + HOUR);
     const { key } = await at.keyring.issue({ ...PLAIN, expiresAt }, AUTHORITY);
@@ -63,8 +63,8 @@ describe('a key that was found', () => {
     expect(at.found).toMatchObject([{ state: 'expired', ended: [] }]);
   });
 
-  // An old key in a public history must end nobody's new one.
-  it('ends its successors only while it lives, or if the owner says so', async () => {
+  // An old key in a public history must not end a new one.
+  it('ends its successors only if it is live, or with evenIfEnded', async () => {
     for (const [evenIfEnded, expected] of [
       [false, 'live'],
       [true, 'revoked'],
@@ -82,7 +82,7 @@ describe('a key that was found', () => {
     expect(at.found[0]?.ended).toEqual(expect.arrayContaining([info.keyId, next.info.keyId]));
   });
 
-  it('is ended whatever is damaged in its row', async () => {
+  it('is revoked even if its row is damaged', async () => {
     const at = open();
     const { key, info } = await issue(at.keyring);
     const row = await rowOf(at.store, info.keyId);
@@ -93,8 +93,8 @@ describe('a key that was found', () => {
     expect(at.found).toMatchObject([{ state: 'damaged', ended: [info.keyId] }]);
   });
 
-  // The lineage of such a row may be incomplete, whenever it is ended: the owner was never told.
-  it('is told though its row is damaged, and its lineage may be incomplete', async () => {
+  // Regression: the owner never learned of it. The lineage of a damaged row may be incomplete.
+  it('is reported to onLeak even if its row is damaged', async () => {
     const at = open({ action: 'revokeLineage', evenIfEnded: true });
     const { key, info } = await issue(at.keyring);
     at.intercept(async (_method, _args, call) => {
@@ -108,7 +108,7 @@ describe('a key that was found', () => {
     expect(at.found).toMatchObject([{ state: 'damaged', keyId: info.keyId }]);
   });
 
-  it('that ends while it is being suspended is no outage', async () => {
+  it('may end during its suspension without an error', async () => {
     const at = open({ action: 'suspend' });
     const { key, info } = await issue(at.keyring);
     at.intercept(async (method, _args, call) => {
@@ -122,7 +122,7 @@ describe('a key that was found', () => {
     expect(at.errors).toEqual([]);
   });
 
-  // Only the event of its end said who had found it.
+  // Regression: only the event of the revocation had the actor.
   it('has the actor of its source in every event', async () => {
     const at = open({ actor: 'a stranger' });
     const { key } = await issue(at.keyring);
@@ -134,7 +134,7 @@ describe('a key that was found', () => {
     ]);
   });
 
-  it('that cannot be suspended is an outage', async () => {
+  it('leads to 503 if the store cannot suspend it', async () => {
     const at = open({ action: 'suspend' });
     const { key } = await issue(at.keyring);
     at.intercept((method, _args, call) => {
@@ -145,7 +145,7 @@ describe('a key that was found', () => {
     expect(at.found).toEqual([]);
   });
 
-  it('is looked for in the keyring of its prefix alone', async () => {
+  it('is looked up only in the keyring of its prefix', async () => {
     const live = open();
     const test = createKeyring({
       prefix: 'acme_test',
@@ -161,7 +161,7 @@ describe('a key that was found', () => {
   });
 });
 
-describe('a report that is sent again', () => {
+describe('a repeated report', () => {
   const gitlab = { secret: SECRET, types: [TYPE], action: 'suspend' } as const;
 
   async function suspendedAt(location: string) {
@@ -177,8 +177,8 @@ describe('a report that is sent again', () => {
     return { ...at, key, report, stateOf };
   }
 
-  // It was suspended again, by a report that an operator had dealt with.
-  it('leaves a key that was resumed as it is', async () => {
+  // Regression: a report that the operator had already handled suspended the key again.
+  it('does not suspend a resumed key again', async () => {
     const { leaks, report, stateOf, found, calls } = await suspendedAt('https://h/a');
     calls.length = 0;
     expect(await answerOf(leaks, report('https://h/a'))).toMatchObject({ status: 204 });
@@ -187,7 +187,7 @@ describe('a report that is sent again', () => {
     expect(found.map(({ ended }) => ended.length)).toEqual([1, 0]);
   });
 
-  it('is another one if the key was found in another place, or by who holds it', async () => {
+  it('counts as new if it names another place, or comes from a holder', async () => {
     const long = 'https://h/'.padEnd(200, 'a/');
     const { leaks, keyring, found, key, report, stateOf } = await suspendedAt(long);
     await answerOf(leaks, report(`${long}b`));
@@ -199,7 +199,7 @@ describe('a report that is sent again', () => {
     }
   });
 
-  it('suspends if it could not the first time', async () => {
+  it('suspends the key if the first report failed', async () => {
     const at = setUpLeaks({ gitlab });
     const { key, info } = await issue(at.keyring);
     const report = (): Request => fromGitLab([{ type: TYPE, token: key }]);
@@ -212,7 +212,7 @@ describe('a report that is sent again', () => {
     expect(await at.keyring.get(info.keyId, AUTHORITY)).toMatchObject({ state: 'suspended' });
   });
 
-  it('is known among the last 10,000, and the oldest is forgotten first', async () => {
+  it('is recognised among the last 10,000 reports', async () => {
     const { leaks, keyring, found, report, stateOf, key } = await suspendedAt('first');
     await answerOf(leaks, report('second'));
     const keyId = String(found[0]?.keyId);
@@ -226,7 +226,7 @@ describe('a report that is sent again', () => {
   });
 });
 
-describe('what is told of it', () => {
+describe('the record and events of a leaked key', () => {
   const gitlab = { secret: SECRET, types: [TYPE], actor: 'our GitLab' };
 
   async function reportedAt(location: string) {
@@ -238,7 +238,7 @@ describe('what is told of it', () => {
     return { ...at, key, keyId: info.keyId, shown, where: at.found[0]?.where };
   }
 
-  it('says who, where and in whose name, in records and events', async () => {
+  it('name the actor, the place and the owner', async () => {
     const { events, keyId, shown } = await reportedAt('https://gitlab.example/a');
     expect(shown).toMatchObject({
       endedBy: 'our GitLab',
@@ -261,17 +261,17 @@ describe('what is told of it', () => {
     [`https://h/${'long/'.repeat(1_000)}`, null],
     ['e\u0301', '\u00e9'],
     ['\u{1f511}'.repeat(300), null],
-    // Whoever chose such a place kept the key alive: cut, it looked like a key, and a reason that
-    // does is refused.
+    // Regression: this place, once cut, looked like a key. The keyring rejects such a reason, so
+    // the key stayed alive.
     [`https://h/${'x/'.repeat(65)}/aaa_${'0A9zQ7mK'.repeat(4)}QQQQ`, null],
     [`https://x:ghp_${'a1B2c3D4'.repeat(4)}e5F6@h/`, 'https://x:ghp_[redacted]@h/'],
-    // Keys of another keyring, one against the other, and what is left of one.
+    // Adjacent keys of another keyring, and a part of a key.
     [
       `acme_test_${'0A9zQ7mK'.repeat(4)}acme_test_${'0A9zQ7mK'.repeat(4)}`,
       'acme_test_[redacted]_test_[redacted]',
     ],
     [`other_${'0A9zQ7mK'.repeat(4).slice(1)}`, 'other_[redacted]'],
-  ])('holds no key, and nothing that a log cannot: %j', async (location, expected) => {
+  ])('contain no key and no control characters: %j', async (location, expected) => {
     const { where, shown, events, key, errors } = await reportedAt(location);
     expect(errors).toEqual([]);
     if (expected !== null) expect(where).toBe(expected);
@@ -283,13 +283,13 @@ describe('what is told of it', () => {
   const hexOf = (one: string): string => one.charCodeAt(0).toString(16).padStart(2, '0');
   const SPELLINGS: readonly (readonly [string, (key: string) => string])[] = [
     ['percent-encoded', (key) => key.replaceAll(/./gs, (one) => `%${hexOf(one)}`)],
-    ['its underscore percent-encoded', (key) => key.replace('_', '%5F')],
+    ['partly percent-encoded', (key) => key.replace('_', '%5F')],
     ['percent-encoded twice', (key) => key.replaceAll(/./gs, (one) => `%25${hexOf(one)}`)],
     ['escaped as in JSON', (key) => key.replaceAll(/./gs, (one) => `\\u00${hexOf(one)}`)],
     ['escaped as in HTML', (key) => key.replaceAll(/./gs, (one) => `&#x${hexOf(one)};`)],
-    ['with a name for its underscore', (key) => key.replace('_', '&lowbar;')],
-    ['with zero-width characters', (key) => [...key].join('\u200b')],
-    ['with soft hyphens', (key) => [...key].join('%C2%AD')],
+    ['written with an HTML entity', (key) => key.replace('_', '&lowbar;')],
+    ['split by zero-width characters', (key) => [...key].join('\u200b')],
+    ['split by soft hyphens', (key) => [...key].join('%C2%AD')],
     ['in lower case', (key) => key.toLowerCase()],
     ['without its prefix', (key) => key.slice(5)],
     [
@@ -297,14 +297,14 @@ describe('what is told of it', () => {
       (key) => key.slice(5).replaceAll(/./gs, (one) => `%${hexOf(one)}`),
     ],
     ['without its beginning', (key) => key.slice(12)],
-    ['in part', (key) => `${key.slice(9, 15)}!${key.slice(20, 27)}`],
-    ['in part escaped', (key) => `${key.slice(0, 14)}%${hexOf(key.charAt(14))}${key.slice(15)}`],
-    ['where the place is cut', (key) => `${'long/'.repeat(34)}${key}`],
-    ['where the place was cut first', (key) => `${'long/'.repeat(143)}${key}`],
+    ['incomplete', (key) => `${key.slice(9, 15)}!${key.slice(20, 27)}`],
+    ['partly escaped', (key) => `${key.slice(0, 14)}%${hexOf(key.charAt(14))}${key.slice(15)}`],
+    ['at the cut', (key) => `${'long/'.repeat(34)}${key}`],
+    ['at the first cut', (key) => `${'long/'.repeat(143)}${key}`],
     ['after many invisible characters', (key) => `${'\u200b'.repeat(715)}${key}`],
   ];
 
-  /** What is left of a key in what a place says, and in what that decodes to. */
+  /** Returns the parts of a key that a place still contains, also after decoding. */
   function leftOf(key: string, said: unknown): readonly string[] {
     const text = JSON.stringify(said);
     const plain = text.replaceAll(/[^ -~]/g, '').toLowerCase();
@@ -317,8 +317,8 @@ describe('what is told of it', () => {
     return parts.filter((part) => decoded.includes(part.toLowerCase()));
   }
 
-  // The key was found in such places, and kept on the record and told with them.
-  it.each(SPELLINGS)('holds no key that is %s', async (_, write) => {
+  // Regression: places with such spellings leaked the key into records and events.
+  it.each(SPELLINGS)('contain no key that is %s', async (_, write) => {
     const at = setUpLeaks({ gitlab });
     const { key, info } = await issue(at.keyring);
     const other = await issue(at.keyring);
@@ -337,7 +337,7 @@ describe('what is told of it', () => {
     expect(leftOf(other.key, said)).toEqual([]);
   });
 
-  it('goes to a listener whose failure changes nothing, and is told', async () => {
+  it('do not depend on onLeak, whose errors go to onError', async () => {
     for (const onLeak of [() => Promise.reject(new Error('mail')), () => thrown()]) {
       const at = setUpLeaks({ holder: {}, onLeak });
       const { key } = await issue(at.keyring);
@@ -350,7 +350,7 @@ describe('what is told of it', () => {
     }
   });
 
-  it('is frozen, and has nothing of the key', async () => {
+  it('reach onLeak frozen and without any part of the key', async () => {
     const at = open();
     const { key, info } = await issue(at.keyring);
     await answerOf(at.leaks, fromHolder(key));

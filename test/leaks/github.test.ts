@@ -1,4 +1,4 @@
-/** GitHub's protocol: what it documents, what it signs, and what nobody signed. */
+/** GitHub's protocol: its documented examples, and signed and unsigned reports. */
 import { createHash } from 'node:crypto';
 import { generateKey } from 'keyscope';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -27,8 +27,8 @@ afterAll(() => listing.close());
 const open = () => setUpLeaks({ github: listing.source });
 const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex');
 
-describe('what GitHub documents', () => {
-  it.each(VECTORS.signed)('is taken, byte for byte: $comment', async (vector) => {
+describe('the GitHub route', () => {
+  it.each(VECTORS.signed)('accepts exactly the documented bytes: $comment', async (vector) => {
     const { leaks, calls } = open();
     const headers = {
       'github-public-key-identifier': vector.identifier,
@@ -44,8 +44,8 @@ describe('what GitHub documents', () => {
   });
 });
 
-describe('a signed report', () => {
-  it('ends the keys in it, and labels each token in order, by its hash alone', async () => {
+describe('the GitHub route, on a signed report', () => {
+  it('ends the keys in it and labels each token in order by its hash', async () => {
     const { leaks, keyring, found, events } = open();
     const { key, info } = await issue(keyring);
     const stranger = generateKey({ prefix: 'acme' });
@@ -72,7 +72,7 @@ describe('a signed report', () => {
     expect(JSON.stringify([found, events, body])).not.toContain(key.slice(5));
   });
 
-  it('changes nothing the second time, and says the same', async () => {
+  it('answers a repeated report the same way and changes nothing', async () => {
     const { leaks, keyring, store, found, calls } = open();
     const { key, info } = await issue(keyring);
     const report = () => fromGitHub([{ token: key }]);
@@ -88,7 +88,7 @@ describe('a signed report', () => {
     ]);
   });
 
-  it('looks at each token once, and at none that is no key', async () => {
+  it('looks up each token once, and only tokens with the form of a key', async () => {
     const { leaks, calls } = open();
     const stranger = generateKey({ prefix: 'acme' });
     const wrong = `${stranger.slice(0, -1)}${stranger.endsWith('0') ? '1' : '0'}`;
@@ -97,7 +97,7 @@ describe('a signed report', () => {
     expect(calls).toEqual(['findByDigest']);
   });
 
-  it('may have a thousand finds', async () => {
+  it('accepts a thousand finds', async () => {
     const { leaks, keyring } = open();
     const { key } = await issue(keyring);
     const tokens = Array.from({ length: 1_000 }, () => generateKey({ prefix: 'acme' }));
@@ -119,13 +119,13 @@ describe('a signed report', () => {
     '[null]',
     '[["x", "y"]]',
     '"x"',
-  ])('of another shape is refused, and nothing of it is done: %s', async (body) => {
+  ])('rejects a malformed report as a whole: %s', async (body) => {
     const { leaks, calls } = open();
     expect(await answerOf(leaks, fromGitHub(body))).toMatchObject({ status: 400, noStore: true });
     expect(calls).toEqual([]);
   });
 
-  it('may say more than is known, and nothing of where', async () => {
+  it('accepts unknown fields and an empty url', async () => {
     const { leaks, keyring, found } = open();
     const { key } = await issue(keyring);
     const body = JSON.stringify([{ token: key, type: 'x', url: '', source: 4, more: {} }]);
@@ -134,11 +134,11 @@ describe('a signed report', () => {
   });
 });
 
-describe('a report that nobody signed', () => {
+describe('the GitHub route, on an unsigned report', () => {
   const KEY = generateKey({ prefix: 'acme' });
   const BODY = JSON.stringify([{ token: KEY, type: 'x' }]);
 
-  it('costs no look-up, a thousand times', async () => {
+  it('makes no look-up for a thousand forged reports', async () => {
     const { leaks, calls } = open();
     const forger = createSigner(SIGNER.listed.key_identifier);
     for (let round = 0; round < 1_000; round += 1) {
@@ -153,15 +153,15 @@ describe('a report that nobody signed', () => {
 
   it.each<[string, Record<string, string>]>([
     ['no identifier', { 'github-public-key-identifier': '' }],
-    ['an identifier that nobody has', { 'github-public-key-identifier': 'unknown' }],
-    ['an identifier of a prototype', { 'github-public-key-identifier': '__proto__' }],
+    ['an unknown identifier', { 'github-public-key-identifier': 'unknown' }],
+    ['an identifier of the prototype', { 'github-public-key-identifier': '__proto__' }],
     ['an identifier that is too long', { 'github-public-key-identifier': 'x'.repeat(129) }],
     ['another listed identifier', { 'github-public-key-identifier': 'retired' }],
     ['no signature', { 'github-public-key-signature': '' }],
-    ['a signature that is no base64', { 'github-public-key-signature': '*'.repeat(96) }],
+    ['a signature that is not base64', { 'github-public-key-signature': '*'.repeat(96) }],
     ['a signature of other bytes', { 'github-public-key-signature': SIGNER.sign('[]') }],
     ['a signature that is too long', { 'github-public-key-signature': 'A'.repeat(4_000) }],
-  ])('is refused: %s', async (_, headers) => {
+  ])('rejects %s', async (_, headers) => {
     const { leaks, calls } = open();
     const answer = await answerOf(leaks, fromGitHub(BODY, SIGNER, headers));
     expect(answer).toMatchObject({ status: 403, noStore: true });
@@ -169,7 +169,7 @@ describe('a report that nobody signed', () => {
     expect(calls).toEqual([]);
   });
 
-  it('asks nobody for keys that no identifier can name', async () => {
+  it('does not fetch the list for a malformed identifier or signature', async () => {
     const own = await openListing([]);
     const { leaks } = setUpLeaks({ github: own.source });
     const identifier = 'github-public-key-identifier';
@@ -184,19 +184,19 @@ describe('a report that nobody signed', () => {
     own.close();
   });
 
-  it('and has none of the headers is refused', async () => {
+  it('rejects a report without the headers', async () => {
     const { leaks } = open();
     expect(await answerOf(leaks, post('github', BODY))).toMatchObject({ status: 403 });
     const identifier = { 'github-public-key-identifier': 'current' };
     expect(await answerOf(leaks, post('github', BODY, identifier))).toMatchObject({ status: 403 });
   });
 
-  it('by a key that is retired is refused', async () => {
+  it('rejects a signature by a retired key', async () => {
     const { leaks } = open();
     expect(await answerOf(leaks, fromGitHub(BODY, RETIRED))).toMatchObject({ status: 403 });
   });
 
-  it('cut short, longer or in another encoding is refused', async () => {
+  it('rejects a body that is shorter, longer or encoded differently', async () => {
     const { leaks } = open();
     const headers = {
       'github-public-key-identifier': SIGNER.listed.key_identifier,
@@ -205,7 +205,7 @@ describe('a report that nobody signed', () => {
     for (const body of [BODY.slice(0, -1), `${BODY}\n`, `\ufeff${BODY}`]) {
       expect(await answerOf(leaks, post('github', body, headers))).toMatchObject({ status: 403 });
     }
-    // Bytes that are no UTF-8 may be signed, and are no JSON.
+    // Bytes that are not UTF-8 can be signed, but they are not JSON.
     const bytes = Uint8Array.from([...Buffer.from(BODY), 0xff]);
     const signed = { ...headers, 'github-public-key-signature': SIGNER.sign(bytes) };
     const url = 'https://api.example.com/leaks/github';
@@ -213,7 +213,7 @@ describe('a report that nobody signed', () => {
     expect(await answerOf(leaks, request)).toMatchObject({ status: 400 });
   });
 
-  it('of 10 MB is not read to its end', async () => {
+  it('stops reading a body of 10 MB', async () => {
     const { leaks } = open();
     let sent = 0;
     const chunk = new Uint8Array(64 * 1024).fill(0x20);
@@ -235,9 +235,9 @@ describe('a report that nobody signed', () => {
   });
 });
 
-describe('outages', () => {
-  // It was refused, and what is refused GitHub does not send again.
-  it('of a key that the list may have got since are a 503: the report is sent again', async () => {
+describe('the GitHub route, in an outage', () => {
+  // Regression: it rejected the report, and GitHub does not retry a rejected one.
+  it('answers 503 if the list may have a new key by now, so that GitHub retries', async () => {
     const next = createSigner('next');
     const own = await openListing([SIGNER.listed]);
     const { leaks, errors, calls } = setUpLeaks({ github: own.source });
@@ -247,13 +247,13 @@ describe('outages', () => {
     expect(answer.status).toBe(503);
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(own.asked()).toBe(1);
-    // A stranger who makes identifiers up fills no log.
+    // A stranger with made-up identifiers must not fill the log.
     expect(errors).toEqual([]);
     expect(calls).toEqual([]);
     own.close();
   });
 
-  it('of the list are a 503, and nothing is done', async () => {
+  it('answers 503 if the list is unavailable, and does not use the store', async () => {
     const away = await openListing([]);
     away.answer(500, '');
     const { leaks, keyring, calls, errors } = setUpLeaks({ github: away.source });
@@ -266,7 +266,7 @@ describe('outages', () => {
     away.close();
   });
 
-  it('of the store are a 503, and few look-ups are tried in vain', async () => {
+  it('answers 503 if the store is broken, after few look-ups', async () => {
     const { leaks, keyring, errors, intercept } = open();
     const { key } = await issue(keyring);
     const tokens = Array.from({ length: 50 }, () => generateKey({ prefix: 'acme' }));
@@ -285,7 +285,7 @@ describe('outages', () => {
     await expect(keyring.verify(key)).rejects.toMatchObject({ code: 'invalid_token' });
   });
 
-  it('of one look-up are a 503 for all, once all others are done', async () => {
+  it('answers 503 if one look-up fails, after handling all other tokens', async () => {
     const { leaks, keyring, intercept } = open();
     const { key } = await issue(keyring);
     const tokens = Array.from({ length: 50 }, () => generateKey({ prefix: 'acme' }));

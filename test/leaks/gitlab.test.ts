@@ -1,4 +1,4 @@
-/** GitLab's Token Revocation API, for an instance that has the secret, and for nobody else. */
+/** GitLab's Token Revocation API, with and without the secret. */
 import { generateKey } from 'keyscope';
 import { describe, expect, it } from 'vitest';
 import { issue } from '../support/keyring.ts';
@@ -16,11 +16,11 @@ import {
 const gitlab = { secret: SECRET, types: [TYPE] };
 const open = () => setUpLeaks({ gitlab });
 
-describe('what GitLab documents', () => {
+describe('the GitLab routes', () => {
   const [{ type = '' } = {}] = VECTORS.gitlab.tokens;
   const documented = { secret: SECRET, types: [type] };
 
-  it('is answered as documented', async () => {
+  it('answer as GitLab documents', async () => {
     const { leaks, calls } = setUpLeaks({ gitlab: documented });
     const headers = { authorization: SECRET };
     expect(await answerOf(leaks, get('gitlab/v1/revocable_token_types', headers))).toEqual({
@@ -34,8 +34,8 @@ describe('what GitLab documents', () => {
   });
 });
 
-describe('a report with the secret', () => {
-  it('ends the keys in it, and says of none whether it was one', async () => {
+describe('the GitLab routes, with the secret', () => {
+  it('end reported keys, without saying which tokens are keys', async () => {
     const { leaks, keyring, found } = open();
     const { key, info } = await issue(keyring);
     const location = 'https://gitlab.example/acme/app/-/blob/1f/.env';
@@ -48,13 +48,13 @@ describe('a report with the secret', () => {
     expect(found).toMatchObject([{ source: 'gitlab', where: location, keyId, ended: [keyId] }]);
   });
 
-  it('may have the secret behind an auth-scheme', async () => {
+  it('accept the secret after an auth-scheme', async () => {
     const { leaks } = open();
     const report = fromGitLab([], { authorization: `Bearer ${SECRET}` });
     expect(await answerOf(leaks, report)).toMatchObject({ status: 204 });
   });
 
-  it('of a type that was not announced is refused as a whole', async () => {
+  it('reject a whole report if one type is unknown', async () => {
     const { leaks, keyring } = open();
     const { key } = await issue(keyring);
     const tokens = [
@@ -65,19 +65,19 @@ describe('a report with the secret', () => {
     expect(await keyring.verify(key)).toBeTruthy();
   });
 
-  it.each(['{}', '[', '[{ "type": "x" }]', ''])('of another shape is refused: %s', async (body) => {
+  it.each(['{}', '[', '[{ "type": "x" }]', ''])('reject a malformed report: %s', async (body) => {
     const { leaks } = open();
     expect(await answerOf(leaks, fromGitLab(body))).toMatchObject({ status: 400, noStore: true });
   });
 
-  it('that is too long is refused', async () => {
+  it('reject a report that is too long', async () => {
     const { leaks } = open();
     const body = ' '.repeat(1024 * 1024 + 1);
     expect(await answerOf(leaks, fromGitLab(body))).toMatchObject({ status: 413 });
   });
 });
 
-describe('a request without the secret', () => {
+describe('the GitLab routes, without the secret', () => {
   it.each([
     '',
     'x',
@@ -87,7 +87,7 @@ describe('a request without the secret', () => {
     `Basic ${SECRET}`,
     `Bearer ${SECRET}x`,
     'Bearer',
-  ])('is refused before anything is read of it: %j', async (authorization) => {
+  ])('reject a request before reading its body: %j', async (authorization) => {
     const { leaks, calls } = open();
     const token = generateKey({ prefix: 'acme' });
     const report = fromGitLab([{ type: TYPE, token }], { authorization });
@@ -100,14 +100,14 @@ describe('a request without the secret', () => {
     expect(calls).toEqual([]);
   });
 
-  it('is refused without any header, too', async () => {
+  it('reject a request without the header', async () => {
     const { leaks } = open();
     expect(await answerOf(leaks, post('gitlab/v1/revoke_tokens', '[]'))).toMatchObject({
       status: 401,
     });
   });
 
-  it('finds nothing where GitLab is not mounted', async () => {
+  it('answer 404 if GitLab is not mounted', async () => {
     const { leaks } = setUpLeaks({ holder: {} });
     for (const request of [fromGitLab([]), post('github', '[]')]) {
       expect(await answerOf(leaks, request)).toMatchObject({ status: 404 });

@@ -1,4 +1,4 @@
-/** RFC 7009: whoever holds a key may end it, and learns nothing by trying. */
+/** RFC 7009: anyone who holds a key can end it, and learns nothing by guessing. */
 import { generateKey } from 'keyscope';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { eventually } from '../support/eventually.ts';
@@ -15,8 +15,8 @@ import {
 
 const open = () => setUpLeaks({ holder: {} });
 
-describe('a holder', () => {
-  it('ends the key, and the answer is the same for every other string', async () => {
+describe('the route for holders', () => {
+  it('ends the key, and answers every other string the same way', async () => {
     const { leaks, keyring, found } = open();
     const { key, info } = await issue(keyring);
     const answer = await answerOf(leaks, fromHolder(key));
@@ -44,7 +44,7 @@ describe('a holder', () => {
     });
   });
 
-  it('reaches no store with what has not the shape and the checksum of a key', async () => {
+  it('makes no look-up for strings that fail the format or checksum test', async () => {
     const { leaks, calls } = open();
     const key = generateKey({ prefix: 'acme' });
     const tokens = [
@@ -68,14 +68,14 @@ describe('a holder', () => {
     ['token=x', 'text/plain', 400],
     ['token=x', 'text/plain; application/x-www-form-urlencoded', 400],
     [`token=${'x'.repeat(8 * 1024)}`, 'application/x-www-form-urlencoded', 413],
-  ])('sends one token as a form: %s as %s', async (body, type, status) => {
+  ])('accepts exactly one token in a form: %s as %s', async (body, type, status) => {
     const { leaks } = open();
     const answer = await answerOf(leaks, fromHolderAs(body, type));
     expect(answer).toMatchObject({ status, noStore: true });
     if (status === 400) expect(answer.body).toMatchObject({ error: 'invalid_request' });
   });
 
-  it('is told of an outage, because the key may still be live', async () => {
+  it('answers 503 in an outage, because the key may still be live', async () => {
     const { leaks, errors, intercept } = open();
     intercept(() => Promise.reject(new Error('ECONNRESET')));
     const token = generateKey({ prefix: 'acme' });
@@ -84,13 +84,13 @@ describe('a holder', () => {
   });
 });
 
-describe('a flood of holders', () => {
+describe('the route for holders, in a flood', () => {
   afterEach(() => {
     vi.useRealTimers();
   });
 
-  // Anybody can make strings with the right checksum, and each of them is a look-up.
-  it('looks at four keys at once, keeps 1,000 waiting, and sends the others away', async () => {
+  // Anybody can make strings with a valid checksum, and each of them costs a look-up.
+  it('looks up four keys at once, lets 1,000 wait, and answers 503 to the others', async () => {
     const { leaks, errors, intercept } = open();
     let inFlight = 0;
     let most = 0;
@@ -125,14 +125,13 @@ describe('a flood of holders', () => {
     expect(await later).toMatchObject({ status: 200 });
   });
 
-  // They shared one queue: a signed report took up to 68 times as long, and so did whoever held a
-  // key that had been looked up already.
-  it('keeps no signed report waiting, nor a key that was found', async () => {
+  // Regression: all shared one queue, so signed reports and known keys took up to 68 times as long.
+  it('does not delay signed reports or known keys', async () => {
     const gitlab = { secret: SECRET, types: [TYPE] };
     const { leaks, keyring, intercept } = setUpLeaks({ holder: {}, gitlab });
     const reported = await issue(keyring);
     const held = await issue(keyring);
-    // All look-ups hang for now, and those of unknown keys go on to.
+    // All look-ups hang for now; those of unknown keys keep hanging.
     const known: (() => void)[] = [];
     const unknown: (() => void)[] = [];
     intercept(async (method, _args, call) => {
@@ -141,18 +140,18 @@ describe('a flood of holders', () => {
       if (method === 'findByDigest') await new Promise<void>((resolve) => list.push(resolve));
       return answer;
     });
-    // However long that takes here, no store is given up.
+    // Fake timers, so that no store times out however long this takes.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const strangers = Array.from({ length: 30 }, () => generateKey({ prefix: 'acme' }));
     const sentBefore = [...strangers.slice(0, 3), held.key].map((key) => fromHolder(key));
     const before = sentBefore.map((request) => answerOf(leaks, request));
-    await eventually(async () => unknown.length === 3 && known.length === 1, 'no place is left');
+    await eventually(async () => unknown.length === 3 && known.length === 1, 'all slots are taken');
     const sentAfter = strangers.slice(3).map((key) => fromHolder(key));
     const after = sentAfter.map((request) => answerOf(leaks, request));
-    await eventually(async () => sentAfter.every(({ bodyUsed }) => bodyUsed), 'all have come');
+    await eventually(async () => sentAfter.every(({ bodyUsed }) => bodyUsed), 'all have arrived');
     const token = { type: TYPE, token: reported.key };
     const report = answerOf(leaks, fromGitLab([token]));
-    await eventually(async () => known.length === 2, 'the report waits for no stranger');
+    await eventually(async () => known.length === 2, 'the report does not wait for strangers');
     for (const answer of known) answer();
     expect(await report).toMatchObject({ status: 204 });
     expect(await before[3]).toMatchObject({ status: 200 });

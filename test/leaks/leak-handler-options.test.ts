@@ -1,4 +1,4 @@
-/** Options that cannot be meant are refused at start-up, and requests that nothing is for. */
+/** Invalid options are rejected at start-up, and requests that no route is for. */
 import type { LeakHandler, LeakHandlerOptions } from 'keyscope/leaks';
 import { createLeakHandler } from 'keyscope/leaks';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -22,18 +22,18 @@ const { keyring } = setUp();
 const keyrings = { acme: keyring };
 const gitlab = { secret: SECRET, types: ['acme'] };
 
-describe('an option', () => {
+describe('createLeakHandler', () => {
   it.each<[string, object, string]>([
-    ['none', {}, 'createLeakHandler: pass github, gitlab or holder'],
-    ['unknown', { holder: {}, path: '/x' }, 'unknown field "path"'],
+    ['no source', {}, 'no source is mounted. Pass github, gitlab or holder'],
+    ['an unknown option', { holder: {}, path: '/x' }, 'unknown field "path"'],
     ['no keyrings', { keyrings: undefined, holder: {} }, 'keyrings: pass { prefix: keyring }'],
-    ['no keyring', { keyrings: {}, holder: {} }, 'keyrings: pass { prefix: keyring }'],
-    ['a keyring itself', { keyrings: keyring, holder: {} }, 'pass what createKeyring returned'],
-    ['no prefix', { keyrings: { 'a b': keyring }, holder: {} }, 'prefix: 1 to 20'],
+    ['empty keyrings', { keyrings: {}, holder: {} }, 'keyrings: pass { prefix: keyring }'],
+    ['a keyring itself', { keyrings: keyring, holder: {} }, 'pass a keyring from createKeyring'],
+    ['a malformed prefix', { keyrings: { 'a b': keyring }, holder: {} }, 'prefix: 1 to 20'],
     [
-      'another object',
+      'another object as a keyring',
       { keyrings: { acme: {} }, holder: {} },
-      'keyrings: "acme": pass what createKeyring',
+      'keyrings: "acme": pass a keyring from',
     ],
     ['a path', { basePath: 'leaks', holder: {} }, 'basePath: pass a path such as /leaks'],
     ['a path', { basePath: '/leaks/', holder: {} }, 'basePath: pass a path such as /leaks'],
@@ -45,25 +45,25 @@ describe('an option', () => {
     ['github', { github: { action: 'delete' } }, 'github: action: pass one of revoke, '],
     ['github', { github: { actor: '' } }, 'github: actor: 1 to 200 characters'],
     ['github', { github: { evenIfEnded: 1 } }, 'github: evenIfEnded: pass true or false'],
-    ['github', { github: { evenIfEnded: true } }, 'it is for the action revokeLineage alone'],
+    ['github', { github: { evenIfEnded: true } }, 'remove it, or pass the action revokeLineage'],
     ['github', { github: { fetch: 'x' } }, 'github: fetch'],
-    ['github', { github: { publicKeysUrl: 'http://x/' } }, 'pass a URL of https'],
-    ['github', { github: { publicKeysUrl: 'x' } }, 'pass a URL of https'],
+    ['github', { github: { publicKeysUrl: 'http://x/' } }, 'pass an https URL'],
+    ['github', { github: { publicKeysUrl: 'x' } }, 'pass an https URL'],
     ['gitlab', { gitlab: { types: ['a'] } }, 'gitlab: secret: pass 32 to 1,024 printable'],
     ['gitlab', { gitlab: { ...gitlab, secret: 'x'.repeat(31) } }, 'gitlab: secret'],
     ['gitlab', { gitlab: { ...gitlab, secret: 'x y'.repeat(20) } }, 'gitlab: secret'],
-    ['gitlab', { gitlab: { ...gitlab, types: [] } }, 'gitlab: types: name at least one'],
+    ['gitlab', { gitlab: { ...gitlab, types: [] } }, 'gitlab: types: pass at least one'],
     ['gitlab', { gitlab: { ...gitlab, types: 'acme' } }, 'gitlab: types'],
     ['gitlab', { gitlab: { ...gitlab, types: [4] } }, 'gitlab: types'],
     ['holder', { holder: { types: [] } }, 'holder: unknown field "types"'],
-  ])('that cannot be meant is refused: %s %j', (_, options, instead) => {
+  ])('rejects %s: %j', (_, options, instead) => {
     const all: LeakHandlerOptions = untyped({ keyrings, ...options });
     const said = complaint(() => createLeakHandler(all));
     expect(said).toContain(instead);
     expect(said).not.toContain('x y');
   });
 
-  it('that says where it is moves every door', async () => {
+  it('mounts every route under basePath', async () => {
     const { leaks } = setUpLeaks({ holder: {}, basePath: '' });
     expect(await answerOf(leaks, fromHolder('x'))).toMatchObject({ status: 404 });
     const url = 'https://api.example.com/revoke';
@@ -72,7 +72,7 @@ describe('an option', () => {
     expect(await answerOf(leaks, request)).toMatchObject({ status: 200 });
   });
 
-  it('says where the public keys are and who fetches them; by default, the platform', async () => {
+  it("fetches GitHub's list with the global fetch by default", async () => {
     const urls: string[] = [];
     vi.stubGlobal('fetch', async (url: string) => {
       urls.push(url);
@@ -87,13 +87,13 @@ describe('an option', () => {
     }
   });
 
-  it('without listeners is enough', async () => {
+  it('works without listeners', async () => {
     const leaks = createLeakHandler({ keyrings, holder: {} });
     expect(await answerOf(leaks, fromHolder('x'))).toMatchObject({ status: 200 });
   });
 });
 
-describe('a request', () => {
+describe('the leak handler', () => {
   let listing: Listing;
   let leaks: LeakHandler;
   beforeAll(async () => {
@@ -102,7 +102,7 @@ describe('a request', () => {
   });
   afterAll(() => listing.close());
 
-  it('for another path finds nothing', async () => {
+  it('answers 404 on other paths', async () => {
     for (const path of ['', 'github/', 'GitHub', 'revoke/x', '../leaks', '%67ithub']) {
       expect(await answerOf(leaks, post(path, '')), path).toMatchObject({
         status: 404,
@@ -111,7 +111,7 @@ describe('a request', () => {
     }
   });
 
-  it('with another method is told which', async () => {
+  it('answers 405 to other methods and names the allowed one', async () => {
     const requests: readonly [Request, string][] = [
       [get('github'), 'POST'],
       [get('revoke'), 'POST'],
@@ -125,7 +125,7 @@ describe('a request', () => {
     }
   });
 
-  it('whose body somebody has read is a mistake of the server, and says so', async () => {
+  it('answers 500 with an explanation if a parser has read the body', async () => {
     const requests = [
       fromGitHub([]),
       fromHolder('x'),
@@ -139,18 +139,18 @@ describe('a request', () => {
     }
   });
 
-  it('without a type is no form', async () => {
+  it('answers 400 to a holder without a content type', async () => {
     const init = { method: 'POST', body: new Uint8Array([0x78]) };
     const request = new Request('https://api.example.com/leaks/revoke', init);
     expect(await answerOf(leaks, request)).toMatchObject({ status: 400 });
   });
 
-  it('that is none is a bug of the caller', async () => {
+  it('throws if its argument is not a Request', async () => {
     await expect(leaks(untyped({ url: '/leaks/revoke' }))).rejects.toThrow('leaks: pass a fetch');
   });
 
-  // It was in the answer alone, so nobody who runs the service heard of it.
-  it('that somebody has read before is 500, and told', async () => {
+  // Regression: only the answer contained the error, so the operators did not see it.
+  it('reports a body that was already read to onError', async () => {
     const { leaks: own, errors } = setUpLeaks({ holder: {}, gitlab });
     for (const request of [fromHolder('x'), fromGitLab([{ token: 'x', type: 'acme' }])]) {
       await request.text();
@@ -161,7 +161,7 @@ describe('a request', () => {
     );
   });
 
-  it('that breaks off is a bug nobody has: 500, told, and nothing is done', async () => {
+  it('answers 500 and reports the error if the body breaks off', async () => {
     const { leaks: own, errors } = setUpLeaks({ holder: {} });
     const body = new ReadableStream({ pull: (controller) => controller.error(new Error('gone')) });
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };

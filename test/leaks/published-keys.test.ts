@@ -1,4 +1,4 @@
-/** The list of public keys: kept, renewed, bounded, and never guessed. */
+/** How the list of public keys is fetched, kept and renewed. */
 import { causeOf, isStoreError } from 'keyscope';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createPublishedKeys, type PublishedKeys } from '../../src/leaks/published-keys.js';
@@ -33,8 +33,8 @@ async function outcome(keys: PublishedKeys, identifier: string): Promise<string>
   return key === null ? 'none' : 'key';
 }
 
-describe('the list of public keys', () => {
-  it('is asked for once, however many reports come at once and afterwards', async () => {
+describe('createPublishedKeys', () => {
+  it('fetches the list once for any number of concurrent and later reports', async () => {
     const { keys } = await open();
     expect(listing.asked()).toBe(0);
     const found = await Promise.all(Array.from({ length: 20 }, () => outcome(keys, 'first')));
@@ -43,7 +43,7 @@ describe('the list of public keys', () => {
     expect(listing.asked()).toBe(1);
   });
 
-  it('is asked for again after a day', async () => {
+  it('fetches the list again after a day', async () => {
     const { keys, clock } = await open();
     await outcome(keys, 'first');
     listing.answer(200, { public_keys: [SECOND] });
@@ -52,11 +52,11 @@ describe('the list of public keys', () => {
     expect(listing.asked()).toBe(2);
   });
 
-  // Otherwise a stranger who makes identifiers up makes this service flood another one.
-  it('is asked for by unknown identifiers once a minute, and no more', async () => {
+  // Otherwise a stranger with made-up identifiers could make this service flood another one.
+  it('fetches the list at most once a minute for unknown identifiers', async () => {
     const { keys, clock, errors } = await open();
     expect(await outcome(keys, 'unknown')).toBe('none');
-    // It may have been listed since: who is refused does not send the report again.
+    // The key may have been listed since, and GitHub does not retry a rejected report.
     for (let round = 0; round < 100; round += 1) {
       expect(await outcome(keys, `unknown ${round}`)).toBe('not known');
     }
@@ -67,7 +67,7 @@ describe('the list of public keys', () => {
     expect(listing.asked()).toBe(2);
   });
 
-  it('follows a rotation, and lets the key that left end what it has begun', async () => {
+  it('follows a rotation, and accepts the old key for ten more minutes', async () => {
     const { keys, clock } = await open();
     await outcome(keys, 'first');
     listing.answer(200, { public_keys: [SECOND] });
@@ -80,17 +80,17 @@ describe('the list of public keys', () => {
     expect(await outcome(keys, 'second')).toBe('key');
   });
 
-  // Ten minutes long, a key that was listed as no longer in use still signed reports.
+  // Regression: for ten minutes, it accepted reports signed by a key that was listed as retired.
   it.each<[string, object[]]>([
-    ['as it is', [{ ...FIRST, is_current: false }]],
+    ['with the same key', [{ ...FIRST, is_current: false }]],
     ['without the key', [{ key_identifier: 'first', is_current: false }]],
-    ['with a key that cannot be read', [{ ...FIRST, key: 'x', is_current: false }]],
-    ['with an odd mark', [{ ...FIRST, is_current: 'true' }]],
-    ['without a mark', [{ ...FIRST, is_current: undefined }]],
-    ['with another key, which cannot be read', [{ ...FIRST, key: 'x' }]],
-    ['before an entry that says otherwise', [{ ...FIRST, is_current: false }, FIRST]],
-    ['after an entry that says otherwise', [FIRST, { ...FIRST, is_current: false }]],
-  ])('ends a key at once that is listed as retired: %s', async (_, entries) => {
+    ['with an unreadable key', [{ ...FIRST, key: 'x', is_current: false }]],
+    ['with is_current as text', [{ ...FIRST, is_current: 'true' }]],
+    ['without is_current', [{ ...FIRST, is_current: undefined }]],
+    ['as current, with an unreadable key', [{ ...FIRST, key: 'x' }]],
+    ['before a contradicting entry', [{ ...FIRST, is_current: false }, FIRST]],
+    ['after a contradicting entry', [FIRST, { ...FIRST, is_current: false }]],
+  ])('drops a retired key at once, listed %s', async (_, entries) => {
     const { keys, clock } = await open();
     expect(await outcome(keys, 'first')).toBe('key');
     listing.answer(200, { public_keys: [...entries, SECOND] });
@@ -104,7 +104,7 @@ describe('the list of public keys', () => {
     expect(await outcome(keys, 'first')).toBe('key');
   });
 
-  it('prolongs no key by listing it as retired again and again', async () => {
+  it('does not extend the life of a removed key with each fetch', async () => {
     const { keys, clock } = await open();
     await outcome(keys, 'first');
     listing.answer(200, { public_keys: [SECOND] });
@@ -116,7 +116,7 @@ describe('the list of public keys', () => {
     expect(await outcome(keys, 'first')).toBe('none');
   });
 
-  it('has no key that was retired when it was first read', async () => {
+  it('ignores a key that is retired in the first list', async () => {
     const { keys } = await open([{ ...FIRST, is_current: false }]);
     expect(await outcome(keys, 'first')).toBe('none');
   });
@@ -124,12 +124,12 @@ describe('the list of public keys', () => {
   it.each<[string, number, unknown, Record<string, string>?]>([
     ['an error', 500, ''],
     ['a rate limit', 403, { message: 'API rate limit exceeded' }],
-    ['no JSON', 200, '<html>'],
+    ['not JSON', 200, '<html>'],
     ['another shape', 200, { keys: [] }],
     ['null', 200, 'null'],
-    ['no list', 200, { public_keys: { first: FIRST.key } }],
+    ['an object of keys', 200, { public_keys: { first: FIRST.key } }],
     ['more than 64 KiB', 200, { public_keys: [FIRST], more: 'x'.repeat(65_536) }],
-  ])('that is %s is out of reach, and asked for again soon', async (_, status, body, headers) => {
+  ])('reports an answer that is %s, and retries soon', async (_, status, body, headers) => {
     const { keys, clock, errors } = await open();
     listing.answer(status, body, headers);
     const found = await Promise.all(Array.from({ length: 20 }, () => outcome(keys, 'first')));
@@ -142,8 +142,8 @@ describe('the list of public keys', () => {
     expect(await outcome(keys, 'first')).toBe('key');
   });
 
-  // Whoever answers there, nobody has agreed to trust them.
-  it('is followed nowhere else', async () => {
+  // Nobody has agreed to trust the target of a redirect.
+  it('does not follow redirects', async () => {
     const { keys } = await open();
     const elsewhere = await openListing([FIRST]);
     listing.answer(302, '', { location: elsewhere.url });
@@ -152,7 +152,7 @@ describe('the list of public keys', () => {
     elsewhere.close();
   });
 
-  it('that does not answer is given up, and the call with it', async () => {
+  it('aborts a fetch after five seconds', async () => {
     const signals: AbortSignal[] = [];
     const never = (_url: string, { signal }: RequestInit): Promise<Response> => {
       if (signal) signals.push(signal);
@@ -175,7 +175,7 @@ describe('the list of public keys', () => {
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
   });
 
-  it('goes on to serve the keys that it has while it is away', async () => {
+  it('keeps using its keys for a day while the list is unavailable', async () => {
     const { keys, clock, errors } = await open();
     await outcome(keys, 'first');
     listing.answer(500, '');
@@ -187,9 +187,8 @@ describe('the list of public keys', () => {
     expect(errors.map(isStoreError)).toEqual([true, true]);
   });
 
-  // A list that hung delayed the first report of the day; and a key that was retired meanwhile
-  // signed reports for as long.
-  it('is asked for again after an hour, while reports go on, and a failure is told', async () => {
+  // Regression: a slow list delayed the first report of the day, and a retired key stayed valid.
+  it('refreshes the list after an hour in the background, and reports a failure', async () => {
     const { keys, clock, errors } = await open();
     await outcome(keys, 'first');
     listing.answer(null, '');
@@ -209,14 +208,14 @@ describe('the list of public keys', () => {
     expect(listing.asked()).toBe(3);
   });
 
-  it('leaves out entries that cannot be read, and keeps the others', async () => {
+  it('skips unreadable entries and keeps the others', async () => {
     const odd = [null, 'x', {}, { ...SECOND, key: 'x' }, { ...SECOND, key_identifier: 4 }];
     const { keys } = await open([...(odd as (typeof FIRST)[]), FIRST]);
     expect(await outcome(keys, 'first')).toBe('key');
     expect(await outcome(keys, 'second')).toBe('none');
   });
 
-  it('tells why, to whoever asks for the cause', async () => {
+  it('gives the reason of a failure as the cause', async () => {
     const { keys, errors } = await open();
     listing.answer(500, '');
     await keys.find('first');

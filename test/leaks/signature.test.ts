@@ -1,4 +1,4 @@
-/** Signatures in DER: those of vendors, of another implementation, and everything that is none. */
+/** Signatures in DER: of vendors, of another implementation, and invalid ones. */
 import { createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -18,8 +18,8 @@ async function read(pem: string): Promise<PublicKey> {
 const bytes = (data: string | Buffer): Uint8Array<ArrayBuffer> =>
   Uint8Array.from(Buffer.from(data));
 
-describe('the signatures that GitHub documents', () => {
-  it.each(VECTORS.signed)('hold for their bytes alone: $comment', async (vector) => {
+describe('isSignedBy, on the signatures that GitHub documents', () => {
+  it.each(VECTORS.signed)('accepts only the signed bytes: $comment', async (vector) => {
     const listed = VECTORS.publicKeys.find((each) => each.key_identifier === vector.identifier);
     const key = await read(listed?.key ?? '');
     expect(await isSignedBy(key, vector.signature, bytes(vector.body))).toBe(true);
@@ -29,9 +29,9 @@ describe('the signatures that GitHub documents', () => {
   });
 });
 
-describe('a signature', () => {
-  // Of 400, three have a number of less than 31 bytes; the vectors have one of 31.
-  it('of any length is understood as another implementation understands it', async () => {
+describe('isSignedBy', () => {
+  // Of 400, about three have a number of less than 31 bytes. The vectors have one of 31.
+  it('accepts signatures of every length from another implementation', async () => {
     const key = await read(PEM);
     const lengths = new Set<number>();
     for (let round = 0; round < 400; round += 1) {
@@ -43,7 +43,7 @@ describe('a signature', () => {
     expect(lengths.size).toBeGreaterThan(2);
   });
 
-  it('that was changed anywhere is none', async () => {
+  it('rejects a signature with any byte changed', async () => {
     const key = await read(PEM);
     const der = sign('sha256', BODY, privateKey);
     for (let at = 0; at < der.length; at += 1) {
@@ -55,8 +55,8 @@ describe('a signature', () => {
     }
   });
 
-  // Lenient readers take several spellings of one signature; there is no reason to.
-  it('has one spelling', async () => {
+  // Lenient readers accept several encodings of one signature.
+  it('accepts only one encoding of a signature', async () => {
     const key = await read(PEM);
     const der = sign('sha256', BODY, privateKey);
     const middle = 4 + der.readUInt8(3);
@@ -89,7 +89,7 @@ describe('a signature', () => {
     }
   });
 
-  it('of any bytes is what another implementation says, and nothing throws', async () => {
+  it('agrees with another implementation on any bytes, without throwing', async () => {
     const key = await read(PEM);
     const other = createPublicKey(PEM);
     const numbers = fc.uint8Array({ minLength: 0, maxLength: 34 });
@@ -104,8 +104,8 @@ describe('a signature', () => {
   });
 });
 
-describe('a public key', () => {
-  it('of another curve, another kind or no kind is none', async () => {
+describe('readPublicKey', () => {
+  it('returns null for other curves, other kinds of keys and invalid text', async () => {
     const p384 = generateKeyPairSync('ec', { namedCurve: 'P-384' }).publicKey;
     const ed25519 = generateKeyPairSync('ed25519').publicKey;
     const pems = [p384, ed25519].map((key) =>

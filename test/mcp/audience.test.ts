@@ -1,4 +1,4 @@
-/** Tokens for this resource and for others. */
+/** Tokens for this and other resources. */
 import { generateKeyPair } from 'jose';
 import type { TokenVerifier } from 'keyscope';
 import { createTokenIssuer, createTokenVerifier } from 'keyscope/jwt';
@@ -17,7 +17,7 @@ import {
 } from '../support/mcp.ts';
 
 describe('requireAudience', () => {
-  it('reads the audience of a token whatever characters it is encoded in', async () => {
+  it('reads the audience in every base64url encoding', async () => {
     const { keyring } = setUp();
     const principal = await keyring.verify((await issue(keyring)).key);
     const made: string[] = [];
@@ -35,11 +35,11 @@ describe('requireAudience', () => {
       expect((await verifier.verifyAccessToken(token)).clientId).toBe(principal.keyId);
       made.push(token);
     }
-    // Both characters that base64url has in place of others.
+    // Both characters that differ between base64 and base64url.
     expect(made.join()).toMatch(/-.*_|_.*-/);
   });
 
-  it('accepts a token for this resource and no other, whatever its verifier says', async () => {
+  it('accepts only tokens for this resource, whatever the verifier accepts', async () => {
     const { gate, keyring } = setUpGate();
     const { key, info } = await issue(keyring);
     const principal = await keyring.verify(key);
@@ -61,7 +61,7 @@ describe('requireAudience', () => {
   });
 
   it.each(['5', 'null', '"text"', '[]', '{}', '{"aud":5}', 'no json'])(
-    'refuses a token whose claims are %s',
+    'rejects a token whose claims are %s',
     async (claims) => {
       const { keyring } = setUp();
       const principal = await keyring.verify((await issue(keyring)).key);
@@ -75,7 +75,7 @@ describe('requireAudience', () => {
     },
   );
 
-  it('refuses the tokens for REST, also if one keyring accepts both', async () => {
+  it('rejects tokens for REST, even if one keyring accepts both', async () => {
     const { privateKey } = await generateKeyPair('ES256', { extractable: true });
     async function createSide(audience: string) {
       const common = { issuer: 'https://issuer.example.com', audience, now: () => START };

@@ -1,4 +1,4 @@
-/** The caller as the SDKs hand it to handlers, and the principal that handlers get back. */
+/** The conversion of a principal to `AuthInfo` and back. */
 import { inspect } from 'node:util';
 import type { AuthInfo as AuthInfo1 } from '@modelcontextprotocol/sdk/server/auth/types.js';
 import type { AuthInfo as AuthInfo2 } from '@modelcontextprotocol/server';
@@ -12,7 +12,7 @@ import { AUTHORITY, catalog, issue, PEPPER, START, setUp, untyped } from '../sup
 import { issueForTwo, RESOURCE, tokenFor, tokens } from '../support/mcp.ts';
 
 describe('toAuthInfo', () => {
-  it('shows a key without its secret, with concrete scopes, an end and no audience', async () => {
+  it('returns concrete scopes and an expiry, but no secret and no audience', async () => {
     const { keyring } = setUp();
     const { key, info } = await issue(keyring);
     const principal = await keyring.verify(key);
@@ -31,7 +31,7 @@ describe('toAuthInfo', () => {
     expect(shown).not.toContain(key.slice(-16));
   });
 
-  it('is accepted by both SDKs without a cast', async () => {
+  it('returns a type that both SDKs accept without a cast', async () => {
     const { keyring } = setUp();
     const { key } = await issue(keyring);
     const authInfo = toAuthInfo(await keyring.verify(key), { resource: new URL(RESOURCE) });
@@ -40,7 +40,7 @@ describe('toAuthInfo', () => {
     expect(principalOf(first)).toBe(principalOf(second));
   });
 
-  it.each([0, 1, 999])('ends no later than a key that ends %i ms into a second', async (ms) => {
+  it.each([0, 1, 999])('rounds down an expiry %i ms after a full second', async (ms) => {
     const { keyring } = setUp();
     const expiresAt = new Date(START + 60_000 + ms);
     const { key } = await keyring.issue({ name: 'n', scopes: [], expiresAt }, AUTHORITY);
@@ -48,7 +48,7 @@ describe('toAuthInfo', () => {
     expect(authInfo.expiresAt).toBe(START / 1000 + 60);
   });
 
-  it('makes a new object with its own list of scopes each time', async () => {
+  it('returns a new object with its own list of scopes each time', async () => {
     const { keyring } = setUp();
     const { key } = await issue(keyring);
     const principal = await keyring.verify(key);
@@ -61,7 +61,7 @@ describe('toAuthInfo', () => {
   });
 
   // The SDKs compare scopes literally.
-  it('leaves out a scope that the catalog no longer has', async () => {
+  it('omits scopes that the catalog no longer has', async () => {
     const common = {
       prefix: 'acme',
       store: memoryStore(),
@@ -80,7 +80,7 @@ describe('toAuthInfo', () => {
     expect(toAuthInfo(principal, { resource: RESOURCE }).scopes).toEqual(['threats:read']);
   });
 
-  it('names the resource of a token, as a URL', async () => {
+  it('gives the resource of a token as a URL', async () => {
     const { keyring } = setUp({ tokens });
     const { key } = await issue(keyring);
     const token = await tokenFor(await keyring.verify(key));
@@ -93,10 +93,10 @@ describe('toAuthInfo', () => {
 
   it.each([
     ['a copy without scopes', (own: Principal) => ({ ...own, scopes: [] }), RESOURCE, {}],
-    ['no principal', () => undefined, RESOURCE, {}],
+    ['undefined', () => undefined, RESOURCE, {}],
     ['a resource that is not a URL', (own: Principal) => own, 'mcp', {}],
     ['a clock that is not a function', (own: Principal) => own, RESOURCE, { now: 5 }],
-  ])('refuses %s', async (_, make, resource, more) => {
+  ])('rejects %s', async (_, make, resource, more) => {
     const { keyring } = setUp();
     const { key } = await issue(keyring);
     const principal = untyped<Principal>(make(await keyring.verify(key)));
@@ -108,7 +108,7 @@ describe('toAuthInfo', () => {
 
 describe('principalOf', () => {
   // The SDKs copy one level deep.
-  it('returns the principal itself, also from a shallow copy', async () => {
+  it('returns the principal itself, even from a shallow copy', async () => {
     const { keyring } = setUp();
     const principal = await keyring.verify((await issueForTwo(keyring)).key);
     const authInfo = toAuthInfo(principal, { resource: RESOURCE });
@@ -120,13 +120,13 @@ describe('principalOf', () => {
     ['nothing guards the server', undefined],
     ['another verifier guards it', { token: 't', clientId: 'c', scopes: [] }],
     ['`extra` is of another kind', { extra: { principal: 'me' } }],
-  ])('says what is missing if %s', (_, authInfo) => {
+  ])('explains the missing principal if %s', (_, authInfo) => {
     expect(() => principalOf(untyped(authInfo))).toThrow(
-      /^principalOf: no principal; put the gate/,
+      /^principalOf: no principal\. Put the gate/,
     );
   });
 
-  it('refuses a copy of the principal', async () => {
+  it('rejects a copy of the principal', async () => {
     const { keyring } = setUp();
     const principal = await keyring.verify((await issueForTwo(keyring)).key);
     const authInfo = toAuthInfo(principal, { resource: RESOURCE });

@@ -1,10 +1,10 @@
-/** What the challenges of a gate say: where the metadata is, and which scopes to ask for. */
+/** The challenges of a gate: the URL of the metadata, and the scopes to ask for. */
 import { describe, expect, it } from 'vitest';
 import { issue } from '../support/keyring.ts';
 import { call, challenge, LIST, post, refused, setUpGate } from '../support/mcp.ts';
 
-describe('a challenge', () => {
-  it('names no metadata if there are only keys', async () => {
+describe('a challenge of the gate', () => {
+  it('omits the metadata if there are only keys', async () => {
     const { gate, keyring } = setUpGate({ resourceMetadata: false });
     const { key } = await issue(keyring);
     const bare = await refused(await gate(post(null, LIST)));
@@ -14,8 +14,8 @@ describe('a challenge', () => {
     expect(denied).toMatchObject({ status: 403, challenge: `Bearer realm="test", ${params}` });
   });
 
-  // A client asked for every scope of the metadata, because no challenge told it which it needs.
-  it('of a 401 names the scopes that every request needs', async () => {
+  // Regression: without scopes in the challenge, a client asked for every scope of the metadata.
+  it('names the scopes that every request needs in a 401', async () => {
     const { gate } = setUpGate({ operation: 'updateThreat' });
     const scope = 'scope="threats:read threats:write", ';
     const bare = await refused(await gate(post(null, LIST)));
@@ -30,7 +30,7 @@ describe('a challenge', () => {
     });
   });
 
-  it('of a 403 names the scopes of what was asked for, and no others', async () => {
+  it('names exactly the scopes of the denied tool in a 403', async () => {
     const { gate, keyring } = setUpGate({ operation: 'listThreats' });
     const { key } = await issue(keyring);
     const denied = await refused(await gate(post(key, call('listUsers'))));
@@ -39,7 +39,7 @@ describe('a challenge', () => {
   });
 
   it.each([undefined, 'connect'] as const)(
-    'names no scope if requests need none (operation: %s)',
+    'omits scopes if requests need none (operation: %s)',
     async (operation) => {
       const { gate } = setUpGate({ operation });
       expect((await refused(await gate(post(null, LIST)))).challenge).toBe(challenge(''));

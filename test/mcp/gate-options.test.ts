@@ -20,11 +20,11 @@ describe('createMcpGate, at start-up', () => {
     [{ now: 5 }, /^now: /],
     [{ maxBodyBytes: 0 }, /^maxBodyBytes: /],
     [{ maxBytes: 5 }, /^createMcpGate: unknown field "maxBytes"/],
-  ])('refuses %j', (odd, message) => {
+  ])('rejects %j', (odd, message) => {
     expect(() => setUpGate(untyped(odd))).toThrow(message);
   });
 
-  it.each(['authenticate', 'admit'] as const)('refuses a keyring without %s', (method) => {
+  it.each(['authenticate', 'admit'] as const)('rejects a keyring without %s', (method) => {
     const { keyring } = setUp();
     const half = { ...keyring, [method]: undefined };
     expect(() => setUpGate({ keyring: untyped(half) })).toThrow(/^keyring: /);

@@ -1,4 +1,4 @@
-/** The gate as a whole: who gets in, how everybody else is answered, and what is recorded. */
+/** The gate as a whole: whom it admits, how it answers others, and which events it emits. */
 
 import type { StoreError, TokenVerifier } from 'keyscope';
 import { causeOf } from 'keyscope';
@@ -37,7 +37,7 @@ const INVALID_TOKEN = challenge('error="invalid_token", ');
 const INVALID_REQUEST = challenge('error="invalid_request", ');
 
 describe('the gate', () => {
-  it('lets a key in, and passes on the message that it checked', async () => {
+  it('admits a key and passes on the message that it checked', async () => {
     const { gate, keyring } = setUpGate();
     const { key, info } = await issue(keyring);
     const request = post(key, call('listThreats', { limit: '2' }));
@@ -46,13 +46,13 @@ describe('the gate', () => {
     expect(authInfo).toMatchObject({ token: `key:${info.keyId}` });
     expect(principalOf(authInfo)).toBe(principal);
     expect(parsedBody).toEqual(call('listThreats', { limit: '2' }));
-    // Nobody can read it in another way.
+    // The body is read, so nothing can parse it differently.
     expect(request.bodyUsed).toBe(true);
     expect(Object.keys(authInfo)).not.toContain('resource');
   });
 
   it.each(['GET', 'DELETE', 'HEAD', 'OPTIONS'])(
-    'authenticates %s too, which calls nothing',
+    'authenticates %s too, which carries no message',
     async (method) => {
       const { gate, keyring } = setUpGate();
       const { key } = await issue(keyring);
@@ -66,12 +66,12 @@ describe('the gate', () => {
   it.each<[string, Readonly<Record<string, string>>, number, string]>([
     ['no credential', {}, 401, challenge('')],
     ['another auth-scheme', { authorization: 'Basic YTpi' }, 401, challenge('')],
-    ['a key elsewhere', { cookie: 'key=KEY', 'x-api-key': 'KEY' }, 401, challenge('')],
+    ['a key in other headers', { cookie: 'key=KEY', 'x-api-key': 'KEY' }, 401, challenge('')],
     ['a bare scheme', { authorization: 'Bearer' }, 400, INVALID_REQUEST],
     ['two credentials', { authorization: 'Bearer KEY, Bearer KEY' }, 400, INVALID_REQUEST],
     ['a wrong key', { authorization: 'Bearer acme_0' }, 401, INVALID_TOKEN],
-    ['a token of nobody', { authorization: 'Bearer a.b.c' }, 401, INVALID_TOKEN],
-  ])('refuses %s', async (_, headers, status, expected) => {
+    ['an unknown token', { authorization: 'Bearer a.b.c' }, 401, INVALID_TOKEN],
+  ])('denies %s', async (_, headers, status, expected) => {
     const { gate, keyring } = setUpGate();
     const { key } = await issue(keyring);
     const filled = Object.entries(headers).map(([name, value]): [string, string] => [
@@ -85,14 +85,14 @@ describe('the gate', () => {
     }
   });
 
-  it('lets errors that are neither a denial nor an outage through', async () => {
+  it('rejects with errors that are neither a denial nor an outage', async () => {
     const bug = new TypeError('a bug');
     const keyring = { authenticate: () => Promise.reject(bug), admit: () => Promise.reject(bug) };
     const { gate } = setUpGate({ keyring });
     await expect(gate(post('x', LIST))).rejects.toBe(bug);
   });
 
-  it('says what to pass if it is given anything but a fetch Request', async () => {
+  it('explains what to pass if its argument is not a fetch Request', async () => {
     const { gate, keyring, events } = setUpGate();
     const { key } = await issue(keyring);
     const raw = {
@@ -110,7 +110,7 @@ describe('the gate', () => {
     expect(events).toHaveLength(1);
   });
 
-  it('names no server in a challenge that the request names', async () => {
+  it('ignores the host of the request in a challenge', async () => {
     const { gate } = setUpGate();
     const headers = {
       host: 'evil.example',
@@ -121,7 +121,7 @@ describe('the gate', () => {
     expect(header).toBe(challenge(''));
   });
 
-  it('says where the metadata is, if it is elsewhere', async () => {
+  it('uses the resourceMetadata option in a challenge', async () => {
     const { gate } = setUpGate({ resourceMetadata: 'https://elsewhere.example.com/metadata' });
     const { challenge: header } = await refused(await gate(post(null, LIST)));
     expect(header).toBe(
@@ -130,8 +130,8 @@ describe('the gate', () => {
   });
 });
 
-describe('a tool call at the gate', () => {
-  it('that lacks a scope is refused with the scopes that the tool needs', async () => {
+describe('the gate, on a tool call', () => {
+  it('denies a call without a scope and names the scopes of the tool', async () => {
     const { gate, keyring, events } = setUpGate();
     const { key, info } = await issue(keyring);
     const seen = await refused(await gate(post(key, call('updateThreat'))));
@@ -154,7 +154,7 @@ describe('a tool call at the gate', () => {
     expect(events.slice(1)).toEqual([denied]);
   });
 
-  it('is checked for the entity that its arguments name, whatever their shape', async () => {
+  it('checks the entity in the arguments, in any shape', async () => {
     const { gate, keyring } = setUpGate();
     const { key } = await issue(keyring);
     const ask = (args: unknown) => gate(post(key, call('listThreats', args)));
@@ -167,7 +167,7 @@ describe('a tool call at the gate', () => {
     }
   });
 
-  it('names its entity in the argument that the service says', async () => {
+  it('reads the entity from the configured argument', async () => {
     const { gate, keyring } = setUpGate({ entityArgument: 'org' });
     const { key } = await issue(keyring);
     entered(await gate(post(key, call('listThreats', { entity_uuid: OTHER }))));
@@ -175,7 +175,7 @@ describe('a tool call at the gate', () => {
     expect((await refused(answer)).status).toBe(403);
   });
 
-  it('is recorded as a REST request is: one event, and the scopes in use', async () => {
+  it('records a call like a REST request: one event, and the use of its scopes', async () => {
     const { gate, keyring, events } = setUpGate();
     const { key, info } = await issue(keyring);
     entered(await gate(post(key, call('listThreats'))));
@@ -195,8 +195,8 @@ describe('a tool call at the gate', () => {
   });
 });
 
-describe('the operation that every request counts as', () => {
-  it('has an event for each request, and without one only tool calls have', async () => {
+describe('the gate, with an operation for every request', () => {
+  it('emits an event for each request; without it, only for tool calls', async () => {
     const quiet = setUpGate();
     const { key } = await issue(quiet.keyring);
     entered(await quiet.gate(post(key, LIST)));
@@ -215,13 +215,14 @@ describe('the operation that every request counts as', () => {
     ]);
   });
 
-  // A token for another resource was refused before the keyring was asked, and no event told of it.
+  // Regression: the gate denied a token for another resource before calling the keyring, without
+  // an event.
   it.each([
     ['a token for another resource', 'token_refused', 'FOREIGN'],
     ['a token that is not a JWT', 'token_refused', '.'],
-    ['a token of nobody', 'token_refused', 'a.b.c'],
+    ['an unknown token', 'token_refused', 'a.b.c'],
     ['a malformed key', 'malformed_key', 'KEYx'],
-  ])('has exactly one event if the credential is %s', async (_, reason, credential) => {
+  ])('emits exactly one event for %s', async (_, reason, credential) => {
     const { gate, keyring, events } = setUpGate({ operation: 'connect' });
     const { key } = await issue(keyring);
     const foreign = await tokenFor(await keyring.verify(key), 'https://other.example/mcp');
@@ -240,7 +241,7 @@ describe('the operation that every request counts as', () => {
     expect(events.slice(1)).toEqual([denied]);
   });
 
-  it('asks its scopes of everybody', async () => {
+  it('requires its scopes from every caller', async () => {
     const { gate, keyring } = setUpGate({ operation: 'listUsers' });
     const { key } = await issue(keyring);
     for (const body of [LIST, call('listThreats')]) {
@@ -251,7 +252,7 @@ describe('the operation that every request counts as', () => {
   });
 });
 
-/** A keyring that notes what it is asked to authenticate. */
+/** A keyring that records the arguments of authenticate. */
 function watch(keyring: Ring): { readonly keyring: McpKeyring; readonly asked: unknown[] } {
   const asked: unknown[] = [];
   const watched: McpKeyring = {
@@ -268,7 +269,7 @@ function watch(keyring: Ring): { readonly keyring: McpKeyring; readonly asked: u
 }
 
 describe.each([undefined, 'connect'] as const)('the credential (operation: %s)', (operation) => {
-  it('is given to the keyring once, as the header has it', async () => {
+  it('reaches the keyring once, exactly as in the header', async () => {
     const { keyring } = setUp({ tokens });
     const { key } = await issue(keyring);
     const token = await tokenFor(await keyring.verify(key));
@@ -286,7 +287,7 @@ describe.each([undefined, 'connect'] as const)('the credential (operation: %s)',
     }
   });
 
-  it('is given to nobody if it is a token for another resource', async () => {
+  it('does not reach the keyring if it is a token for another resource', async () => {
     const verified: string[] = [];
     const lax: TokenVerifier = {
       async verify(token) {
@@ -312,29 +313,26 @@ describe.each([undefined, 'connect'] as const)('the credential (operation: %s)',
   it.each([
     ['a key', 'findByDigest'],
     ['a token', 'findById'],
-  ] as const)(
-    'is looked up once if it is %s, however many calls a batch has',
-    async (of, method) => {
-      const { store, calls } = recording(memoryStore());
-      const { gate, keyring, events } = setUpGate({ operation }, { store });
-      const { key } = await issue(keyring);
-      const credential = of === 'a key' ? key : await tokenFor(await keyring.verify(key));
-      const batch = Array.from({ length: 100 }, (_, index) => call('listThreats', {}, index));
-      calls.length = 0;
-      events.length = 0;
-      entered(await gate(post(credential, batch)));
-      expect(calls).toEqual([method]);
-      const granted = batch.map(() => ({ type: 'access.granted', operation: 'listThreats' }));
-      const entering = operation === undefined ? [] : [{ type: 'access.granted', operation }];
-      expect(events).toMatchObject([...entering, ...granted]);
-    },
-  );
+  ] as const)('is looked up once for %s, however many calls a batch has', async (of, method) => {
+    const { store, calls } = recording(memoryStore());
+    const { gate, keyring, events } = setUpGate({ operation }, { store });
+    const { key } = await issue(keyring);
+    const credential = of === 'a key' ? key : await tokenFor(await keyring.verify(key));
+    const batch = Array.from({ length: 100 }, (_, index) => call('listThreats', {}, index));
+    calls.length = 0;
+    events.length = 0;
+    entered(await gate(post(credential, batch)));
+    expect(calls).toEqual([method]);
+    const granted = batch.map(() => ({ type: 'access.granted', operation: 'listThreats' }));
+    const entering = operation === undefined ? [] : [{ type: 'access.granted', operation }];
+    expect(events).toMatchObject([...entering, ...granted]);
+  });
 });
 
-describe('what events say about a request', () => {
+describe('the context of a request', () => {
   const context = ({ headers }: Request) => ({ id: headers.get('x-request-id') ?? 'none' });
 
-  it('is asked once a request, and stands in each of its events', async () => {
+  it('is read once per request and is part of each event', async () => {
     const asked: Request[] = [];
     const noting = (request: Request) => {
       asked.push(request);
@@ -355,7 +353,7 @@ describe('what events say about a request', () => {
     ]);
   });
 
-  it('stands in those of tool calls if requests count as no operation', async () => {
+  it('is part of the events of tool calls without an operation for requests', async () => {
     const { gate, keyring, events } = setUpGate({ context });
     const { key } = await issue(keyring);
     entered(await gate(post(key, call('listThreats'), { 'x-request-id': 'r2' })));
@@ -371,7 +369,7 @@ describe('what events say about a request', () => {
     ],
     ['returns a text', () => 'r3'],
     ['returns nothing', () => undefined],
-  ])('is nothing if the function %s, and nobody is refused for that', async (_what, odd) => {
+  ])('is empty, without a denial, if the function %s', async (_what, odd) => {
     const { gate, keyring, events } = setUpGate({ context: untyped(odd) });
     const { key } = await issue(keyring);
     entered(await gate(post(key, call('listThreats'))));
@@ -380,8 +378,8 @@ describe('what events say about a request', () => {
   });
 });
 
-describe('a key whose row was marked', () => {
-  it.each(['a key', 'a token'])('works for all entities but one that withdrew: %s', async (of) => {
+describe('the gate, on a marked key', () => {
+  it.each(['a key', 'a token'])('admits %s, except for withdrawn entities', async (of) => {
     const { gate, keyring } = setUpGate();
     const { key, info } = await issueForTwo(keyring);
     const credential = of === 'a key' ? key : await tokenFor(await keyring.verify(key));
@@ -397,7 +395,7 @@ describe('a key whose row was marked', () => {
     expect(JSON.parse(seen.body)).toMatchObject({ error: 'entity_forbidden' });
   });
 
-  it('is refused while it is suspended, and let in once it is resumed', async () => {
+  it('denies a suspended key and admits it once it is resumed', async () => {
     const { gate, keyring, events } = setUpGate({ operation: 'connect' });
     const { key, info } = await issue(keyring);
     await keyring.suspend(info.keyId, AUTHORITY);
@@ -408,7 +406,7 @@ describe('a key whose row was marked', () => {
     entered(await gate(post(key, LIST)));
   });
 
-  it('is refused if a later release wrote it, as any other', async () => {
+  it('denies a key from a later release like any other', async () => {
     const later = tampering(memoryStore(), (row) => ({ ...row, format: 2 }));
     const { gate, keyring, events } = setUpGate({ operation: 'connect' }, { store: later });
     const { key } = await issue(keyring);
@@ -418,10 +416,10 @@ describe('a key whose row was marked', () => {
   });
 });
 
-describe('a key that ends or cannot be checked', () => {
-  it('is refused from the next request on, if it is revoked during one', async () => {
+describe('the gate, on a key that ends or cannot be checked', () => {
+  it('denies the next request after a revocation during a request', async () => {
     const { gate, keyring } = setUpGate({
-      // Asked once the caller is known, and before the call is admitted.
+      // Runs after authentication and before the call is admitted.
       sessionOwner: async () => {
         await keyring.revoke(info.keyId, AUTHORITY);
         return info.keyId;
@@ -433,7 +431,7 @@ describe('a key that ends or cannot be checked', () => {
     expect(seen).toMatchObject({ status: 401, challenge: INVALID_TOKEN });
   });
 
-  it('is answered with 503 if the store is broken, and nobody else is', async () => {
+  it('answers 503 only to requests that need a broken store', async () => {
     const cause = new Error('the database is away');
     const store = wrap(memoryStore(), (method, _args, act) => {
       if (method === 'findByDigest') throw cause;
@@ -451,7 +449,7 @@ describe('a key that ends or cannot be checked', () => {
     expect(told).toHaveLength(1);
   });
 
-  it('is answered with 503 if the clock breaks between the look-up and the call', async () => {
+  it('answers 503 if the clock breaks between the look-up and the call', async () => {
     const cause = new Error('the clock has stopped');
     let isBroken = false;
     const now = () => {
@@ -480,7 +478,7 @@ describe('a key that ends or cannot be checked', () => {
       },
     ],
     ['rejects', () => Promise.reject(new Error('the log is away'))],
-  ])('is answered with 503 also if the listener %s', async (_, onOutage) => {
+  ])('answers 503 even if the listener %s', async (_, onOutage) => {
     const store = wrap(memoryStore(), (method, _args, act) => {
       if (method === 'findByDigest') throw new Error('the database is away');
       return act();

@@ -1,4 +1,4 @@
-/** The signal of an entry: aborted when its key ends, and watched for no longer than needed. */
+/** The signal of an entry, which is aborted when its key ends, and how long a key is watched. */
 import { causeOf, type KeyStore, type StoreError } from 'keyscope';
 import type { McpGateOptions } from 'keyscope/mcp';
 import { memoryStore } from 'keyscope/stores/memory';
@@ -23,12 +23,12 @@ afterEach(() => void vi.useRealTimers());
 type Options = Partial<McpGateOptions<Operation>>;
 type KeyringOptions = Parameters<typeof setUpGate>[1];
 
-/** A gate whose keyring has the same clock as its timers. */
+/** Makes a gate whose keyring uses the same clock as its timers. */
 function setUpWatched(options: Options = {}, keyringOptions: KeyringOptions = {}) {
   return setUpGate(options, { now: Date.now, ...keyringOptions });
 }
 
-/** A channel that a test speaks on. */
+/** A channel on which a test sends messages. */
 function createChannel() {
   const listeners: ((keyId: string) => void)[] = [];
   const subscribe = vi.fn(async (listener: (keyId: string) => void) => {
@@ -40,7 +40,7 @@ function createChannel() {
   return { invalidation: { subscribe }, say };
 }
 
-/** Lets what is pending happen, without time. */
+/** Lets pending promises settle without advancing time. */
 const settle = (): Promise<unknown> => vi.advanceTimersByTimeAsync(0);
 
 describe('the signal of an entry', () => {
@@ -59,7 +59,7 @@ describe('the signal of an entry', () => {
   });
 
   it.each(['revoke', 'suspend'] as const)(
-    'is aborted within the interval if there is no channel: %s',
+    'is aborted within the interval without a channel: %s',
     async (end) => {
       const { gate, keyring } = setUpWatched();
       const { key, info } = await issue(keyring);
@@ -74,7 +74,7 @@ describe('the signal of an entry', () => {
     },
   );
 
-  it('is aborted as soon as the channel says so, after a look-up past any cache', async () => {
+  it('is aborted after a message on the channel and a look-up that bypasses caches', async () => {
     const { invalidation, say } = createChannel();
     const fresh: unknown[] = [];
     const inner = memoryStore();
@@ -89,7 +89,7 @@ describe('the signal of an entry', () => {
     const first = entered(await gate(post(one.key, LIST))).signal;
     const second = entered(await gate(post(two.key, LIST))).signal;
     fresh.length = 0;
-    // Whoever can publish can only make it ask.
+    // A forged message only causes a look-up.
     say(one.info.keyId);
     await settle();
     expect(fresh).toEqual([true]);
@@ -101,7 +101,7 @@ describe('the signal of an entry', () => {
     expect(invalidation.subscribe).toHaveBeenCalledTimes(1);
   });
 
-  it('asks once more if a message came while it was asking', async () => {
+  it('looks the key up again if a message arrives during a look-up', async () => {
     const { invalidation, say } = createChannel();
     let release = (): void => {};
     let isHeld = false;
@@ -135,7 +135,7 @@ describe('the signal of an entry', () => {
     const { signal } = entered(await gate(post(credential, LIST)));
     await keyring.withdraw(info.keyId, { entityUuid: OTHER });
     await vi.advanceTimersByTimeAsync(RECHECK_MS);
-    // A signature is checked on another thread.
+    // The signature is verified on another thread.
     await vi.waitUntil(() => signal.aborted);
     expect(signal.reason).toMatchObject({ code: 'entity_forbidden' });
   });
@@ -151,7 +151,7 @@ describe('the signal of an entry', () => {
     expect(signal.aborted).toBe(true);
   });
 
-  it('is aborted if the key can no longer be checked, and that is told', async () => {
+  it('is aborted, with a report, if the key can no longer be checked', async () => {
     const cause = new Error('the database is away');
     let isBroken = false;
     const store = wrap(memoryStore(), (_method, _args, act) => {
@@ -168,7 +168,7 @@ describe('the signal of an entry', () => {
     expect(told).toEqual([cause]);
   });
 
-  it('is watched only once it is read, and until the client goes', async () => {
+  it('is watched from its first read until the client disconnects', async () => {
     const { invalidation } = createChannel();
     const { store, calls } = recording(memoryStore());
     const { gate, keyring } = setUpWatched({ invalidation }, { store });
@@ -176,7 +176,7 @@ describe('the signal of an entry', () => {
     const controller = new AbortController();
     const request = new Request(post(key, LIST), { signal: controller.signal });
     const entry = entered(await gate(request));
-    // As the SDKs and loggers would.
+    // The SDKs and loggers do this.
     expect({ ...entry }).not.toHaveProperty('signal');
     expect(vi.getTimerCount()).toBe(0);
     expect(invalidation.subscribe).not.toHaveBeenCalled();
@@ -192,7 +192,7 @@ describe('the signal of an entry', () => {
 });
 
 describe('createKeyWatch', () => {
-  /** Opens streams for keys of these tests; each key is one principal. */
+  /** Opens streams for the keys of these tests. Each key has one principal. */
   async function setUpStreams(bounds: { readonly maxPerKey: number; readonly maxWatched: number }) {
     const { keyring } = setUpWatched();
     const startWatch = createKeyWatch({
@@ -212,8 +212,9 @@ describe('createKeyWatch', () => {
 
   const areOpen = (signals: readonly AbortSignal[]) => signals.map(({ aborted }) => !aborted);
 
-  // Its event had come before anybody listened: the key was watched for ever.
-  it('watches nothing for a client that has gone already', async () => {
+  // Regression: the client disconnected before the listener was added, so the key was watched
+  // forever.
+  it('does not watch a key if the client has already disconnected', async () => {
     const { gate, keyring } = setUpWatched();
     const { key } = await issue(keyring);
     const controller = new AbortController();
@@ -236,8 +237,8 @@ describe('createKeyWatch', () => {
     expect(vi.getTimerCount()).toBe(6);
   });
 
-  // One bound for all, and the oldest ended: one key could end the streams of everybody.
-  it('ends the newest stream of the key that has most when all have too many', async () => {
+  // Regression: with a single limit that ended the oldest, one key could end all other streams.
+  it('ends the newest stream of the key with the most above the limit of all streams', async () => {
     const newKey = await setUpStreams({ maxPerKey: 4, maxWatched: 5 });
     const openFirst = await newKey();
     const openMany = await newKey();
@@ -251,7 +252,7 @@ describe('createKeyWatch', () => {
     expect(vi.getTimerCount()).toBe(5);
   });
 
-  it('ends the stream that is being opened if no key has more', async () => {
+  it('ends the new stream if no key has more', async () => {
     const newKey = await setUpStreams({ maxPerKey: 4, maxWatched: 3 });
     const keys = [await newKey(), await newKey(), await newKey(), await newKey()];
     const signals = keys.flatMap((open) => open(1));
@@ -259,7 +260,7 @@ describe('createKeyWatch', () => {
     expect(vi.getTimerCount()).toBe(3);
   });
 
-  it('counts a stream until it ends, and only once', async () => {
+  it('counts each stream once, until it ends', async () => {
     const newKey = await setUpStreams({ maxPerKey: 2, maxWatched: 2 });
     const open = await newKey();
     const [one] = open(1);
@@ -272,8 +273,8 @@ describe('createKeyWatch', () => {
   });
 });
 
-describe('a channel that cannot be subscribed to', () => {
-  it('is told, tried again with a later stream, and delays nothing', async () => {
+describe('createKeyWatch, on a channel that rejects the subscription', () => {
+  it('reports it, retries with a later stream, and does not delay streams', async () => {
     const cause = new Error('refused');
     const subscribe = vi.fn(() => Promise.reject(cause));
     const told: unknown[] = [];

@@ -1,4 +1,4 @@
-/** Our token verifier behind the doors of both SDKs. */
+/** The token verifier behind `requireBearerAuth` of both SDKs. */
 import { createServer } from 'node:http';
 import { InvalidTokenError } from '@modelcontextprotocol/sdk/server/auth/errors.js';
 import * as bearer1 from '@modelcontextprotocol/sdk/server/auth/middleware/bearerAuth.js';
@@ -40,7 +40,7 @@ interface Seen {
   readonly status: number;
   readonly challenge: string | null;
   readonly body: string;
-  /** What a handler gets. */
+  /** The AuthInfo in a handler. */
   readonly authInfo: AuthInfo1 | undefined;
 }
 
@@ -50,7 +50,7 @@ interface DoorOptions {
   readonly expectedResource?: URL;
 }
 
-/** The door of 1.x, as its users put it up. */
+/** Starts a server of SDK 1.x with `requireBearerAuth`. */
 async function start1(keyring: Ring, options: DoorOptions = {}): Promise<Ask> {
   const verifier: provider1.OAuthTokenVerifier = createMcpVerifier({
     keyring,
@@ -77,7 +77,7 @@ async function start1(keyring: Ring, options: DoorOptions = {}): Promise<Ask> {
   };
 }
 
-/** The door of 2.x. */
+/** Starts a server of SDK 2.x with `requireBearerAuth`. */
 async function start2(keyring: Ring, options: DoorOptions = {}): Promise<Ask> {
   const verifier: Verifier2 = createMcpVerifier({
     keyring,
@@ -101,7 +101,7 @@ describe.each([
   ['1.x', start1],
   ['2.x', start2],
 ])('the verifier behind requireBearerAuth of the SDK %s', (_, start) => {
-  it('lets a key in, and the handler gets the principal', async () => {
+  it('admits a key and gives its principal to the handler', async () => {
     const { keyring } = setUp();
     const { key, info } = await issue(keyring);
     const ask = await start(keyring);
@@ -116,7 +116,7 @@ describe.each([
     expect(JSON.stringify(authInfo)).not.toContain(key.slice(-32, -16));
   });
 
-  it('gives handlers a principal without the entities that withdrew', async () => {
+  it('gives handlers a principal without withdrawn entities', async () => {
     const { keyring } = setUp({ tokens });
     const { key, info } = await issueForTwo(keyring);
     const token = await tokenFor(await keyring.verify(key));
@@ -129,7 +129,7 @@ describe.each([
     }
   });
 
-  it('refuses every bad credential alike, and says where the metadata is', async () => {
+  it('denies every bad credential alike and names the metadata', async () => {
     const { keyring, clock } = setUp({ tokens });
     const { key, info } = await issue(keyring);
     const short = await keyring.issue(
@@ -163,7 +163,7 @@ describe.each([
     expect(JSON.parse(seen[0]?.body ?? '')).toMatchObject({ error: 'invalid_token' });
   });
 
-  it('does not call a key bad if the store is broken: 500 and no challenge', async () => {
+  it('answers 500 without a challenge if the store is broken', async () => {
     const store = wrap(memoryStore(), (method, _args, act) => {
       if (method === 'findByDigest') throw new Error('the database is away');
       return act();
@@ -176,7 +176,7 @@ describe.each([
     expect(body).not.toMatch(/invalid_token|database/);
   });
 
-  it('accepts a token for this resource and no other, also if the SDK checks again', async () => {
+  it('accepts only tokens for this resource, even if the SDK checks again', async () => {
     const { keyring } = setUp({ tokens });
     const principal = await keyring.verify((await issue(keyring)).key);
     const ask = await start(keyring, { expectedResource: new URL(RESOURCE) });
@@ -200,11 +200,11 @@ describe.each([
 describe('createMcpVerifier', () => {
   it.each([
     ['the class itself', { invalidToken: InvalidTokenError }, /^invalidToken: /],
-    ['a function that makes no error', { invalidToken: () => 'no' }, /^invalidToken: /],
-    ['no function', { invalidToken: undefined }, /^invalidToken: /],
+    ['a function that does not return an error', { invalidToken: () => 'no' }, /^invalidToken: /],
+    ['undefined', { invalidToken: undefined }, /^invalidToken: /],
     ['no keyring', { keyring: {} }, /^keyring: /],
     ['an unknown field', { audience: 'x' }, /^createMcpVerifier: unknown field "audience"/],
-  ])('refuses %s at start-up', (_, odd, message) => {
+  ])('rejects %s at start-up', (_, odd, message) => {
     const { keyring } = setUp();
     const good = { keyring, resource: RESOURCE, invalidToken: invalidToken1 };
     expect(() => createMcpVerifier(untyped({ ...good, ...odd }))).toThrow(message);

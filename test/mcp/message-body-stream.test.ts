@@ -1,9 +1,9 @@
-/** The body of a request: what is read of it, how far, and how. */
+/** How the gate reads the body of a request, and how far. */
 import { describe, expect, it } from 'vitest';
 import { issue } from '../support/keyring.ts';
 import { call, entered, post, RESOURCE, refused, setUpGate } from '../support/mcp.ts';
 
-/** The chunk at an index; undefined ends the body. */
+/** Returns the chunk at an index; undefined ends the body. */
 type Chunks = (index: number) => Uint8Array | undefined;
 
 interface Streamed {
@@ -11,7 +11,7 @@ interface Streamed {
   readonly seen: { sent: number; cancelled: boolean };
 }
 
-/** A request whose body is sent chunk by chunk, as it is asked for. */
+/** Makes a request whose body is sent chunk by chunk, on demand. */
 function stream(
   key: string | null,
   chunks: Chunks,
@@ -29,7 +29,7 @@ function stream(
       seen.cancelled = true;
     },
   };
-  // Nothing is asked for ahead.
+  // No read-ahead.
   const body = new ReadableStream<Uint8Array>(source, { highWaterMark: 0 });
   const authorization = key === null ? undefined : { authorization: `Bearer ${key}` };
   const headers = { ...authorization, ...more };
@@ -37,7 +37,7 @@ function stream(
   return { seen, request: new Request(RESOURCE, init) };
 }
 
-/** As chunks of one size. */
+/** Splits a body into chunks of one size. */
 function cut(bytes: Uint8Array, size: number): Chunks {
   return (index) => {
     const start = index * size;
@@ -47,13 +47,13 @@ function cut(bytes: Uint8Array, size: number): Chunks {
 
 const SPACES = new Uint8Array(100).fill(32);
 
-/** A call in exactly 300 bytes: the letter takes two. */
+/** A call of exactly 300 bytes. The letter `ü` takes two. */
 const CALL = call('listThreats', { note: 'ü' });
 const TEXT_OF_300 = JSON.stringify(CALL).padEnd(299);
 const BYTES = new TextEncoder().encode(TEXT_OF_300);
 
-describe('the body of a request', () => {
-  it('is left alone if the method is not POST, because it carries no message', async () => {
+describe('the gate, on the body of a request', () => {
+  it('does not read it for other methods than POST', async () => {
     const { gate, keyring, events } = setUpGate();
     const { key } = await issue(keyring);
     const request = new Request(RESOURCE, {
@@ -66,7 +66,7 @@ describe('the body of a request', () => {
     expect(events).toHaveLength(1);
   });
 
-  it('is read as the SDKs do, whatever its type, and whether its length is announced', async () => {
+  it('reads it like the SDKs, with any type, with or without a content-length', async () => {
     const { gate, keyring } = setUpGate();
     const { key } = await issue(keyring);
     const text = JSON.stringify(call('listUsers'));
@@ -87,14 +87,14 @@ describe('the body of a request', () => {
     }
   });
 
-  it('is not read if a stranger sent it', async () => {
+  it('does not read the body of an unauthenticated request', async () => {
     const { gate } = setUpGate();
     const { seen, request } = stream(null, () => new Uint8Array(1000));
     expect((await refused(await gate(request))).status).toBe(401);
     expect(seen.sent).toBe(0);
   });
 
-  it('is read up to the limit and no further, over any number of chunks', async () => {
+  it('stops reading at the limit, over any number of chunks', async () => {
     expect(BYTES).toHaveLength(300);
     const { gate, keyring } = setUpGate({ maxBodyBytes: 300 });
     const { key } = await issue(keyring);
@@ -107,7 +107,7 @@ describe('the body of a request', () => {
     expect(endless.seen.sent).toBeLessThan(10);
   });
 
-  it('is counted unless a server holds its sender to the length announced', async () => {
+  it('counts the bytes unless the server enforces the content-length', async () => {
     const { gate, keyring } = setUpGate({ maxBodyBytes: 300 });
     const { key } = await issue(keyring);
     const long: Chunks = (index) => (index < 50 ? SPACES : undefined);
@@ -129,7 +129,7 @@ describe('the body of a request', () => {
   });
 
   it.each<Readonly<Record<string, string>>>([{}, { 'content-length': '100' }])(
-    'makes the gate reject if it breaks off, because nothing was judged (%j)',
+    'rejects if the body breaks off (%j)',
     async (headers) => {
       const { gate, keyring } = setUpGate();
       const { key } = await issue(keyring);

@@ -1,10 +1,10 @@
-/** The message of a POST: read by the gate, or parsed by somebody else before it. */
+/** The message of a POST, read by the gate or by an earlier parser. */
 import { describe, expect, it } from 'vitest';
 import { issue, untyped } from '../support/keyring.ts';
 import { call, entered, LIST, post, RESOURCE, refused, setUpGate } from '../support/mcp.ts';
 
-describe('a body that was handed over', () => {
-  it('is what is checked and passed on, and the request is not read', async () => {
+describe('the gate, on a parsedBody', () => {
+  it('checks it and passes it on without reading the request', async () => {
     const { gate, keyring } = setUpGate();
     const { key } = await issue(keyring);
     const request = post(key, call('whoami'));
@@ -17,7 +17,7 @@ describe('a body that was handed over', () => {
     expect(unknown).toBeInstanceOf(Response);
   });
 
-  it('is held to the same number of messages', async () => {
+  it('limits its number of messages', async () => {
     const { gate, keyring, events } = setUpGate();
     const { key } = await issue(keyring);
     const ofLength = (length: number) => Array.from({ length }, () => LIST);
@@ -27,7 +27,7 @@ describe('a body that was handed over', () => {
     expect(events).toHaveLength(1);
   });
 
-  it('is nothing if it is undefined, or if the method carries no message', async () => {
+  it('ignores it if it is undefined or the method carries no message', async () => {
     const { gate, keyring } = setUpGate();
     const { key } = await issue(keyring);
     const read = entered(await gate(post(key, LIST), { parsedBody: undefined }));
@@ -36,13 +36,13 @@ describe('a body that was handed over', () => {
     expect(entered(await gate(request, { parsedBody: {} })).parsedBody).toBeUndefined();
   });
 
-  it('admits nobody by itself', async () => {
+  it('still requires a credential', async () => {
     const { gate } = setUpGate();
     const answer = await gate(post(null, LIST), { parsedBody: call('whoami') });
     expect((await refused(answer)).status).toBe(401);
   });
 
-  it('has one name, so that a typo does not go unnoticed', async () => {
+  it('rejects a misspelt name of the option', async () => {
     const { gate, keyring } = setUpGate();
     const { key } = await issue(keyring);
     await expect(gate(post(key, LIST), untyped({ body: LIST }))).rejects.toThrow(
@@ -51,7 +51,7 @@ describe('a body that was handed over', () => {
   });
 });
 
-describe('a body that somebody else has read', () => {
+describe('the gate, on a body that was already read', () => {
   const read = async (request: Request): Promise<Request> => {
     await request.text();
     return request;
@@ -59,13 +59,13 @@ describe('a body that somebody else has read', () => {
   const empty = (key: string, headers: Readonly<Record<string, string>>): Request =>
     post(key, '', headers);
 
-  // The answer was an empty 500.
+  // Regression: the answer was an empty 500.
   it.each([
     ['was read', (key: string) => read(post(key, LIST))],
     ['was read, of announced length', (key: string) => read(post(key, LIST, LENGTH))],
     ['looks empty, but had a length', (key: string) => empty(key, LENGTH)],
     ['looks empty, but was sent', (key: string) => empty(key, { 'transfer-encoding': 'chunked' })],
-  ])('is an error that says what to do, if it %s', async (_what, make) => {
+  ])('answers 500 and says what to do if it %s', async (_what, make) => {
     const { gate, keyring } = setUpGate();
     const { key } = await issue(keyring);
     const seen = await refused(await gate(await make(key)));
@@ -75,13 +75,13 @@ describe('a body that somebody else has read', () => {
     });
   });
 
-  it('is told to no stranger', async () => {
+  it('does not reveal it to an unauthenticated caller', async () => {
     const { gate } = setUpGate();
     const request = await read(post('x', LIST));
     expect((await refused(await gate(request))).status).toBe(401);
   });
 
-  it('is recognised on servers that notice only while it is read', async () => {
+  it('recognises it on servers that fail only during the read', async () => {
     const { gate, keyring } = setUpGate();
     const { key } = await issue(keyring);
     const request = post(key, LIST, LENGTH);

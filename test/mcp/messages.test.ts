@@ -1,4 +1,4 @@
-/** The messages of a request, and the tool calls that the gate admits among them. */
+/** The messages of a request, and the tool calls among them. */
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
 import { issue, OTHER, recording } from '../support/keyring.ts';
@@ -13,8 +13,8 @@ import {
   type Tool,
 } from '../support/mcp.ts';
 
-describe('the messages of a request', () => {
-  it('are refused together if one call of a batch is denied', async () => {
+describe('the gate, on the messages of a request', () => {
+  it('refuses a whole batch if one call is denied', async () => {
     const { gate, keyring } = setUpGate();
     const { key } = await issue(keyring);
     entered(await gate(post(key, [LIST, call('listThreats'), call('whoami', {}, 2)])));
@@ -27,7 +27,7 @@ describe('the messages of a request', () => {
     }
   });
 
-  it('are at most 100', async () => {
+  it('accepts at most 100 messages', async () => {
     const { store, calls } = recording(memoryStore());
     const { gate, keyring, events } = setUpGate({}, { store });
     const { key } = await issue(keyring);
@@ -40,7 +40,7 @@ describe('the messages of a request', () => {
     entered(await gate(post(key, batchOf(100))));
   });
 
-  it('are left to the SDK if they call no tool', async () => {
+  it('leaves messages without a tool call to the SDK', async () => {
     const { gate, keyring, events } = setUpGate();
     const { key } = await issue(keyring);
     const bodies = [
@@ -57,15 +57,15 @@ describe('the messages of a request', () => {
     expect(events).toHaveLength(1);
   });
 
-  // A tool that was registered with the SDK and forgotten here was served without any scope, and an
-  // operation that is no tool was admitted as one.
+  // Regression: a tool that was registered with the SDK but missing here was served without any
+  // scope, and an operation that is not a tool was admitted as one.
   it.each([
-    ['that nobody has', 'nothing'],
-    ['by the name of a property', 'constructor'],
-    ['by the name of an operation that is no tool', 'connect'],
+    ['with an unknown name', 'nothing'],
+    ['named like a property', 'constructor'],
+    ['named like an operation without a tool', 'connect'],
     ['without a name', undefined],
-    ['whose name is no text', ['listThreats']],
-  ])('are answered as MCP answers unknown tools if they call one %s', async (_what, name) => {
+    ['whose name is a list', ['listThreats']],
+  ])("gives MCP's answer for unknown tools to a call of a tool %s", async (_what, name) => {
     const { gate, keyring, events } = setUpGate();
     const { key } = await issue(keyring);
     for (const id of [7, 'seven', 0]) {
@@ -77,7 +77,7 @@ describe('the messages of a request', () => {
       const error = { code: -32_602, message: expect.stringMatching(/^Unknown tool\./) as string };
       expect(await answer.json()).toEqual({ jsonrpc: '2.0', id, error });
     }
-    // What cannot be answered as one request gets a status, and no call of a batch is admitted.
+    // A batch or notification gets a status, and no call of a batch is admitted.
     const { id: _id, ...notification } = call(name) as { id: unknown };
     for (const body of [notification, [call('listThreats'), call(name)]]) {
       const seen = await refused(await gate(post(key, body)));
@@ -88,14 +88,14 @@ describe('the messages of a request', () => {
     expect(told).toEqual(Array.from({ length: 5 }, () => 'unknown_tool'));
   });
 
-  it('are not answered to a stranger, whatever they call', async () => {
+  it('answers an unauthenticated caller with 401, whatever it calls', async () => {
     const { gate } = setUpGate();
     for (const name of ['nothing', 'connect', 'listThreats']) {
       expect((await refused(await gate(post('x', call(name))))).status).toBe(401);
     }
   });
 
-  it('may call only tools that were named when the gate was made', async () => {
+  it('knows only the tools from when it was made', async () => {
     const named = [{ name: 'whoami' }] as const;
     const list: Tool[] = [...named];
     const { gate, keyring } = setUpGate({ tools: list });
@@ -105,8 +105,8 @@ describe('the messages of a request', () => {
     expect(await gate(post(key, call('listThreats')))).toBeInstanceOf(Response);
   });
 
-  // The SDK could not read the body again.
-  it.each(['no json', '{"a":', '', null])('are answered with 400 if they are %j', async (body) => {
+  // The SDK cannot read the body again.
+  it.each(['no json', '{"a":', '', null])('answers 400 to the body %j', async (body) => {
     const { gate, keyring } = setUpGate();
     const { key } = await issue(keyring);
     const headers = { authorization: `Bearer ${key}` };

@@ -1,4 +1,4 @@
-/** The metadata of a protected resource, and which URLs can be one. */
+/** The metadata of a protected resource, and the valid URLs of one. */
 import * as router1 from '@modelcontextprotocol/sdk/server/auth/router.js';
 import { OAuthProtectedResourceMetadataSchema } from '@modelcontextprotocol/sdk/shared/auth.js';
 import * as server2 from '@modelcontextprotocol/server';
@@ -15,7 +15,7 @@ describe('protectedResourceMetadata', () => {
     ['http://127.0.0.1:8787/mcp', '/.well-known/oauth-protected-resource/mcp'],
     ['http://localhost/mcp', '/.well-known/oauth-protected-resource/mcp'],
     ['http://[::1]:1/mcp', '/.well-known/oauth-protected-resource/mcp'],
-  ])('of %s has the path at which both SDKs look for it', (resource, path) => {
+  ])('gives %s the path where both SDKs look for it', (resource, path) => {
     const metadata = protectedResourceMetadata({ resource });
     expect(metadata.path).toBe(path);
     expect(metadata.document).toEqual({ resource, bearer_methods_supported: ['header'] });
@@ -25,7 +25,7 @@ describe('protectedResourceMetadata', () => {
     expect(protectedResourceMetadata({ resource: url }).url).toBe(metadata.url);
   });
 
-  it('has what it was given and nothing else, as the SDK reads it', () => {
+  it('contains exactly the given fields, as the SDK reads them', () => {
     const { document } = protectedResourceMetadata({
       resource: RESOURCE,
       authorizationServers: ['https://login.example.com'],
@@ -45,8 +45,8 @@ describe('protectedResourceMetadata', () => {
     expect(Object.isFrozen(document) && Object.isFrozen(document.scopes_supported)).toBe(true);
   });
 
-  // Clients ask for all of the scopes that the metadata lists.
-  it('lists the scopes of a catalog without the reserved ones, unless they are named', () => {
+  // Clients ask for all scopes that the metadata lists.
+  it('lists the scopes of a catalog without reserved ones, unless you name them', () => {
     const scopesOf = (scopes: typeof catalog | readonly string[]) =>
       protectedResourceMetadata({ resource: RESOURCE, scopes }).document.scopes_supported;
     const harmless = catalog.all.filter((scope) => !catalog.isReserved(scope));
@@ -74,7 +74,7 @@ describe('protectedResourceMetadata', () => {
     ' https://api.example.com/mcp',
     'https://api.example.com/mcp\n',
     'https://api.example.com/ü',
-  ])('refuses %j as a resource, and quotes no credential', (resource) => {
+  ])('rejects %j as a resource without quoting credentials', (resource) => {
     const make = () => protectedResourceMetadata(untyped({ resource }));
     expect(make).toThrow(/^resource: /);
     expect(make).not.toThrow(/secret/);
@@ -95,7 +95,7 @@ describe('protectedResourceMetadata', () => {
     [{ name: 5 }, /^name and documentation: /],
     [{ documentation: new URL(RESOURCE) }, /^name and documentation: /],
     [{ jwks: 'x' }, /^metadata: unknown field "jwks"/],
-  ])('refuses %j', (odd, message) => {
+  ])('rejects %j', (odd, message) => {
     expect(() => protectedResourceMetadata(untyped({ resource: RESOURCE, ...odd }))).toThrow(
       message,
     );

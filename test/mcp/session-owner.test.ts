@@ -1,4 +1,4 @@
-/** Sessions of stateful transports: whose they are, and who else gets in. */
+/** Sessions of stateful transports, and the callers that may use them. */
 import type { McpEntry, McpGate } from 'keyscope/mcp';
 import { describe, expect, it } from 'vitest';
 import { AUTHORITY, issue, OTHER, OWN } from '../support/keyring.ts';
@@ -14,7 +14,7 @@ import {
   tokenFor,
 } from '../support/mcp.ts';
 
-/** Sends a message within a session. */
+/** Sends a message in a session. */
 function callIn(
   sessionId: string,
   gate: McpGate,
@@ -24,7 +24,7 @@ function callIn(
 }
 
 describe('a session', () => {
-  it('is open to the key that started it alone: its id is no credential', async () => {
+  it('is open only to the key that started it, because its id is not a credential', async () => {
     const owners = new Map<string, string>();
     const { gate, keyring } = setUpGate({ sessionOwner: async (id) => owners.get(id) });
     const one = await issue(keyring);
@@ -46,9 +46,9 @@ describe('a session', () => {
     expect((await refused(await callIn('s1', gate, one.key))).status).toBe(401);
   });
 
-  // A token without any scope shared the sessions of its key: earlier results could be had again,
-  // and the session ended.
-  it('of a key is closed to its tokens, and that of a token to all but its equals', async () => {
+  // Regression: a token without scopes shared the sessions of its key, so it could replay earlier
+  // results and end the session.
+  it('is shared neither by a key and its tokens, nor by tokens with other rights', async () => {
     const owners = new Map<string, string>();
     const { gate, keyring } = setUpGate({ sessionOwner: (id) => owners.get(id) });
     const { key, info } = await issueForTwo(keyring);
@@ -73,8 +73,8 @@ describe('a session', () => {
     }
   });
 
-  // What was answered for that entity could be replayed to a key that it had cut itself off from.
-  it('is closed to key and token once an entity has withdrawn; a new one is open', async () => {
+  // Regression: results for an entity could be replayed to a key from which it had withdrawn.
+  it('is closed once an entity has withdrawn, but a new session is open', async () => {
     const owners = new Map<string, string>();
     const { gate, keyring } = setUpGate({ sessionOwner: (id) => owners.get(id) });
     const { key, info } = await issueForTwo(keyring);
@@ -104,9 +104,8 @@ describe('a session', () => {
     expect(await ownerFor([OWN, OTHER])).toBe(await ownerFor([OTHER, OWN]));
   });
 
-  // A stateful server whose gate was not told whose sessions are whose served every session to
-  // every key.
-  it('is open to nobody if the gate was not told how to find its owner', async () => {
+  // Regression: without the option, a stateful server served every session to every key.
+  it('is open to nobody without the sessionOwner option', async () => {
     const { gate, keyring } = setUpGate();
     const { key, info } = await issue(keyring);
     for (const id of ['any', '', info.keyId]) {

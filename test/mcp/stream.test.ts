@@ -1,4 +1,4 @@
-/** Streams that end with their key. */
+/** Streams that end when their key ends. */
 import { endWithKey } from 'keyscope/mcp';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AUTHORITY, issue, START } from '../support/keyring.ts';
@@ -9,7 +9,7 @@ const HEADERS = { 'content-type': 'text/event-stream', 'mcp-session-id': 's' };
 beforeEach(() => void vi.useFakeTimers({ now: START }));
 afterEach(() => void vi.useRealTimers());
 
-/** A stream that a test writes. */
+/** A stream to which a test writes. */
 function createSource() {
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   const cancel = vi.fn();
@@ -39,7 +39,7 @@ async function setUpStream() {
 }
 
 describe('endWithKey', () => {
-  it('passes a stream on as it is, and closes it when the key ends', async () => {
+  it('passes a stream on unchanged and closes it when the key ends', async () => {
     const { source, response, revoke } = await setUpStream();
     expect(response.status).toBe(200);
     expect(response.headers.get('mcp-session-id')).toBe('s');
@@ -54,7 +54,7 @@ describe('endWithKey', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('closes one whose key ended before anybody read it', async () => {
+  it('closes a stream whose key ended before the first read', async () => {
     const { entry, revoke } = await setUpStream();
     await revoke();
     await vi.advanceTimersByTimeAsync(30_000);
@@ -68,8 +68,8 @@ describe('endWithKey', () => {
   it.each<[string, (set: Awaited<ReturnType<typeof setUpStream>>) => unknown]>([
     ['closes', ({ source }) => source.close()],
     ['breaks', ({ source }) => source.fail(new Error('away'))],
-    ['is left', ({ response }) => response.body?.cancel()],
-  ])('watches nothing any more once the stream %s', async (_what, end) => {
+    ['is cancelled', ({ response }) => response.body?.cancel()],
+  ])('stops watching once the stream %s', async (_what, end) => {
     const set = await setUpStream();
     expect(vi.getTimerCount()).toBe(1);
     await end(set);
@@ -79,7 +79,7 @@ describe('endWithKey', () => {
     expect(set.entry.signal.aborted).toBe(false);
   });
 
-  it('returns what is no stream as it is, and watches nothing for it', async () => {
+  it('returns other answers unchanged without watching the key', async () => {
     const { gate, keyring } = setUpGate();
     const entry = entered(await gate(post((await issue(keyring)).key, LIST)));
     const json = Response.json({});

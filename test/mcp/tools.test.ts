@@ -1,4 +1,4 @@
-/** Which tools a caller may use, and the guard within each. */
+/** The tools that a caller may use, and the guard within each. */
 import fc from 'fast-check';
 import type { Principal } from 'keyscope';
 import { isAccessError } from 'keyscope';
@@ -22,7 +22,7 @@ interface Caller {
   readonly authInfo: McpAuthInfo;
 }
 
-/** Has `threats:read`, and can address two entities. */
+/** A principal with `threats:read` that can address two entities. */
 async function createCaller(): Promise<Caller> {
   const { keyring } = setUp();
   const principal = await keyring.verify((await issueForTwo(keyring)).key);
@@ -30,7 +30,7 @@ async function createCaller(): Promise<Caller> {
 }
 
 describe('guardTool', () => {
-  it('returns the entity that was checked', async () => {
+  it('returns the checked entity', async () => {
     const { principal, authInfo } = await createCaller();
     expect(guardTool(policy, authInfo, 'listThreats')).toEqual({ principal, entityUuid: OWN });
     expect(guardTool(policy, authInfo, 'listThreats', OTHER)).toEqual({
@@ -59,12 +59,12 @@ describe('guardTool', () => {
     expect(isAccessError(error) && error.code).toBe(code);
   });
 
-  it('refuses a tool that the policy does not have', async () => {
+  it('rejects a tool that the policy lacks', async () => {
     const { authInfo } = await createCaller();
     expect(() => guardTool(policy, authInfo, untyped('listThreat'))).toThrow(TypeError);
   });
 
-  it('refuses a copy of the principal', async () => {
+  it('rejects a copy of the principal', async () => {
     const { authInfo } = await createCaller();
     const parsed = JSON.parse(JSON.stringify(authInfo)) as McpAuthInfo;
     for (const copy of [parsed, structuredClone(authInfo)]) {
@@ -74,7 +74,7 @@ describe('guardTool', () => {
 });
 
 describe('allowedTools', () => {
-  it('lists exactly the tools that guardTool lets through, for every set of scopes', async () => {
+  it('lists exactly the tools that guardTool allows, for every set of scopes', async () => {
     const { keyring } = setUp();
     const property = fc.asyncProperty(fc.subarray([...catalog.all]), async (scopes) => {
       const input = { name: 'n', scopes, expiresAt: 'never', justification: 'tests' } as const;
@@ -93,7 +93,7 @@ describe('allowedTools', () => {
     await fc.assert(property);
   });
 
-  it('returns the tools themselves, in the order given', async () => {
+  it('returns the tools themselves, in their given order', async () => {
     const { keyring } = setUp();
     const principal = await keyring.verify((await issue(keyring)).key);
     const mine = [
@@ -111,14 +111,14 @@ describe('allowedTools', () => {
     [[{ name: 'constructor' }], /^tools: "constructor" is not in the policy/],
     [[{}], /^tools: names: element 0: pass a text, not undefined/],
     [[null], /^tools: names: element 0: pass a text, not undefined/],
-  ])('refuses %j, and so does the gate at start-up', async (odd, message) => {
+  ])('rejects %j, and so does the gate at start-up', async (odd, message) => {
     const { keyring } = setUp();
     const principal = await keyring.verify((await issue(keyring)).key);
     expect(() => allowedTools(policy, principal, untyped<typeof tools>(odd))).toThrow(message);
     expect(() => setUpGate({ tools: untyped(odd) })).toThrow(message);
   });
 
-  it('refuses what is not a principal', () => {
+  it('rejects a value that is not a principal', () => {
     expect(() => allowedTools(policy, untyped({ scopes: ['users:read'] }), [])).toThrow(TypeError);
   });
 });

@@ -1,4 +1,4 @@
-/** A tool that was forgotten leaves an event, so that its operator sees it. */
+/** Calls of unknown tools emit events, so that operators notice a forgotten tool. */
 import type { KeyringEvent } from 'keyscope';
 import { describe, expect, it } from 'vitest';
 import { issue, OWN, START } from '../support/keyring.ts';
@@ -10,10 +10,10 @@ function toolOf(event: KeyringEvent): string | undefined {
   return tool;
 }
 
-// The gate refused it, and nobody but the client was told: a tool that was forgotten in the gate's
-// list looked like one that nobody calls.
-describe('a call of a tool that the gate was not told of', () => {
-  it('has an event, with who called it and what it is called', async () => {
+// Regression: only the client learned of the refusal, so a tool that was missing in the gate's list
+// looked like one that nobody calls.
+describe('a call of an unknown tool', () => {
+  it('emits an event with the caller and the name of the tool', async () => {
     const context = () => ({ request: 'r1', tool: 'another' });
     const { gate, keyring, events } = setUpGate({ operation: 'connect', context });
     const { key, info } = await issue(keyring);
@@ -33,7 +33,7 @@ describe('a call of a tool that the gate was not told of', () => {
     ]);
   });
 
-  it('has one in a batch, too, and nothing of the batch counts as used', async () => {
+  it('emits one in a batch too, and no scope of the batch counts as used', async () => {
     const { gate, keyring, events } = setUpGate();
     const { key } = await issue(keyring);
     await gate(post(key, [call('listThreats'), call('one'), call('two')]));
@@ -41,7 +41,7 @@ describe('a call of a tool that the gate was not told of', () => {
     expect(told).toEqual([{ tool: 'one' }, { tool: 'two' }]);
   });
 
-  it('keeps what a client wrote from the log: keys, line breaks, and length', async () => {
+  it('cuts the name, and masks keys and line breaks in it', async () => {
     const { gate, keyring, events } = setUpGate();
     const { key } = await issue(keyring);
     for (const name of [`${key}\n`, 'x'.repeat(300), { constructor: key }, undefined])
@@ -55,7 +55,7 @@ describe('a call of a tool that the gate was not told of', () => {
     ]);
   });
 
-  it('is named though the service says as much of a request as events hold', async () => {
+  it('keeps the name even if the context is full', async () => {
     const texts = Array.from({ length: 9 }, (_, index) => [`text ${index}`, 'x']);
     const context = () => Object.fromEntries(texts) as Record<string, string>;
     const { gate, keyring, events } = setUpGate({ context });
@@ -64,7 +64,7 @@ describe('a call of a tool that the gate was not told of', () => {
     expect(events.at(-1)).toHaveProperty('context.tool', 'forgotten');
   });
 
-  it('is told though what the service says of a request breaks', async () => {
+  it('emits an event even if the context throws', async () => {
     const broken = Object.defineProperty({}, 'address', {
       enumerable: true,
       get() {
@@ -78,7 +78,7 @@ describe('a call of a tool that the gate was not told of', () => {
     expect(events.at(-1)).toHaveProperty('context', { tool: 'forgotten' });
   });
 
-  it('is an outage if the clock breaks meanwhile', async () => {
+  it('leads to 503 if the clock breaks', async () => {
     let working = Number.POSITIVE_INFINITY;
     const now = () => {
       working -= 1;
@@ -86,7 +86,7 @@ describe('a call of a tool that the gate was not told of', () => {
     };
     const { gate, keyring } = setUpGate({}, { now });
     const { key } = await issue(keyring);
-    // For authentication, and for nothing after it.
+    // Works for authentication, then breaks.
     working = 1;
     const answer = await gate(post(key, call('forgotten')));
     expect(answer).toHaveProperty('status', 503);

@@ -151,8 +151,8 @@ test('a key in X-API-Key is refused among as many lines as the server reads', as
 // The one promise that the recipe is there to break is broken, and no other.
 describe.each(Object.keys(APPS) as Framework[])('the contract, on %s', (framework) => {
   const register = (name: string, run: () => Promise<void>) => {
-    if (name !== 'a key anywhere else is no credential') return test(name, run);
-    return test(`${name}, but in X-API-Key`, () =>
+    if (name !== 'ignores a key outside the Authorization header') return test(name, run);
+    return test(`${name}, except in X-API-Key`, () =>
       expect(run()).rejects.toThrow(/a key in X-API-Key/));
   };
   adapterContract(register, async ({ keyring, ...setup }) => {

@@ -1,6 +1,5 @@
 /**
- * What the token tests share: an issuer's keys, a verifier with a clock that stands still, and
- * forged tokens.
+ * Shared by the token tests: an issuer's keys, a verifier with a stopped clock, and forged tokens.
  */
 import type { JsonWebKey } from 'node:crypto';
 import { constants, createPrivateKey, sign as signBytes } from 'node:crypto';
@@ -32,7 +31,7 @@ export async function makePair(alg: Alg, kid: string = alg): Promise<Pair> {
   return { alg, kid, privateKey: await exportJWK(pair.privateKey), publicKey };
 }
 
-/** A principal as `verify` yields it of a key with two scopes and two entities. */
+/** A principal from `verify`, with two scopes and two entities. */
 export const principal = testPrincipal({
   catalog,
   scopes: ['threats:read', 'threats:write'],
@@ -41,7 +40,7 @@ export const principal = testPrincipal({
   keyId: KEY_ID,
 });
 
-/** Claims as the issuer writes them. */
+/** The claims that the issuer writes. */
 export const CLAIMS: JWTPayload = {
   iss: ISSUER,
   aud: AUDIENCE,
@@ -55,7 +54,7 @@ export const CLAIMS: JWTPayload = {
   accessible_entities: [OWN, OTHER],
 };
 
-/** A part of a token: a text as it stands, anything else as JSON. */
+/** Encodes a part of a token: a text unchanged, any other value as JSON. */
 export function encode(value: unknown): string {
   return base64url.encode(typeof value === 'string' ? value : JSON.stringify(value));
 }
@@ -73,7 +72,7 @@ const SIGNINGS: Readonly<Record<Alg, Signing>> = {
   PS256: { hash: 'sha256', options: PSS },
 };
 
-/** The signature of any text, in the way of the pair's algorithm. */
+/** Signs any text with the algorithm of a key pair. */
 export function sign({ alg, privateKey }: Pair, text: string): string {
   const { hash, options } = SIGNINGS[alg];
   const key = createPrivateKey({ key: privateKey as JsonWebKey, format: 'jwk' });
@@ -82,8 +81,7 @@ export function sign({ alg, privateKey }: Pair, text: string): string {
 }
 
 /**
- * A token with any header and any payload under a good signature: what an issuer that went wrong
- * would write.
+ * Makes a token with any header and payload and a valid signature, as a faulty issuer would.
  */
 export function forge(
   pair: Pair,
@@ -94,28 +92,28 @@ export function forge(
   return sign(pair, `${protectedHeader}.${encode(payload)}`);
 }
 
-/** A token as jose makes it, with these claims. */
+/** Makes a token with jose and these claims. */
 export function jwt(pair: Pair, claims: JWTPayload): Promise<string> {
   return new SignJWT(claims)
     .setProtectedHeader({ alg: pair.alg, typ: 'at+jwt', kid: pair.kid })
     .sign(pair.privateKey);
 }
 
-/** What of a pair is an option of an issuer. */
+/** The issuer options of a key pair. */
 export function signingWith(pair: Pair): Omit<Pair, 'publicKey'> {
   const { alg, kid, privateKey } = pair;
   return { alg, kid, privateKey };
 }
 
-/** The pair that an issuer signs with here, unless a test says otherwise. */
+/** The default key pair of issuers. */
 export const FIRST: Pair = await makePair('ES256', 'first');
 
-/** Another one, of another algorithm. */
+/** A key pair of another algorithm. */
 export const SECOND: Pair = await makePair('EdDSA', 'second');
 
 const now = () => START;
 
-/** The options of an issuer that signs with the first pair. */
+/** The options of an issuer with the first key pair. */
 export const SIGNING = {
   issuer: ISSUER,
   audience: AUDIENCE,
@@ -125,7 +123,7 @@ export const SIGNING = {
   now,
 } as const;
 
-/** The options of a verifier that accepts what the first pair signed. */
+/** The options of a verifier for the first key pair. */
 export const ACCEPTING = {
   issuer: ISSUER,
   audience: AUDIENCE,
@@ -135,7 +133,7 @@ export const ACCEPTING = {
   now,
 } as const;
 
-/** Asserts that a token is refused, with the one code and reason that every bad token gets. */
+/** Asserts that a token is denied with the code and reason of every invalid token. */
 export function expectRefused(verifier: JwtVerifier, token: string): Promise<unknown> {
   return denied(() => verifier.verify(token), 'invalid_token', 'token_refused');
 }
@@ -145,7 +143,7 @@ export async function expectAccepted(verifier: JwtVerifier, token: string): Prom
   expect((await verifier.verify(token)).keyId).toBe(KEY_ID);
 }
 
-/** Whether a verifier accepts it. */
+/** Whether a verifier accepts a token. */
 export function accepts(verifier: JwtVerifier, token: unknown): Promise<boolean> {
   return verifier.verify(token as string).then(
     () => true,
@@ -153,7 +151,7 @@ export function accepts(verifier: JwtVerifier, token: unknown): Promise<boolean>
   );
 }
 
-/** What every bad token is answered with, apart from the body. */
+/** The answer to every invalid token, without its body. */
 export const TOKEN_REFUSAL = {
   status: 401,
   headers: {

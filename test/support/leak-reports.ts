@@ -1,4 +1,4 @@
-/** The leak handler over keyrings of these tests, and reports as each source sends them. */
+/** Leak handlers for tests, and reports in the format of each source. */
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -22,7 +22,7 @@ interface SignedVector {
   readonly body: string;
 }
 
-/** What the vendors document. */
+/** The examples that the vendors document. */
 export const VECTORS = readVectors<{
   readonly publicKeys: readonly ListedKey[];
   readonly signed: readonly SignedVector[];
@@ -32,9 +32,9 @@ export const VECTORS = readVectors<{
   };
 }>('leaks');
 
-// ── A signer of our own, and where its key is listed ─────────────────────────────────────────────
+// ── A signer, and the list of its key ────────────────────────────────────────────────────────────
 
-/** A pair whose public half can be listed. */
+/** A key pair with an entry for the list. */
 export interface Signer {
   readonly listed: ListedKey;
   sign(body: string | Uint8Array): string;
@@ -53,14 +53,14 @@ export function createSigner(identifier: string, privateKey?: KeyObject): Signer
 
 export const SIGNER: Signer = createSigner('current');
 
-/** A list that is served over HTTP, as it is at the moment. */
+/** A list served over HTTP, whose answer tests can change. */
 export interface Listing {
   readonly url: string;
-  /** What the handler is given: `fetch` goes to this machine, wherever the URL leads. */
+  /** The option for the handler. Its `fetch` always goes to this server. */
   readonly source: GitHubSource;
-  /** How often it was asked. */
+  /** The number of requests so far. */
   asked(): number;
-  /** Answers like this from now on; null hangs. */
+  /** Sets the answer for all later requests. The status null never answers. */
   answer(status: number | null, body: unknown, headers?: Readonly<Record<string, string>>): void;
   close(): void;
 }
@@ -76,7 +76,7 @@ export async function openListing(keys: readonly ListedKey[]): Promise<Listing> 
     count += 1;
     if (now.status !== null) response.writeHead(now.status, now.headers).end(now.text);
   });
-  // No reset of an idle connection on a busy machine: see `listen` of the examples' tests.
+  // Avoids resets of idle connections on a busy machine: see `listen` in the tests of examples.
   server.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
@@ -94,11 +94,11 @@ export async function openListing(keys: readonly ListedKey[]): Promise<Listing> 
 
 // ── Handlers ─────────────────────────────────────────────────────────────────────────────────────
 
-/** The secret of every GitLab of these tests. */
+/** The secret of GitLab in all tests. */
 export const SECRET = 'a secret of at least thirty-two characters'.replaceAll(' ', '-');
 export const TYPE = 'gitleaks_rule_id_acme';
 
-/** A keyring and a handler over it, with everything that either told. */
+/** Makes a keyring and a handler for it, and records their events, leaks and errors. */
 export function setUpLeaks(options: Partial<LeakHandlerOptions>) {
   const recorded = recording(memoryStore());
   let between: Between = (_method, _args, call) => call();
@@ -112,7 +112,7 @@ export function setUpLeaks(options: Partial<LeakHandlerOptions>) {
     ...options,
   });
   const calls: Method[] = recorded.calls;
-  /** From now on this stands between the keyring and its store. */
+  /** Intercepts all later calls of the keyring to its store. */
   function intercept(next: Between): void {
     between = next;
   }
@@ -131,7 +131,7 @@ export interface Found {
   readonly source?: string;
 }
 
-/** What GitHub posts: signed, unless a test wants other headers. */
+/** Makes a request as GitHub sends it, signed unless `headers` replace the signature. */
 export function fromGitHub(
   found: readonly Found[] | string,
   signer: Signer = SIGNER,
@@ -173,7 +173,7 @@ export function get(path: string, headers: Headers = {}): Request {
   return new Request(`${BASE}/${path}`, { headers });
 }
 
-/** Status and body of an answer; every one may be stored by nobody. */
+/** Returns the status and body of an answer, and whether it forbids storing. */
 export async function answerOf(leaks: LeakHandler, request: Request) {
   const response = await leaks(request);
   const text = await response.text();

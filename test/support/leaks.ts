@@ -1,11 +1,11 @@
-/** What a store must not give away: keys in what it keeps, digests and seals in what it says. */
+/** Checks that a store keeps no keys and that its errors quote no digests or seals. */
 import { inspect } from 'node:util';
 import type { KeyRecord, KeyStore } from 'keyscope';
 import { expect } from 'vitest';
 import { AUTHORITY, PLAIN } from './keyring.ts';
 import { keyringOver } from './patient-keyring.ts';
 
-/** Checks that all that a store has written of two keys holds neither of them. */
+/** Checks that the stored data of two keys contains neither key. */
 export async function expectNoKeyIn(
   store: KeyStore,
   readAll: () => string | Promise<string>,
@@ -20,13 +20,13 @@ export async function expectNoKeyIn(
   }
 }
 
-/** Everything that an error holds: its own properties, hidden ones too, and the chain of causes. */
+/** Returns all contents of an error: its own and hidden properties and the chain of causes. */
 export function everythingIn(error: unknown): string {
   const all = { showHidden: true, depth: null, maxStringLength: null, maxArrayLength: null };
   return inspect(error, all);
 }
 
-/** Checks that an error over a record quotes neither its digest nor its seal. */
+/** Checks that an error about a record quotes neither its digest nor its seal. */
 export function expectNoSecretIn(error: unknown, { digest, seal }: KeyRecord): void {
   const said = everythingIn(error);
   for (const secret of [digest, String(seal)]) {

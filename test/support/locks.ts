@@ -1,4 +1,4 @@
-/** Locks of small services, made of tables. */
+/** Makes locks of small services from tables. */
 import { definePolicy, defineScopes } from 'keyscope';
 import { type AccessLock, type GuardedRoute, lockOf } from 'keyscope/lock';
 import { untyped } from './keyring.ts';
@@ -6,10 +6,10 @@ import { untyped } from './keyring.ts';
 /** Resource → action → whether a wildcard may grant it. */
 export type Scopes = Readonly<Record<string, 'open' | 'reserved'>>;
 
-/** Route → the scopes that its operation needs; null for a route without a guard. */
+/** Route → the scopes that it needs; null for a route without a guard. */
 export type Routes = Readonly<Record<string, readonly string[] | null>>;
 
-/** The lock of a service whose every route has an operation of its own, named after it. */
+/** Makes the lock of a service in which each route has an operation named after it. */
 export function lockWith(
   scopes: Scopes,
   routes: Routes,

@@ -8,7 +8,7 @@ import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js';
 import * as transport1 from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { type Generation, onStop } from './mcp-servers.ts';
 
-/** What a tool answers. */
+/** The result of a tool. */
 export interface Result {
   readonly structuredContent?:
     | { readonly items?: unknown; readonly next?: unknown; readonly id?: unknown }
@@ -19,14 +19,14 @@ export interface Result {
 
 /** An open client. */
 export interface Connection {
-  /** Names, in the order listed. */
+  /** The names of the tools, in the listed order. */
   list(): Promise<string[]>;
   call(name: string, args?: Record<string, unknown>): Promise<Result>;
 }
 
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
-/** Opens a client, until `stopAll`. */
+/** Opens a client until `stopAll`. */
 export type Connect = (url: string, key: string | null, fetch?: Fetch) => Promise<Connection>;
 
 const INFO = { name: 'test', version: '1.0.0' };
@@ -46,7 +46,7 @@ export const connect1: Connect = async (url, key, fetch) => {
   onStop(() => client.close());
   const options = optionsOf(key, fetch);
   const transport = new transport1.StreamableHTTPClientTransport(new URL(url), options);
-  // Its `sessionId` is `string | undefined` where its own interface has an optional one.
+  // Its `sessionId` is `string | undefined`, but optional in its own interface.
   await client.connect(transport as Parameters<typeof client.connect>[0]);
   return {
     list: async () => (await client.listTools()).tools.map(({ name }) => name),
@@ -55,7 +55,7 @@ export const connect1: Connect = async (url, key, fetch) => {
   };
 };
 
-/** Which version of the protocol a client of 2.x speaks. */
+/** The protocol version of a client of 2.x. */
 type Mode = 'legacy' | { readonly pin: string };
 
 const connectAs =
@@ -70,15 +70,15 @@ const connectAs =
     };
   };
 
-/** A client of 2.x that speaks the protocol as of 2026. */
+/** A client of 2.x with the protocol of 2026. */
 export const connect2: Connect = connectAs({ pin: '2026-07-28' });
 
-/** A client of 2.x that speaks the protocol as of 2025. */
+/** A client of 2.x with the protocol of 2025. */
 export const connect2Legacy: Connect = connectAs('legacy');
 
 type Pair = readonly [server: Generation, client: string, connect: Connect];
 
-/** Each client with each server that it can speak to. */
+/** Each client with each compatible server. */
 export const PAIRS: readonly Pair[] = [
   ['2.x', '1.x', connect1],
   ['2.x', '2.x, as of 2025', connect2Legacy],
@@ -88,7 +88,7 @@ export const PAIRS: readonly Pair[] = [
 ];
 
 /**
- * What a client's promise rejects with, as text: the SDKs keep status and body in different places.
+ * Returns a client's rejection as text, because the SDKs keep status and body in different places.
  */
 export async function failureOf(promise: Promise<unknown>): Promise<string> {
   try {
@@ -103,7 +103,7 @@ export async function failureOf(promise: Promise<unknown>): Promise<string> {
 
 export type HeaderFields = Readonly<Record<string, string>>;
 
-/** What every POST of a client has. */
+/** The headers of every POST of a client. */
 export const HEADERS: HeaderFields = {
   'Content-Type': 'application/json',
   Accept: 'application/json, text/event-stream',
@@ -128,7 +128,7 @@ export async function post(
   return { status: response.status, headers: response.headers, body: await response.text() };
 }
 
-/** The message that calls a tool. */
+/** Makes the message that calls a tool. */
 export function toolCall(name: string, args: object = {}): object {
   return { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } };
 }

@@ -9,7 +9,7 @@ import type { McpEntry, McpGate } from 'keyscope/mcp';
 import { close, listen } from '../examples/http-harness.ts';
 import { createTransport1, type Generation, onStop, type Transport1 } from './mcp-servers.ts';
 
-/** Answers a request, whose body somebody else may have parsed. */
+/** Answers a request, whose body a parser may have read. */
 export type Handle = (request: Request, parsedBody?: unknown) => Promise<Response>;
 
 /** Serves an admitted request. */
@@ -17,7 +17,7 @@ export type Serve = (request: Request, entry: McpEntry) => Promise<Response>;
 
 const INFO = { name: 'mounted', version: '1.0.0' };
 
-/** What the SDK has registered, and told of each call that reaches a tool. */
+/** The registered tools, and a function that is called for each call that reaches one. */
 interface Tools {
   readonly names: readonly string[];
   readonly onCall: (name: string) => void;
@@ -27,7 +27,7 @@ function resultOf(name: string): { content: { type: 'text'; text: string }[] } {
   return { content: [{ type: 'text', text: `${name} was served` }] };
 }
 
-/** A server of 1.x with these tools, none of which guards itself. */
+/** Makes a server of 1.x with these tools, without `guardTool`. */
 export function createServer1({ names, onCall }: Tools): McpServer1 {
   const server = new McpServer1(INFO);
   for (const name of names) {
@@ -50,7 +50,7 @@ function createServer2({ names, onCall }: Tools): McpServer2 {
   return server;
 }
 
-/** Serves each request by itself. */
+/** Serves each request without a session. */
 export function serveStateless(generation: Generation, tools: Tools): Serve {
   if (generation === '2.x') {
     const handler = createMcpHandler(() => createServer2(tools), { maxSubscriptions: 0 });
@@ -70,7 +70,7 @@ interface Session {
   readonly owner: string;
 }
 
-/** Serves sessions of 1.x, which hold a stream open for what the server has to say. */
+/** Serves sessions of 1.x, which keep a stream open for messages of the server. */
 export function createSessions(tools: Tools): {
   readonly sessions: ReadonlyMap<string, Session>;
   readonly serve: Serve;
@@ -91,7 +91,7 @@ export function createSessions(tools: Tools): {
   return { sessions, serve };
 }
 
-/** Puts a gate before what serves. */
+/** Puts a gate in front of a server. */
 export function handleBehind(gate: McpGate, serve: Serve): Handle {
   return async (request) => {
     const entry = await gate(request);
@@ -107,7 +107,7 @@ export async function listenWith(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${port}/mcp`;
 }
 
-/** A server with nothing but the endpoint. */
+/** A server with only the endpoint. */
 export function mount(handle: Handle): Promise<string> {
   return listenWith(getRequestListener((request) => handle(request)));
 }

@@ -19,12 +19,12 @@ import { policy } from '../../examples/platform/service/policy.ts';
 import type { Platform } from '../examples/http-harness.ts';
 import { close, createPlatform, listen } from '../examples/http-harness.ts';
 
-/** What the service is called, which is not where it listens. */
+/** The public URL of the service, which differs from its address. */
 export const PUBLIC_URL = 'https://deception.example';
 export const RESOURCE: string = `${PUBLIC_URL}/mcp`;
 export const METADATA_PATH = '/.well-known/oauth-protected-resource/mcp';
 
-/** The challenge with these parameters between realm and metadata, each ending in a comma. */
+/** Returns the challenge with these parameters, each with a comma, between realm and metadata. */
 export function challenge(params: string): string {
   return `Bearer realm="${REALM}", ${params}resource_metadata="${PUBLIC_URL}${METADATA_PATH}"`;
 }
@@ -36,22 +36,22 @@ export function createGate(
   return createMcpGate({ keyring, policy, tools, realm: REALM, resource: RESOURCE, ...options });
 }
 
-/** What the example's servers and tools take. */
+/** The input of the example's servers and tools. */
 export function serviceOf({ keyring, domain, errors }: Platform): Service {
   return { keyring, domain, publicUrl: PUBLIC_URL, report: (error) => errors.push(error) };
 }
 
 // ── Servers ────────────────────
 
-/** Told what a handler was given as the caller. */
+/** Called with the caller that a handler got. */
 type OnAuthInfo = (authInfo: unknown) => void;
 
-/** Makes a server, which is not listening yet. */
+/** Makes a server that does not listen yet. */
 export type CreateServer = (platform: Platform, onAuthInfo?: OnAuthInfo) => Server;
 
 /**
- * A server of the SDK's 1.x: one for everybody, so each list and each call looks at its own
- * request's caller.
+ * Makes a server of SDK 1.x, shared by all callers, so each list and each call checks the caller of
+ * its own request.
  */
 export function createServer1(platform: Platform, onAuthInfo?: OnAuthInfo): Server1 {
   const server = new Server1({ name: 'one', version: '1.0.0' }, { capabilities: { tools: {} } });
@@ -68,7 +68,7 @@ export function createServer1(platform: Platform, onAuthInfo?: OnAuthInfo): Serv
   return server;
 }
 
-/** As the example is: a transport for each request. */
+/** Serves like the example, with a transport per request. */
 function createStateless1(platform: Platform, onAuthInfo?: OnAuthInfo): Server {
   const gate = createGate(platform, { onOutage: (error) => platform.errors.push(error) });
   const listener = getRequestListener(async (request) => {
@@ -106,18 +106,18 @@ export function onStop(stop: () => Promise<unknown>): void {
   stops.push(stop);
 }
 
-/** For `afterEach`: stops what was started last first. */
+/** For `afterEach`: stops everything, the latest first. */
 export async function stopAll(): Promise<void> {
   for (const stop of stops.splice(0).reverse()) await stop();
 }
 
 export interface Started extends Platform {
   readonly port: number;
-  /** Of the MCP endpoint. */
+  /** The URL of the MCP endpoint. */
   readonly url: string;
 }
 
-/** Starts a server of a platform of its own, until {@link stopAll}. */
+/** Starts a server with a new platform until {@link stopAll}. */
 export async function start(create: (platform: Platform) => Server): Promise<Started> {
   return startOn(await createPlatform(), create);
 }

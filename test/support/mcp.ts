@@ -1,6 +1,6 @@
 /**
- * What the MCP tests share: a small policy and its tools, tokens whose audience their verifier does
- * not look at, JSON-RPC requests, and a gate over a keyring of the tests.
+ * Shared by the MCP tests: a small policy and its tools, tokens with a verifier that ignores the
+ * audience, JSON-RPC requests, and a gate over a test keyring.
  */
 import { jwtVerify, SignJWT } from 'jose';
 import type { KeyringEvent, KeyStore, Policy, Principal, TokenVerifier } from 'keyscope';
@@ -36,7 +36,7 @@ export const tools: readonly Tool[] = policy.operations
 
 const SECRET = new TextEncoder().encode('a secret of the tests, of thirty-two bytes and more');
 
-/** Takes any token that is signed with the secret, whatever its audience. */
+/** Accepts any token signed with the secret, for any audience. */
 export const tokens: TokenVerifier = {
   async verify(token) {
     const checked = await jwtVerify(token, SECRET).catch(() => null);
@@ -46,7 +46,7 @@ export const tokens: TokenVerifier = {
   },
 };
 
-/** A real JWT for the key of a principal. */
+/** Makes a real JWT for the key of a principal. */
 export function tokenFor(principal: Principal, audience: unknown = RESOURCE): Promise<string> {
   const { keyId, name, entityUuid, accessibleEntities, scopes } = principal;
   const claimed = {
@@ -63,7 +63,7 @@ export function tokenFor(principal: Principal, audience: unknown = RESOURCE): Pr
     .sign(SECRET);
 }
 
-/** A key for two entities, {@link OWN} and {@link OTHER}. */
+/** Issues a key for two entities, {@link OWN} and {@link OTHER}. */
 export function issueForTwo(keyring: Ring): ReturnType<Ring['issue']> {
   const input = {
     name: 'n',
@@ -80,13 +80,13 @@ type HeaderFields = Readonly<Record<string, string>>;
 
 export const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
 
-/** The message that calls a tool. */
+/** Makes the message that calls a tool. */
 export function call(name: unknown, args?: unknown, id = 1): object {
   const params = args === undefined ? { name } : { name, arguments: args };
   return { jsonrpc: '2.0', id, method: 'tools/call', params };
 }
 
-/** Sends a message, or a text as it is, to a server that is not called what the request says. */
+/** Makes a request with a message or a raw text. Its host is not that of the server. */
 export function post(credential: string | null, body: unknown, more: HeaderFields = {}): Request {
   const headers = new Headers({ 'content-type': 'application/json' });
   if (credential !== null) headers.set('authorization', `Bearer ${credential}`);
@@ -101,11 +101,11 @@ interface Gated {
   readonly gate: McpGate;
   readonly keyring: Ring;
   readonly store: KeyStore;
-  /** Of the keyring: the first is `key.issued`, once there is a key. */
+  /** The events of the keyring. The first is `key.issued` once a test issues a key. */
   readonly events: KeyringEvent[];
 }
 
-/** A gate over a fresh keyring, with whatever a test wants otherwise. */
+/** Makes a gate over a new keyring, with the options of a test. */
 export function setUpGate(
   options: Partial<McpGateOptions<Operation>> = {},
   keyringOptions: Parameters<typeof setUp>[0] = {},
@@ -122,20 +122,20 @@ export function setUpGate(
   return { gate, keyring, store, events };
 }
 
-/** The entry of a request that must have been let in. */
+/** Returns the entry of a request; fails if the gate denied it. */
 export function entered(answer: McpEntry | Response): McpEntry {
   if (answer instanceof Response) throw new Error(`was answered ${answer.status}`);
   return answer;
 }
 
-/** What a client sees of a refusal. */
+/** A denial, as a client sees it. */
 export interface Refusal {
   readonly status: number;
   readonly challenge: string | null;
   readonly body: string;
 }
 
-/** The answer to a request that must have been refused. */
+/** Returns the denial of a request; fails if the gate admitted it. */
 export async function refused(answer: McpEntry | Response): Promise<Refusal> {
   if (!(answer instanceof Response)) throw new Error('was let in');
   const { status, headers } = answer;
@@ -146,7 +146,7 @@ export async function refused(answer: McpEntry | Response): Promise<Refusal> {
   return { status, challenge: headers.get('www-authenticate'), body };
 }
 
-/** The challenge with these parameters between realm and metadata, each ending in a comma. */
+/** Returns the challenge with these parameters, each with a comma, between realm and metadata. */
 export function challenge(params: string): string {
   return `Bearer realm="${REALM}", ${params}resource_metadata="${METADATA_URL}"`;
 }

@@ -1,4 +1,4 @@
-/** A small service and its OpenAPI document, as somebody wrote it before it was secured. */
+/** A small service and its OpenAPI document before `secureDocument`. */
 import { definePolicy, defineScopes } from 'keyscope';
 
 export const catalog = defineScopes(
@@ -12,7 +12,7 @@ export const catalog = defineScopes(
 export const policy = definePolicy(catalog, {
   whoami: [],
   listThreats: ['threats:read'],
-  // In catalog order, whatever the order here.
+  // Not in catalog order, which `requires` returns.
   mergeThreats: ['threats:write', 'threats:read'],
 });
 
@@ -23,17 +23,17 @@ export interface Part {
 
 const OK: Part = { 200: { description: 'OK' } };
 
-/** An operation with some fields more. */
+/** Makes an operation with extra fields. */
 export function operation(operationId: string, more: Part = {}): Part {
   return { operationId, responses: OK, ...more };
 }
 
-/** A document with these paths, and with some fields more. */
+/** Makes a document with these paths and extra fields. */
 export function documentOf(paths: Part, more: Part = {}): Part {
   return { openapi: '3.1.0', info: { title: 'Threats', version: '1' }, paths, ...more };
 }
 
-/** One operation for each of the policy, and one for anybody. */
+/** Paths with each operation of the policy and an open one. */
 export const PATHS: Readonly<Record<string, Part>> = {
   '/me': { get: operation('whoami') },
   '/threats': { get: operation('listThreats'), parameters: [] },
@@ -41,7 +41,7 @@ export const PATHS: Readonly<Record<string, Part>> = {
   '/health': { get: operation('readHealth', { security: [] }) },
 };
 
-/** The value at a path of names; fails where there is none. */
+/** Returns the value at a path of names; throws if it is missing. */
 export function at(value: unknown, ...names: readonly string[]): unknown {
   let found = value;
   for (const name of names) found = (found as Part)[name];

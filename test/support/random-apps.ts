@@ -1,10 +1,10 @@
 /**
- * Random apps of a framework, and what requests without a key say of the routes that were listed:
- * no handler that answers a stranger has a row with a guard, and each has a row.
+ * Random apps of a framework, and a check of their listed routes by requests without a key: each
+ * handler has a row, and none that answers a stranger has a row with a guard.
  */
 import { type GuardedRoute, routesOf } from 'keyscope/lock';
 
-/** Draws the same numbers again for the same seed (mulberry32). */
+/** Draws pseudo-random numbers that depend only on the seed (mulberry32). */
 export class Dice {
   #state: number;
 
@@ -12,7 +12,7 @@ export class Dice {
     this.#state = seed;
   }
 
-  /** A whole number below `count`. */
+  /** Returns a whole number below `count`. */
   below(count: number): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
@@ -28,40 +28,40 @@ export class Dice {
     return list[this.below(list.length)] as T;
   }
 
-  /** As many as are drawn, from `least` to `most`. */
+  /** Makes a random number of items, from `least` to `most`. */
   some<T>(least: number, most: number, make: () => T): readonly T[] {
     return Array.from({ length: least + this.below(most - least + 1) }, make);
   }
 }
 
-/** Where a handler was declared. */
+/** The declaration of a handler. */
 export interface Declaration {
-  /** Every method that its route has rows for; `ALL` for the others. */
+  /** Every method for which its route has rows; `ALL` for the others. */
   readonly methods: ReadonlySet<string>;
   /** The paths of its rows. */
   paths(): readonly string[];
-  /** Whether the framework adds a HEAD to its GET, which has no row if its guards are the same. */
+  /** Whether the framework adds a HEAD to its GET. That has no row if the guards are the same. */
   readonly hasOwnHead?: boolean;
 }
 
-/** What a request without a key met: the number of the handler that answered, or null. */
+/** The outcome of a request without a key: the number of the handler that answered, or null. */
 export interface Met {
   readonly handler: number | null;
   readonly status: number;
-  /** The path of the route, where the framework says it. */
+  /** The path of the route, if the framework gives it. */
   readonly path?: string | undefined;
 }
 
 export interface RandomApp {
-  /** What is passed to `routesOf`. */
+  /** The argument for `routesOf`. */
   readonly app: unknown;
   readonly handlers: ReadonlyMap<number, Declaration>;
-  /** Whether it has a part that nobody can read: then it has to be refused. */
+  /** Whether a part of it is unreadable, so that `routesOf` must reject it. */
   readonly isHidden: boolean;
   send(method: string, url: string): Promise<Met>;
 }
 
-/** What was seen of many apps. */
+/** The results of many apps. */
 export interface Tally {
   apps: number;
   refused: number;
@@ -75,7 +75,7 @@ export interface Tally {
   denied: number;
   readonly falseAllClears: string[];
   readonly unlisted: string[];
-  /** Refused without a reason, or read though a part is hidden. */
+  /** Apps rejected without a reason, or accepted although a part is hidden. */
   readonly misread: string[];
 }
 
@@ -87,7 +87,7 @@ export function emptyTally(): Tally {
 
 const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT'];
 
-/** Lists an app, and asks it for everything that its routes may be. */
+/** Lists the routes of an app and sends requests to all of them. */
 export async function judge(random: RandomApp, tally: Tally): Promise<void> {
   tally.apps += 1;
   let routes: readonly GuardedRoute[];
@@ -95,10 +95,10 @@ export async function judge(random: RandomApp, tally: Tally): Promise<void> {
     routes = routesOf(random.app);
   } catch (error) {
     tally.refused += 1;
-    if (!random.isHidden) tally.misread.push(`refused: ${String(error)}`);
+    if (!random.isHidden) tally.misread.push(`rejected: ${String(error)}`);
     return;
   }
-  if (random.isHidden) tally.misread.push('read, though a part is hidden');
+  if (random.isHidden) tally.misread.push('accepted, although a part is hidden');
   tally.routes += routes.length;
   tally.guarded += routes.filter(({ operations }) => operations.length > 0).length;
   tally.unguarded += routes.filter(({ operations }) => operations.length === 0).length;
@@ -129,7 +129,7 @@ async function ask(
     const isHead = method === 'HEAD' && declared?.hasOwnHead === true;
     const names = [...(isHead ? [`HEAD ${each}`, `GET ${each}`] : []), `${row} ${each}`];
     const found = names.flatMap((name) => routes.find((route) => nameOf(route) === name) ?? [])[0];
-    const words = `${method} ${url} met handler ${handler} of ${row} ${each}`;
+    const words = `${method} ${url} reached handler ${handler} of ${row} ${each}`;
     if (found === undefined) tally.unlisted.push(words);
     else if (found.operations.length > 0) tally.falseAllClears.push(words);
   }
@@ -142,7 +142,7 @@ function rowMethod(method: string, methods: ReadonlySet<string>): string {
   return method === 'HEAD' && methods.has('GET') ? 'GET' : 'ALL';
 }
 
-/** What may stand for a path as it is printed, whatever the framework. */
+/** Returns URLs that may match a printed path of any framework. */
 export function urlsOf(path: string): readonly string[] {
   const plain = path.replaceAll(/\/\^\\\/|\\|[$^]|\/i?$/g, (part) => (part === '/^\\/' ? '/' : ''));
   const filled = ['a', 'a/b'].map((text) =>

@@ -1,7 +1,7 @@
 /**
- * Somebody who can write the database, beside the operations of a keyring: any column of any row
- * gets another value, between the calls and in the middle of them. No key that was ended may
- * authenticate again, except by its old seal put back and the mark cleared, as from a backup.
+ * Simulates an attacker who can write the database next to a keyring: edits change any column of
+ * any row, between and during the keyring's calls. An ended key must never authenticate again,
+ * except if its old seal is restored and the mark cleared, as from a backup.
  */
 import type { KeyRecord, Keyring, KeyStore } from 'keyscope';
 import { createKeyring, digestKey, isAccessError, isInputError, isStoreError } from 'keyscope';
@@ -12,37 +12,37 @@ import { chanceFrom } from './planted-keys.ts';
 /** New values of some fields of a row. */
 export type Fields = Partial<Record<keyof KeyRecord, unknown>>;
 
-/** A store whose rows somebody else can write, too. */
+/** A store whose rows the attacker can write. */
 export interface EditableStore {
   readonly store: KeyStore;
-  /** Every row as it is, its fields unchecked. */
+  /** Returns every row with its fields unchecked. */
   rows(): Promise<readonly KeyRecord[]>;
-  /** By what the store finds a row, if that is not what the row says of itself. */
+  /** Returns the ids by which the store finds a row, if they can differ from the row's own. */
   filedOf?(row: KeyRecord): Pick<KeyRecord, 'keyId' | 'digest'>;
-  /** Writes fields of a row; false if the database refuses. */
+  /** Writes fields of a row. Returns false if the database rejects them. */
   edit(row: KeyRecord, fields: Fields): Promise<boolean>;
   /** Removes all rows. */
   clear(): Promise<void>;
 }
 
-/** What was tried, and what came of it. */
+/** The number of edits and their results. */
 export interface EditTally {
   edits: number;
   accepted: number;
-  /** Keys that an operation reported as ended. */
+  /** The number of keys that an operation reported as ended. */
   ended: number;
-  /** Of these, those whose whole row was put back: the one way, and a documented one. */
+  /** How many of these had their whole row restored, which is the one documented exception. */
   restored: number;
-  /** What the law forbids, with the steps that led to it. */
+  /** Violations of the law, with the steps that led to them. */
   readonly violations: string[];
 }
 
 const ADMIN = { entityUuid: OWN, entities: [OTHER], scopes: 'all', actor: 'ada' } as const;
 
-/** How many edits one set of keys lives through. */
+/** The number of edits per set of keys. */
 const EDITS_A_WORLD = 25;
 
-/** Runs the law for so many edits. */
+/** Checks the law over this many edits. */
 export async function tryEdits(
   editable: EditableStore,
   count: number,
@@ -57,12 +57,12 @@ export async function tryEdits(
   return tally;
 }
 
-/** What is known of a key since it was issued. */
+/** A key as it was issued. */
 interface Known {
   readonly key: string;
   readonly keyId: string;
   readonly digest: string;
-  /** Its row as it was issued. */
+  /** The row after the issue. */
   readonly issued: KeyRecord;
 }
 
@@ -107,7 +107,7 @@ class World {
     this.#report = reporter(this.#keyring);
   }
 
-  /** Until so many edits were tried in all. */
+  /** Runs until the total number of edits is reached. */
   async live(edits: number): Promise<void> {
     await this.#populate();
     while (this.#tally.edits < edits) {
@@ -120,7 +120,7 @@ class World {
 
   // ── Operations ─────────────────────────────────────────────────────────────────────────────────
 
-  /** A chain of three, a key that another was issued under, that one's rotation, and a stranger. */
+  /** Issues a chain of three keys, a child with its rotation, and an unrelated key. */
   async #populate(): Promise<void> {
     const root = await this.#issue();
     const next = await this.#rotate(root);
@@ -143,9 +143,9 @@ class World {
   async #know({ key, info }: Awaited<ReturnType<Keyring['issue']>>): Promise<Known> {
     const rows = await this.#editable.rows();
     const digest = digestKey(key, PEPPER);
-    // By either: an edit may have come between the insert and the answer.
+    // By either, because an edit may have come between the insert and the answer.
     const found = rows.find((row) => row.digest === digest || row.keyId === info.keyId);
-    if (found === undefined) throw new Error('a key was issued and is not there');
+    if (found === undefined) throw new Error('an issued key is not in the store');
     const issued = { ...found, digest, keyId: info.keyId };
     const known: Known = { key, keyId: info.keyId, digest, issued };
     this.#known.push(known);
@@ -153,7 +153,7 @@ class World {
     return known;
   }
 
-  /** One call, with edits between its own calls; then notes what it reported as ended. */
+  /** Runs one operation with edits between its store calls, and records the keys it ended. */
   async #operate(): Promise<void> {
     const rows = await this.#editable.rows();
     const target = this.#pick(rows);
@@ -174,7 +174,7 @@ class World {
     await this.#noteEnded([...reported, ...this.#revoked]);
   }
 
-  /** Each returns the ids of the keys that it reported as ended. */
+  /** Operations that return the ids of the keys they reported as ended. */
   readonly #calls: Readonly<
     Record<string, (keyId: string, target: KeyRecord) => Promise<readonly string[]>>
   > = {
@@ -220,13 +220,13 @@ class World {
     return known === undefined ? [] : this.#report(known.key, action);
   }
 
-  /** By the id, and by the digest that the row under this id has. */
+  /** Records ended keys, by id and by the digest of the row with this id. */
   async #noteEnded(keyIds: readonly string[]): Promise<void> {
     const rows = await this.#editable.rows();
     for (const keyId of keyIds) {
       const row = rows.find((each) => this.#filedOf(each).keyId === keyId);
       for (const known of this.#known) {
-        // Somebody may have renamed the row of this id meanwhile.
+        // An edit may have changed the id of the row.
         const isIt = row === undefined ? known.keyId === keyId : this.#isOf(known, row);
         if (!isIt) continue;
         if (this.#ended.has(known)) continue;
@@ -285,7 +285,7 @@ class World {
     do {
       const field = this.#pick(Object.keys(VALUES)) as keyof KeyRecord;
       const isUndone = this.#isLucky(0.4);
-      // What was edited may be edited back.
+      // Edits may restore old values.
       const values = [other[field], ...(VALUES[field]?.(this.#now, rows.map(idOf)) ?? [])];
       fields[field] = isUndone ? issued[field] : this.#pick(values);
     } while (this.#isLucky(0.3));
@@ -335,7 +335,7 @@ function idOf({ keyId }: KeyRecord): string {
   return keyId;
 }
 
-/** Other values for each field. */
+/** New values for each field. */
 const VALUES: Readonly<
   Partial<Record<keyof KeyRecord, (now: number, ids: readonly string[]) => readonly unknown[]>>
 > = {
@@ -369,7 +369,7 @@ const VALUES: Readonly<
   changedAt: (now) => [null, now - 3],
 };
 
-/** Reports a key as its holder does; returns the ids of the keys that this ended. */
+/** Reports a key as its holder would, and returns the ids of the keys that this ended. */
 function reporter(keyring: Keyring) {
   return async (key: string, action: 'revoke' | 'revokeLineage'): Promise<readonly string[]> => {
     const ended: string[] = [];

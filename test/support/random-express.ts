@@ -1,4 +1,4 @@
-/** Random apps of Express: routers in routers, at every kind of path. */
+/** Random Express apps: nested routers at every kind of path. */
 import { Agent, createServer, type RequestListener, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
@@ -32,14 +32,14 @@ const MOUNTS: readonly Path[] = [
   /^\/m/,
 ];
 
-/** Where a router is mounted: once, or several times. */
+/** The mounts of a router, one or several. */
 interface Scope {
   readonly mounts: { readonly parent: Scope; readonly path: Path }[];
 }
 
 const ROOT: Scope = { mounts: [] };
 
-/** As the lock prints them. */
+/** The paths as the lock prints them. */
 function pathsBelow(scope: Scope, path: Path): readonly string[] {
   const each = Array.isArray(path) ? path : [path];
   if (scope === ROOT) return each.map((one) => joined('', shown(one)));
@@ -58,7 +58,7 @@ function joined(mount: string, path: string): string {
 
 const pass: express.RequestHandler = (_req, _res, next) => next();
 const onError: express.ErrorRequestHandler = (error, _req, _res, next) => next(error);
-/** Lets a request go on, whatever a guard threw. */
+/** Lets a request continue after any error of a guard. */
 const goOn: express.ErrorRequestHandler = (_error, _req, _res, next) => next();
 
 class Builder {
@@ -107,7 +107,7 @@ class Builder {
     const child = express.Router({ ...options, mergeParams: this.#dice.chance(0.5) });
     const inner: Scope = { mounts: [{ parent: scope, path }] };
     this.fill(child, inner, depth - 1);
-    // Not before it is full: a router within itself has no end.
+    // Only complete routers, because a router within itself has no end.
     this.#children.push({ router: child, scope: inner });
     const before = this.#dice.chance(0.3) ? [this.#guard()] : [];
     router.use(path, ...before, child);
@@ -143,7 +143,7 @@ class Builder {
     }
   }
 
-  /** Guards in front, behind, twice, wrapped or not at all; handlers that answer or go on. */
+  /** Guards first, later, twice, wrapped or missing; handlers that answer or continue. */
   #chain(declared: Declaration): Handler[] {
     const dice = this.#dice;
     const chain = dice.some(0, 3, (): Handler | Handler[] => {
@@ -173,7 +173,7 @@ function failing(): string {
   throw new Error('the entity cannot be read');
 }
 
-/** A guard that something stands around. */
+/** A wrapped guard. */
 function wrapped(inner: express.RequestHandler): express.RequestHandler {
   return (req, res, next) => inner(req, res, next);
 }
@@ -182,7 +182,7 @@ let listener: RequestListener = () => {};
 const server = createServer((req, res) => listener(req, res));
 const agent = new Agent({ keepAlive: true, maxSockets: 8 });
 
-/** Starts the server that all apps share. */
+/** Starts the shared server of all apps. */
 export async function openExpress(): Promise<() => void> {
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   return () => {
@@ -191,7 +191,7 @@ export async function openExpress(): Promise<() => void> {
   };
 }
 
-/** Not `fetch`, which changes the paths that it is given. */
+/** Sends a request without `fetch`, which normalizes paths. */
 function send(method: string, path: string): Promise<Met> {
   const { port } = server.address() as AddressInfo;
   return new Promise((resolve, reject) => {
@@ -206,7 +206,7 @@ function send(method: string, path: string): Promise<Met> {
 
 export function randomExpress(dice: Dice): RandomApp {
   const app = express();
-  // Or it prints each error.
+  // Otherwise, Express prints each error.
   app.set('env', 'test');
   app.set('case sensitive routing', dice.chance(0.3)).set('strict routing', dice.chance(0.3));
   const builder = new Builder(dice);

@@ -1,4 +1,4 @@
-/** Random apps of Fastify: plugins in plugins, with guards in every phase. */
+/** Random Fastify apps: nested plugins with guards in every phase. */
 import { type FastifyInstance, type FastifyReply, fastify, type RouteOptions } from 'fastify';
 import { recordRoutes } from 'keyscope/lock';
 import { createGuard } from '../../examples/fastify/adapter.ts';
@@ -31,7 +31,7 @@ const pass: Hook = async () => {};
 class Builder {
   readonly handlers = new Map<number, Declaration>();
   readonly #declared = new Map<unknown, { methods: Set<string>; urls: string[] }>();
-  /** Fastify refuses two routes at one place. */
+  /** The used methods and paths, because Fastify rejects duplicate routes. */
   readonly #taken = new Set<string>();
   readonly #dice: Dice;
 
@@ -39,10 +39,10 @@ class Builder {
     this.#dice = dice;
   }
 
-  /** What Fastify says of each route, told apart by its handler. */
+  /** Records Fastify's description of each route, by its handler. */
   note({ method, handler, url }: Pick<RouteOptions, 'handler' | 'method' | 'url'>): void {
     const declared = this.#declared.get(handler);
-    // Not the HEAD that Fastify adds.
+    // Skips the HEAD that Fastify adds.
     if (method !== 'HEAD' || declared?.methods.has('HEAD')) declared?.urls.push(url);
   }
 
@@ -114,7 +114,7 @@ export async function randomFastify(dice: Dice): Promise<RandomApp> {
   const isHidden = dice.chance(0.04);
   if (!isHidden) recordRoutes(app);
   app.addHook('onRoute', (options) => {
-    // Hooks of others may add guards to a route.
+    // Other hooks may add guards to a route.
     if (dice.chance(0.05)) Object.assign(options, { preHandler: [guard('one')] });
     builder.note(options);
   });

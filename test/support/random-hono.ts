@@ -1,4 +1,4 @@
-/** Random apps of Hono: apps in apps, under base paths, with error handlers, mounted. */
+/** Random Hono apps: nested and mounted apps, base paths and error handlers. */
 import { Hono, type MiddlewareHandler } from 'hono';
 import { routePath } from 'hono/route';
 import { TrieRouter } from 'hono/router/trie-router';
@@ -101,7 +101,7 @@ class Builder {
   }
 }
 
-/** A guard that something stands around. */
+/** A wrapped guard. */
 function wrapped(inner: MiddlewareHandler): MiddlewareHandler {
   return (c, next) => inner(c, next);
 }

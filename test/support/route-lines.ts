@@ -1,7 +1,7 @@
-/** Listed routes, to be compared at a glance. */
+/** Writes routes as lines that are easy to compare. */
 import { routesOf } from '../../src/tools/lock/index.js';
 
-/** `GET /path: one two` for each, and `GET /path: (three)` for one that is behind another. */
+/** Returns `GET /path: one two` for guards, and `GET /path: (three)` for hints. */
 export function linesOf(app: unknown): readonly string[] {
   return routesOf(app).map(({ method, path, operations, behind }) => {
     const hints = behind === undefined ? [] : [`(${behind.join(' ')})`];

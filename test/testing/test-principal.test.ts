@@ -1,4 +1,4 @@
-/** Principals for the tests of handlers. */
+/** Principals for tests of handlers. */
 import { defineScopes, hasScopes, requireEntity, requireScopes } from 'keyscope';
 import { testPrincipal } from 'keyscope/testing';
 import { describe, expect, test } from 'vitest';
@@ -13,7 +13,7 @@ const OWN = '0a0a0a0a-0000-4000-8000-00000000000a';
 const OTHER = '0b0b0b0b-0000-4000-8000-00000000000b';
 
 describe('testPrincipal', () => {
-  test('makes a principal that the guards take', () => {
+  test('makes a principal that guards accept', () => {
     const principal = testPrincipal({
       catalog,
       scopes: ['decoys:read', 'threats:read'],
@@ -37,7 +37,7 @@ describe('testPrincipal', () => {
     }
   });
 
-  test('takes what a test wants otherwise', () => {
+  test('uses the given fields instead of its defaults', () => {
     const given = {
       keyId: 'k',
       name: 'n',
@@ -58,30 +58,30 @@ describe('testPrincipal', () => {
 
   test.each([
     ['a scope that the catalog lacks', { scopes: ['users:read'] }],
-    ['a pattern', { scopes: ['threats:*'] }],
-    ['no list', { scopes: 'threats:read' }],
-    ['an entity that is no UUID', { entityUuid: 'a' }],
-    ['entities that are no UUIDs', { accessibleEntities: ['a'] }],
+    ['a wildcard', { scopes: ['threats:*'] }],
+    ['a text instead of a list', { scopes: 'threats:read' }],
+    ['an entity that is not a UUID', { entityUuid: 'a' }],
+    ['accessible entities that are not UUIDs', { accessibleEntities: ['a'] }],
     ['an unknown option', { scope: [] }],
-  ])('refuses %s with a TypeError', (_what, given) => {
+  ])('throws a TypeError on %s', (_what, given) => {
     const options = { catalog, scopes: [], ...given } as unknown as Options;
     expect(() => testPrincipal(options)).toThrow(TypeError);
   });
 
-  // Without a catalog, an engine's error spoke of `all`.
+  // Regression: the engine's error about `all` did not mention the catalog.
   test.each([undefined, null, {}, ['threats:read'], { all: ['threats:read'] }])(
-    'says what a catalog is: %j',
+    'names the missing catalog: %j',
     (odd) => {
       const given: unknown[] = [{ catalog: odd, scopes: [] }];
       if (odd === undefined) given.push({ scopes: [] });
-      const message = 'testPrincipal: catalog: pass what defineScopes returned';
+      const message = 'testPrincipal: catalog: pass the catalog that defineScopes returned';
       for (const options of given) {
         expect(() => testPrincipal(options as Options)).toThrow(new TypeError(message));
       }
     },
   );
 
-  test('takes no option from a class or a prototype', () => {
+  test('rejects options inherited from a class or a prototype', () => {
     class OptionsWithGetter {
       readonly catalog = catalog;
       get scopes(): readonly ['threats:read'] {

@@ -1,4 +1,4 @@
-/** How texts of others are written, for each place. */
+/** How untrusted texts are escaped for each place. */
 import { definePolicy, defineScopes } from 'keyscope';
 import {
   diffLocks,
@@ -27,12 +27,12 @@ import {
   HOSTILE_TEXTS,
 } from '../support/hostile-texts.ts';
 
-/** All of them, each alone and with something around it. */
+/** Each hostile text, alone and inside another text. */
 const TEXTS = [...HOSTILE_TEXTS, ...HOSTILE_TEXTS.map((text) => `a ${text} z`)];
 
-describe('a line of a terminal or a log', () => {
-  // A file whose name began with `::error` was a command of the CI runner.
-  it('shows what others wrote, and is a line and no command', () => {
+describe('escapeLine', () => {
+  // Regression: a file name starting with `::error` was a command of the CI runner.
+  it('writes a single line that is not a CI command', () => {
     for (const text of TEXTS) {
       expectPlainLine(escapeLine(text));
       expect(escapeLine(escapeLine(text))).toBe(escapeLine(text));
@@ -40,13 +40,13 @@ describe('a line of a terminal or a log', () => {
     expect(escapeLine('::error::a\u001b[2J ##[b]')).toBe('\\u003a:error::a\\u001b[2J \\u0023#[b]');
   });
 
-  it('keeps the line feeds of a text of ours, and begins no command on any line', () => {
+  it('has a variant that keeps line feeds and allows no CI command on any line', () => {
     expect(escapeLines('a\n::error::\r\nb')).toBe('a\n\\u003a:error::\\u000d\nb');
   });
 });
 
-describe('JSON', () => {
-  it('means the same, on a line that is plain', () => {
+describe('toJson', () => {
+  it('writes JSON with the same meaning on one plain line', () => {
     for (const text of TEXTS) {
       const line = toJson({ [text]: [text] });
       expectPlainLine(line);
@@ -55,9 +55,9 @@ describe('JSON', () => {
   });
 });
 
-describe('Markdown', () => {
-  // A host looks for mentions in what Markdown has become: `\@team` was sent to the team.
-  it('is not marked, linked or notified by what others wrote', () => {
+describe('escapeMarkdown and markdownCode', () => {
+  // Regression: hosts search rendered Markdown for mentions, so `\@team` notified the team.
+  it('prevent formatting, links and notifications', () => {
     for (const text of TEXTS) {
       expectPlainMarkdown(escapeMarkdown(text));
       expectPlainMarkdown(markdownCode(text));
@@ -66,30 +66,30 @@ describe('Markdown', () => {
     expect(escapeMarkdown('C# & [x](y)')).toBe('C# \\& \\[x\\](y)');
   });
 
-  // Comments have a longest length: a name that was longer kept all of it from being shown.
-  it('is no longer than a comment may be', () => {
+  // Regression: hosts limit the length of comments, so one long name hid the whole comment.
+  it('shorten long texts', () => {
     expect(markdownCode('x'.repeat(1e6))).toBe(`\`${'x'.repeat(200)}…\``);
     expect(escapeMarkdown(`@${'x'.repeat(1e6)}`)).toHaveLength(203);
   });
 });
 
-describe('SARIF', () => {
-  // A key named `[x](javascript:…)` was a link in the viewer.
-  it('has messages without links', () => {
+describe('escapeSarif and toUri', () => {
+  // Regression: a key named `[x](javascript:…)` was a link in the viewer.
+  it('write messages without links', () => {
     for (const text of TEXTS) expectPlainMessage(escapeSarif(text));
     expect(escapeSarif('\\[x](1)')).toBe('\\\\\\[x\\](1)');
   });
 
-  it('has addresses that are relative and well-formed', () => {
+  it('write relative, well-formed addresses', () => {
     for (const text of TEXTS) expect(toUri(text)).toMatch(/^(?:[\w.!~*'()/-]|%[0-9A-F]{2})*$/);
   });
 });
 
-// ── Everything that is written of them ──────────────────────────────────────────────────────────
+// ── All outputs with untrusted texts ────────────────────────────────────────────────────────────
 
 const NONE = parseLock('{ "version": 1, "scopes": {}, "routes": {} }');
 
-/** A lock as somebody who may write the file can make it. */
+/** Makes a lock with hostile names, as anyone who can write the file could. */
 function lockNaming(text: string) {
   const routes = {
     [`GET /${text}`]: { operations: [text, 'b'], scopes: [] },
@@ -101,8 +101,8 @@ function lockNaming(text: string) {
 
 const REASONS = HOSTILE_TEXTS.filter((text) => /^[ -~]{1,400}$/.test(text));
 
-describe('a lock', () => {
-  it.each(HOSTILE_TEXTS)('names %j in no form that does more than show it', async (text) => {
+describe('the outputs of a lock', () => {
+  it.each(HOSTILE_TEXTS)('show %j as plain text', async (text) => {
     const lock = lockNaming(text);
     const key = { keyId: text, prefix: text, hint: text, name: text, entityUuid: text };
     const diff = diffLocks(NONE, lock, { keys: [{ ...key, scopes: [text] }] });
@@ -151,7 +151,7 @@ interface SarifLog {
 }
 
 describe('a reference and a document', () => {
-  it.each(HOSTILE_TEXTS)('name %j in no form that does more than show it', (text) => {
+  it.each(HOSTILE_TEXTS)('show %j as plain text', (text) => {
     const catalog = defineScopes({ a: { b: REASONS.includes(text) ? text : 'Read.' } });
     const policy = definePolicy(catalog, { [text || 'none']: ['a:b'], named: [] });
     const cells = scopeReference({ catalog, policy }).split('\n').flatMap(cellsOf);

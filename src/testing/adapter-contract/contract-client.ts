@@ -1,4 +1,4 @@
-/** The client of the contract: sends requests with a time-out, and searches answers for secrets. */
+/** The contract's client. It sends requests with a timeout and searches answers for secrets. */
 import { assert } from '../../core/input.js';
 import { within } from '../../core/thenable.js';
 import { check } from '../assertions.js';
@@ -15,14 +15,14 @@ export type Send = (
   ...lines: readonly HeaderLine[]
 ) => Promise<Answer>;
 
-/** How tests send requests to one adapter. */
+/** Sends requests to one adapter. */
 export interface AdapterClient {
-  /** Whether header lines are sent separately, as they are. */
+  /** Whether the transport sends each header line separately and unchanged. */
   readonly overHttp: boolean;
   readonly send: Send;
   /**
-   * Runs `act` with a `Send` whose requests share one connection, one after another. Without
-   * connections, that is `send`.
+   * Runs `act` with a `Send` whose requests share one connection. If the transport has no
+   * connections, that is plain `send`.
    */
   onOneConnection(act: (send: Send) => Promise<void>): Promise<void>;
 }
@@ -31,16 +31,19 @@ export interface AdapterClient {
 const TIMEOUT_MS = 4_000;
 
 /**
- * Makes the client of what `serve` returned.
+ * Makes a client for the app that `serve` returned.
  *
- * @throws TypeError if that is neither `{ url }` nor `{ fetch }`, or a `url` on a runtime without
- *   `node:http`.
+ * @throws TypeError if `serve` returned neither `{ url }` nor `{ fetch }`, or a `url` on a runtime
+ *   without `node:http`.
  */
 export function createClient(served: unknown, secrets: ReadonlyMap<string, string>): AdapterClient {
-  // Unchecked: a wrong `serve` may return anything.
+  // A wrong `serve` may return anything.
   const { url, fetch } = (served ?? {}) as { readonly url?: unknown; readonly fetch?: unknown };
   if (typeof url === 'string') return createHttpClient(url, secrets);
-  assert(typeof fetch === 'function', 'adapterContract: serve must return { url } or { fetch }');
+  assert(
+    typeof fetch === 'function',
+    'adapterContract: serve returned no url and no fetch. Return { url } or { fetch }',
+  );
   const send = createSend(createFetchTransport(fetch as FetchHandler), secrets);
   return { overHttp: false, send, onOneConnection: (act) => act(send) };
 }
@@ -68,25 +71,25 @@ function createSend(transport: Transport, secrets: ReadonlyMap<string, string>):
     const headers = answer.headers.map(([name, value]) => `${name}\n${value}`);
     const text = [...headers, answer.body].join('\n');
     for (const [secret, kind] of secrets) {
-      check(!text.includes(secret), `the answer to ${what} contains ${kind}`);
+      check(!text.includes(secret), `${what}: the answer contains ${kind}`);
     }
     return answer;
   };
 }
 
-/** Aborts the request and throws if there is no answer within {@link TIMEOUT_MS}. */
+/** Aborts the request and throws if no answer arrives within {@link TIMEOUT_MS}. */
 function inTime(what: string, act: (signal: AbortSignal) => Promise<Answer>): Promise<Answer> {
   const abort = new AbortController();
   return within(TIMEOUT_MS, act(abort.signal), () => {
     abort.abort();
-    throw new Error(`${what} was not answered within ${TIMEOUT_MS} ms`);
+    throw new Error(`${what}: no answer within ${TIMEOUT_MS} ms`);
   });
 }
 
 /** The fixture of one test. */
 export interface AdapterFixture extends AdapterService, AdapterClient {}
 
-/** Makes the fixture of one test. The adapter must have been served with this service. */
+/** Makes the fixture of one test. `served` must come from this service's setup. */
 export function createAdapterFixture(
   service: AdapterService,
   served: ServedAdapter,

@@ -21,28 +21,29 @@ import { createService } from './service.js';
 import { REFUSED_AT_SET_UP, refusesToServe } from './set-up.js';
 
 /**
- * Registers some twenty tests of what an adapter promises: whom it lets in and with what, that its
- * denials match `toResponse` byte for byte, and that no failure lets anybody in.
+ * Registers about twenty tests that every adapter must pass: it lets in the right callers, its
+ * denials match `toResponse` byte for byte, and no failure lets anybody in.
  *
  * `serve` makes a guard from `keyring`, `policy`, `realm` and `resourceMetadata` and puts it on two
- * routes: `GET /whoami` for the operation `whoami`, and `GET /reports` for `readReports`, with the
- * entity read from the query parameter `entity` (all of its values). Both handlers answer 200 with
- * `handle(principal, entityUuid)`.
+ * routes: `GET /whoami` for the operation `whoami`, and `GET /reports` for `readReports`. The
+ * second reads the entity from all values of the query parameter `entity`. Both handlers answer 200
+ * with `handle(principal, entityUuid)`.
  *
- * Not checked: how a framework answers a bug or a handler that throws, beyond a status of 500 or
- * more and no challenge (many print the error's text in development); what happens to a handler's
- * own `Cache-Control`; logging; bodies and methods other than GET and HEAD; routers. If a server
- * refuses long header lines with 431 or 400, a credential that is too long never reaches the
- * adapter and is left out. Headers that differ between requests, such as a request id, are not
- * compared. A service that takes over 0.1 s per request, one at a time, is too slow.
+ * Not checked: how a framework answers a bug or a throwing handler, except that the status is 500
+ * or above without a challenge (many frameworks print the error in development); a handler's own
+ * `Cache-Control`; logging; bodies and methods other than GET and HEAD; routers. If the server
+ * rejects long header lines with 431 or 400, the overlong credential never reaches the adapter and
+ * the test skips it. Headers that differ between equal requests, such as a request id, are not
+ * compared. A service that takes more than 0.1 s per request, one at a time, is too slow.
  *
- * @param test Registers one test: a name and an async function that throws if the adapter breaks a
- *   promise.
- * @param serve Called once per test: starts the app and returns `{ url }`, such as
+ * @param test Registers one test, given a name and an async function that throws if the adapter
+ *   breaks a promise.
+ * @param serve Starts the app; called once per test. Returns `{ url }`, such as
  *   `http://127.0.0.1:3000`, or `{ fetch }` if nothing needs to listen. Only a `url` keeps two
- *   header lines apart; `fetch` gets them joined. `close`, if there is one, is called afterwards.
- * @throws TypeError if either argument is not a function. A test throws one if `serve` returns
- *   neither, or a `url` on a runtime without `node:http`.
+ *   header lines separate; `fetch` gets them joined. The suite calls `close`, if present, after the
+ *   test.
+ * @throws TypeError if either argument is not a function. A test throws a TypeError if `serve`
+ *   returns neither `url` nor `fetch`, or a `url` on a runtime without `node:http`.
  * @example
  * adapterContract(test, ({ handle, ...options }) => {
  *   const guard = createGuard(options);
@@ -58,11 +59,11 @@ import { REFUSED_AT_SET_UP, refusesToServe } from './set-up.js';
 export function adapterContract(test: RegisterTest, serve: ServeAdapter): void {
   assert(
     typeof test === 'function',
-    'adapterContract: pass the function that registers a test, then one that serves the adapter',
+    "adapterContract: test is not a function. Pass your runner's test function first",
   );
   assert(
     typeof serve === 'function',
-    'adapterContract: pass a function that serves the adapter, (setup) => ({ url })',
+    'adapterContract: serve is not a function. Pass (setup) => ({ url }), which starts the app',
   );
   for (const [name, run] of CONTRACT) {
     test(name, async () => {
@@ -80,26 +81,26 @@ export function adapterContract(test: RegisterTest, serve: ServeAdapter): void {
   }
 }
 
-/** One test of the contract: what an adapter promises, and the function that checks it. */
+/** A test of the contract: the promise, and the function that checks it. */
 type AdapterTest = readonly [name: string, run: (fixture: AdapterFixture) => Promise<void>];
 
 const CONTRACT: readonly AdapterTest[] = [
-  ['a key that holds the scope is let in, with its principal and its entity', letsKeysIn],
-  ['an answer to a key is not to be stored', storesNoAnswer],
-  ['no credential is denied, byte for byte as toResponse says', deniesWithoutCredential],
-  ['another scheme and a malformed credential are denied', deniesOtherCredentials],
-  ['a credential of more than 16 KiB is denied', deniesLongCredentials],
-  ['two Authorization lines are denied, whatever they are', deniesTwoLines],
-  ['a key anywhere else is no credential', readsOneHeader],
-  ['no other header says who is calling', believesNoOther],
-  ['keys that are refused are answered alike, whatever the reason', deniesAllKeysAlike],
-  ['a key without the scope is denied, and the challenge names it', deniesWithoutScope],
-  ['the entity that was checked is handed to the handler', handsOnTheEntity],
-  ['an entity that is not accessible, repeated or malformed is denied', deniesOtherEntities],
-  ['a broken store is 503, and no bad key', deniesWhileStoreIsBroken],
-  ['a bug lets nobody in, and is no denial', failsOnBugs],
-  ['a handler that throws runs once, and is no denial', failsWithItsHandler],
-  ['the keyring is asked once a request, for the operation of the route', asksOnce],
-  ['20 requests at once: each handler has its own caller', keepsRequestsApart],
-  ['HEAD is denied as GET is, without a body', deniesHead],
+  ['lets in a key with the scope and passes on its principal and entity', letsKeysIn],
+  ['sends Cache-Control: no-store with every answer to a key', storesNoAnswer],
+  ['denies a missing credential with exactly the bytes of toResponse', deniesWithoutCredential],
+  ['denies other schemes and malformed credentials', deniesOtherCredentials],
+  ['denies a credential of more than 16 KiB', deniesLongCredentials],
+  ['denies two Authorization lines, whatever they contain', deniesTwoLines],
+  ['ignores a key outside the Authorization header', readsOneHeader],
+  ['ignores other headers that name a caller', believesNoOther],
+  ['answers every refused key alike, whatever the reason', deniesAllKeysAlike],
+  ['denies a key without the scope and names the scope in the challenge', deniesWithoutScope],
+  ['passes the entity that it checked to the handler', handsOnTheEntity],
+  ['denies an entity that is inaccessible, repeated or malformed', deniesOtherEntities],
+  ['answers 503 while the store is broken and does not blame the key', deniesWhileStoreIsBroken],
+  ['lets nobody in after a bug and does not report it as a denial', failsOnBugs],
+  ['runs a throwing handler once and does not report it as a denial', failsWithItsHandler],
+  ['asks the keyring once per request, for the operation of the route', asksOnce],
+  ['gives each of 20 concurrent handlers its own caller', keepsRequestsApart],
+  ['denies HEAD like GET, without a body', deniesHead],
 ];

@@ -1,5 +1,5 @@
 /**
- * Tests of whom an adapter lets in: a key in one `Authorization: Bearer` line, and nothing else.
+ * Tests that an adapter lets in a key in a single `Authorization: Bearer` line, and nothing else.
  */
 import type { AccessError } from '../../core/errors.js';
 import { hasScopes, type Principal } from '../../core/principal.js';
@@ -13,23 +13,23 @@ import { FOREIGN, OTHER, OWN } from './service.js';
 const BASIC: HeaderLine = ['Authorization', 'Basic YTpi'];
 
 /**
- * Sends keys that may use the routes. The handler must run once, with the principal that the
- * keyring made and the entity that was checked.
+ * Sends keys that may use the routes. The handler must run once, with the keyring's own principal
+ * and the entity that the guard checked.
  *
- * Catches: a copied or missing principal, a scheme or a header name that is compared
- * case-sensitively.
+ * Catches: a copied or missing principal, and case-sensitive comparison of the scheme or the header
+ * name.
  */
 export async function letsKeysIn(fixture: AdapterFixture): Promise<void> {
   const { key, keyId } = await fixture.issue(['reports:read', 'reports:write']);
   const own = { keyId, entityUuid: OWN };
   const { principal } = await assertLetIn(fixture, own, {
-    what: 'a key that holds the scope',
+    what: 'a key with the scope',
     path: '/reports',
     lines: [bearer(key)],
   });
   check(
     isGenuine(principal),
-    'the handler must get the principal itself, which guards such as hasScopes accept, not a copy',
+    'the handler must get the principal that admit returned: hasScopes rejects copies',
   );
   await assertLetIn(fixture, own, {
     what: 'a scheme in lower case',
@@ -39,13 +39,13 @@ export async function letsKeysIn(fixture: AdapterFixture): Promise<void> {
   const bare = await fixture.issue([]);
   const bareCaller = { keyId: bare.keyId, entityUuid: OWN };
   await assertLetIn(fixture, bareCaller, {
-    what: 'a key without scopes where none is needed',
+    what: 'a key without scopes, for an operation that needs none',
     path: '/whoami',
     lines: [bearer(bare.key)],
   });
 }
 
-/** Whether guards accept it. They accept no copy. */
+/** Whether guards accept the principal. They reject copies. */
 function isGenuine(principal: Principal): boolean {
   try {
     return hasScopes(principal, 'reports:read', 'reports:write');
@@ -55,10 +55,10 @@ function isGenuine(principal: Principal): boolean {
 }
 
 /**
- * Looks at the answers that a key gets. They must say that no cache may keep them: the next caller
- * would get what this one may see.
+ * Reads the answers to a key. They must forbid caching, or the next caller could get this one's
+ * data.
  *
- * Catches: no-store only on denials.
+ * Catches: sending no-store with denials only.
  */
 export async function storesNoAnswer(fixture: AdapterFixture): Promise<void> {
   const { key } = await fixture.issue(['reports:read']);
@@ -66,17 +66,15 @@ export async function storesNoAnswer(fixture: AdapterFixture): Promise<void> {
     const answer = await fixture.send('GET', path, bearer(key));
     const cache = headerValues(answer, 'Cache-Control').join(', ');
     const forbids = /(?:^|,)[ \t]*no-store[ \t]*(?:,|$)/i.test(cache);
-    const wanted = 'the answer to a key must carry Cache-Control: no-store';
+    const wanted = `GET ${path} with a key: the answer must have Cache-Control: no-store`;
     check(forbids, `${wanted}, not ${JSON.stringify(cache)}`);
   }
 }
 
 /**
- * Sends no credential. Status, headers and body must be what `toResponse` makes of the denial,
- * byte for byte.
+ * Sends no credential. Status, headers and body must match `toResponse` byte for byte.
  *
- * Catches: custom answers instead of `toResponse`'s, a charset added to the type, a challenge
- * quoted by hand.
+ * Catches: custom answers, a charset added to the content type, and challenges quoted by hand.
  */
 export async function deniesWithoutCredential(fixture: AdapterFixture): Promise<void> {
   await fixture.issue(['reports:read']);
@@ -86,10 +84,10 @@ export async function deniesWithoutCredential(fixture: AdapterFixture): Promise<
 }
 
 /**
- * Sends a good key in other schemes, without a scheme and beside a second credential. None of
- * these is a key in `Authorization: Bearer`, and the denial must say which kind of mistake it is.
+ * Sends a valid key under other schemes, without a scheme, and next to a second credential. The
+ * denial must say whether the credential is missing or malformed.
  *
- * Catches: adapters that take anything after the first space for the key, or parse headers by hand.
+ * Catches: taking anything after the first space as the key, and parsing headers by hand.
  */
 export async function deniesOtherCredentials(fixture: AdapterFixture): Promise<void> {
   const { key } = await fixture.issue(['reports:read']);
@@ -101,7 +99,7 @@ export async function deniesOtherCredentials(fixture: AdapterFixture): Promise<v
   for (const scheme of ['Basic', 'Digest', 'Token', 'ApiKey', 'Bearers']) {
     await deny(`${scheme} ${key}`, MISSING, `the scheme ${scheme}`);
   }
-  await deny(`Basic ${btoa(`${key}:`)}`, MISSING, 'a key as the name of a user');
+  await deny(`Basic ${btoa(`${key}:`)}`, MISSING, 'a key as the user name of Basic');
   await deny(key, MISSING, 'a key without a scheme');
   await deny('Bearer', MALFORMED, 'a bare Bearer');
   await deny(`Bearer ${key} ${key}`, MALFORMED, 'two keys in one credential');
@@ -110,16 +108,16 @@ export async function deniesOtherCredentials(fixture: AdapterFixture): Promise<v
 }
 
 /**
- * Sends a good key with 16 KiB behind it. It must not be shortened to the key.
+ * Sends a valid key followed by 16 KiB. The adapter must not shorten it to the key.
  *
- * Catches: a credential truncated to fit.
+ * Catches: truncating a credential to fit.
  */
 export async function deniesLongCredentials(fixture: AdapterFixture): Promise<void> {
   const { asked, overHttp } = fixture;
   const { key } = await fixture.issue(['reports:read']);
   const line = bearer(key + 'x'.repeat(16_384));
-  // Many servers, including Node's, refuse a line of this length (RFC 6585 §5): then there is no
-  // request to deny.
+  // Many servers, Node's included, reject a line of this length themselves (RFC 6585 §5), so the
+  // adapter never gets the request.
   asked.length = 0;
   const { status } = await fixture.send('GET', '/reports', line);
   if (overHttp && asked.length === 0 && (status === 431 || status === 400)) return;
@@ -131,10 +129,10 @@ export async function deniesLongCredentials(fixture: AdapterFixture): Promise<vo
 }
 
 /**
- * Sends two `Authorization` lines: the same key twice, two keys, a key and something else, in
- * either order. The request must be denied, because nobody can say which of them counts.
+ * Sends two `Authorization` lines: the same key twice, two keys, and a key with something else, in
+ * either order. The adapter must deny the request, because it cannot know which line counts.
  *
- * Catches: `req.headers` passed on, in which Node keeps only the first line; using the last line.
+ * Catches: passing on `req.headers`, where Node keeps only the first line; using the last line.
  */
 export async function deniesTwoLines(fixture: AdapterFixture): Promise<void> {
   const first = await fixture.issue(['reports:read']);
@@ -149,7 +147,7 @@ export async function deniesTwoLines(fixture: AdapterFixture): Promise<void> {
     });
   await deny('one key twice', one, one);
   await deny('two keys', one, other);
-  await deny('two keys, the other way round', other, one);
+  await deny('two keys in the other order', other, one);
   await deny('Basic and a key', BASIC, one);
   await deny('a key and Basic', one, BASIC);
 }
@@ -164,10 +162,10 @@ const OTHER_HEADERS = [
 ];
 
 /**
- * Sends a good key in the query, in cookies and in the headers of other services, by itself and
- * beside another scheme. It must not be read there.
+ * Sends a valid key in the query, in cookies and in headers that other services use, alone and next
+ * to another scheme. The adapter must not read it there.
  *
- * Catches: keys read from places that end up in logs and histories, or that a browser sends
+ * Catches: reading keys from places that end up in logs and histories, or that a browser sends
  * automatically.
  */
 export async function readsOneHeader(fixture: AdapterFixture): Promise<void> {
@@ -180,7 +178,7 @@ export async function readsOneHeader(fixture: AdapterFixture): Promise<void> {
   for (const name of OTHER_HEADERS) {
     for (const value of [key, `Bearer ${key}`]) {
       await deny(`a key in ${name}`, '/reports', [name, value]);
-      await deny(`a key in ${name} beside Basic`, '/reports', BASIC, [name, value]);
+      await deny(`a key in ${name} next to Basic`, '/reports', BASIC, [name, value]);
     }
   }
   for (const name of ['access_token', 'authorization', 'key', 'token']) {
@@ -188,7 +186,7 @@ export async function readsOneHeader(fixture: AdapterFixture): Promise<void> {
   }
 }
 
-/** Headers by which a proxy, a test or an attacker names a caller, after `X-`. */
+/** Headers, without their `X-`, in which a proxy, a test or an attacker names a caller. */
 const CALLER_HEADERS = [
   'User',
   'User-Id',
@@ -202,11 +200,10 @@ const CALLER_HEADERS = [
 ];
 
 /**
- * Sends headers that name a caller, an entity or scopes. Without a key they must let nobody in,
- * and beside a key they must change nothing.
+ * Sends headers that name a caller, an entity or scopes. Without a key they must let nobody in;
+ * with a key they must change nothing.
  *
- * Catches: trusting a caller that a header names, whoever has written it, and entities that nobody
- * checks.
+ * Catches: trusting a caller or an entity because an unauthenticated header names it.
  */
 export async function believesNoOther(fixture: AdapterFixture): Promise<void> {
   const { key, keyId } = await fixture.issue(['reports:read']);

@@ -1,31 +1,31 @@
-/** The errors that an adapter answers as `toResponse` says. */
+/** The errors that an adapter answers with `toResponse`. */
 import { AccessError, StoreError } from '../../core/errors.js';
 
-/** No credential at all. */
+/** The request has no credential. */
 export const MISSING: AccessError = new AccessError('missing_credentials', 'no_header');
 
-/** A malformed credential. */
+/** The credential is malformed. */
 export const MALFORMED: AccessError = new AccessError('invalid_request', 'malformed_header');
 
-/** A value that is not an entity. */
+/** The addressed entity is not a UUID. */
 export const MALFORMED_ENTITY: AccessError = new AccessError('invalid_request', 'malformed_entity');
 
-/** Several entities at once. */
+/** The request addresses several entities. */
 export const REPEATED_ENTITY: AccessError = new AccessError('invalid_request', 'repeated_entity');
 
-/** A key that is refused, whatever the reason. */
+/** The key is refused, for any reason. */
 export const INVALID: AccessError = new AccessError('invalid_token', 'unknown_key');
 
-/** A key without the scope of `readReports`. */
+/** The key lacks the scope of `readReports`. */
 export const UNDER_SCOPED: AccessError = new AccessError('insufficient_scope', 'scope_missing', {
   requiredScopes: ['reports:read'],
 });
 
-/** A key that cannot address the entity. */
+/** The key cannot address the entity. */
 export const NOT_ACCESSIBLE: AccessError = new AccessError(
   'entity_forbidden',
   'entity_not_accessible',
 );
 
-/** Nobody can say who is calling. */
+/** The store is broken, so the keyring cannot check the key. */
 export const OUTAGE: StoreError = new StoreError('the store is broken');

@@ -1,4 +1,4 @@
-/** Tests that an adapter authorizes: the scope of the operation, and the entity that is meant. */
+/** Tests that an adapter checks the scope of the operation and the addressed entity. */
 import type { AccessError } from '../../core/errors.js';
 import type { AdapterFixture } from './contract-client.js';
 import { MALFORMED_ENTITY, NOT_ACCESSIBLE, REPEATED_ENTITY, UNDER_SCOPED } from './denials.js';
@@ -7,11 +7,10 @@ import { assertDenied, assertLetIn } from './request-assertions.js';
 import { FOREIGN, OTHER, OWN } from './service.js';
 
 /**
- * Sends keys that lack the scope of the operation. They must be denied with 403 and a challenge
+ * Sends keys that lack the scope of the operation. The adapter must answer 403 with a challenge
  * that names the scope.
  *
- * Catches: a guard that authenticates but does not authorize, or for another operation; 401
- * instead of 403.
+ * Catches: a guard that does not authorize or uses another operation; 401 instead of 403.
  */
 export async function deniesWithoutScope(fixture: AdapterFixture): Promise<void> {
   const none = await fixture.issue([]);
@@ -34,10 +33,10 @@ export async function deniesWithoutScope(fixture: AdapterFixture): Promise<void>
 }
 
 /**
- * Addresses the entity of the key, another one that it can address, and none. The handler must get
- * the entity that was checked.
+ * Addresses the key's own entity, another one that it can address, and none. The handler must get
+ * the entity that the guard checked.
  *
- * Catches: an entity reader that is not called, and the key's own entity passed on instead of the
+ * Catches: not calling the entity reader, and passing on the key's own entity instead of the
  * checked one.
  */
 export async function handsOnTheEntity(fixture: AdapterFixture): Promise<void> {
@@ -59,12 +58,12 @@ export async function handsOnTheEntity(fixture: AdapterFixture): Promise<void> {
 }
 
 /**
- * Addresses an entity that the key cannot address, or cannot any more, several at once, and values
- * that are not entities. No handler may run: an adapter that picks one of several, or repairs a
- * value, may check another entity than the handler uses.
+ * Addresses an entity that the key cannot address or can no longer address, several entities at
+ * once, and values that are not entities. No handler may run: an adapter that picks one value or
+ * repairs one may check a different entity than the handler uses.
  *
  * Catches: using the first or last of several values; joining, trimming or folding values; treating
- * an empty value as none; remembering which entities a key can address.
+ * an empty value as absent; caching which entities a key can address.
  */
 export async function deniesOtherEntities(fixture: AdapterFixture): Promise<void> {
   const { key, keyId } = await fixture.issue(['reports:read']);
@@ -81,16 +80,16 @@ export async function deniesOtherEntities(fixture: AdapterFixture): Promise<void
   for (const value of MALFORMED_ENTITIES) {
     await deny(`entity=${value}`, MALFORMED_ENTITY);
   }
-  // Let in once, for an adapter to remember.
+  // Lets the key in once, so that a caching adapter remembers it.
   await fixture.send('GET', `/reports?entity=${OTHER}`, ...lines);
   await fixture.ring.withdraw(keyId, { entityUuid: OTHER });
   await deny(`entity=${OTHER}`, NOT_ACCESSIBLE);
 }
 
-/** Some parsers stop after 1,000 parameters, and would not see the ones after that. */
+/** Some parsers stop after 1,000 parameters and ignore the rest. */
 const MANY_PARAMETERS = 'a&'.repeat(1000);
 
-/** Queries that have more than one entity, or hide one. */
+/** Queries with more than one entity, some of them hidden. */
 const REPEATED_ENTITIES = [
   `entity=${OWN}&entity=${OTHER}`,
   `entity=${OTHER}&entity=${OWN}`,
@@ -101,7 +100,7 @@ const REPEATED_ENTITIES = [
   `entity=${OWN}&${MANY_PARAMETERS}entity=${OTHER}`,
 ];
 
-/** Values that are not a UUID in lower case, although a lax reader makes one of them, or none. */
+/** Values that are not a lower-case UUID, but that a lax reader may turn into one, or ignore. */
 const MALFORMED_ENTITIES = [
   '',
   OWN.toUpperCase(),

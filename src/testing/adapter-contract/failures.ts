@@ -1,4 +1,4 @@
-/** Tests that no failure lets anybody in: an outage is 503, a bug is an error and no denial. */
+/** Tests that no failure lets anybody in: an outage is a 503, a bug is a server error. */
 import { check } from '../assertions.js';
 import type { AdapterFixture } from './contract-client.js';
 import { OUTAGE } from './denials.js';
@@ -7,11 +7,11 @@ import { assertDenied, assertFailure, assertLetIn } from './request-assertions.j
 import { DRIVER_TEXT, OTHER, OWN } from './service.js';
 
 /**
- * Breaks the store, and its driver's error quotes the look-up. The answer must be 503, without that
- * text, and the same key must be let in once the store works again.
+ * Breaks the store with a driver error that quotes the look-up. The answer must be 503 without that
+ * text, and the adapter must let the same key in once the store works again.
  *
- * Catches: an outage reported as a bad key, a driver's text in an answer, requests let in while
- * nobody can check.
+ * Catches: an outage reported as a bad key, a driver's text in an answer, and letting requests in
+ * while the keyring cannot check them.
  */
 export async function deniesWhileStoreIsBroken(fixture: AdapterFixture): Promise<void> {
   const { hooks } = fixture;
@@ -26,28 +26,28 @@ export async function deniesWhileStoreIsBroken(fixture: AdapterFixture): Promise
     await assertDenied(fixture, OUTAGE, { what, path, lines });
   }
   hooks.lookUp = async () => {};
-  const what = 'the same key once the store is there again';
+  const what = 'the same key, once the store works again';
   await assertLetIn(fixture, { keyId, entityUuid: OWN }, { what, path: '/reports', lines });
 }
 
 /**
- * Lets `admit` reject with values that are not denials: errors, one of which looks like a denial,
+ * Makes `admit` reject with values that are not denials: errors, one of which looks like a denial,
  * and values that are not errors. The handler must not run, and the answer must not blame the
  * caller.
  *
- * Catches: every error turned into a denial, and requests let in when the guard itself fails.
+ * Catches: turning every error into a denial, and letting requests in when the guard itself fails.
  */
 export async function failsOnBugs(fixture: AdapterFixture): Promise<void> {
   const { hooks, calls, send } = fixture;
   const { key } = await fixture.issue(['reports:read']);
-  const text = 'a bug, put here by the contract of adapters';
+  const text = 'a bug injected by adapterContract';
   const bugs = [
     new TypeError(text),
     new Error(text),
     Object.assign(new Error(text), { code: 'invalid_token' }),
     text,
-    // `if (error)` does not notice this one. `undefined` is left out, because frameworks break on
-    // it: Koa never answers, Elysia and h3 crash.
+    // `if (error)` misses this one. `undefined` is not tested, because frameworks break on it: Koa
+    // never answers, Elysia and h3 crash.
     '',
   ];
   for (const bug of bugs) {
@@ -59,17 +59,17 @@ export async function failsOnBugs(fixture: AdapterFixture): Promise<void> {
 }
 
 /**
- * Lets a handler throw. It must have run once, and the answer must not be a denial.
+ * Makes a handler throw. It must run once, and the answer must not be a denial.
  *
- * Catches: a handler inside the guard's own `try`, whose errors become denials or run it a second
- * time.
+ * Catches: running the handler inside the guard's own `try`, where its error becomes a denial or
+ * runs it again.
  */
 export async function failsWithItsHandler(fixture: AdapterFixture): Promise<void> {
   const { hooks, calls, send } = fixture;
   const { key } = await fixture.issue(['reports:read']);
   hooks.handler = () => {
-    throw new Error('a handler that fails, put here by the contract of adapters');
+    throw new Error('a handler error injected by adapterContract');
   };
-  assertFailure(await send('GET', '/reports', bearer(key)), 'a handler that throws');
-  check(calls.length === 1, `a handler that throws must run once, not ${calls.length} times`);
+  assertFailure(await send('GET', '/reports', bearer(key)), 'a throwing handler');
+  check(calls.length === 1, `a throwing handler must run once, not ${calls.length} times`);
 }

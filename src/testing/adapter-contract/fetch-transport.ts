@@ -1,4 +1,4 @@
-/** Sends requests to an adapter that is a function from a fetch `Request` to a `Response`. */
+/** Sends requests to an app that is a function from a fetch `Request` to a `Response`. */
 import type { Awaitable } from '../../core/store.js';
 import { check } from '../assertions.js';
 import {
@@ -9,10 +9,10 @@ import {
 } from './http-exchange.js';
 import type { FetchAnswer } from './serve-adapter.js';
 
-/** An adapter for a runtime that speaks fetch. */
+/** An app for a fetch runtime. */
 export type FetchHandler = (request: Request) => Awaitable<FetchAnswer>;
 
-/** Makes the transport. Two lines of one name reach the adapter joined, as in any fetch runtime. */
+/** Makes a transport to a function. As in any fetch runtime, lines of one name arrive joined. */
 export function createFetchTransport(handler: FetchHandler): Transport {
   return async ({ method, path, lines, signal }: AdapterRequest) => {
     const headers = new Headers();
@@ -21,10 +21,7 @@ export function createFetchTransport(handler: FetchHandler): Transport {
     }
     const request = new Request(`http://adapter.example${path}`, { method, headers, signal });
     const response = await callHandler(handler, request);
-    check(
-      typeof response?.text === 'function',
-      `fetch must answer ${method} ${path} with a Response`,
-    );
+    check(typeof response?.text === 'function', `${method} ${path}: fetch must return a Response`);
     const answered: HeaderLine[] = [];
     response.headers.forEach((value, name) => {
       answered.push([name.toLowerCase(), value]);
@@ -46,8 +43,8 @@ async function callHandler(
 }
 
 /**
- * What a runtime answers if the app's function rejects; the error shows if another answer was
- * expected.
+ * The answer of a runtime when the app's function rejects. Its body shows the error in the message
+ * of a failed test.
  */
 function internalError(error: unknown): FetchAnswer {
   return {

@@ -1,31 +1,31 @@
-/** A request and its answer, as the clients of the contract send and read them. */
+/** The requests and answers of the contract's clients. */
 
-/** A header line: its name and its value. */
+/** A header line. */
 export type HeaderLine = readonly [name: string, value: string];
 
 /** A request to the adapter. */
 export interface AdapterRequest {
   readonly method: 'GET' | 'HEAD';
-  /** With its query, if it has one. */
+  /** Includes the query, if any. */
   readonly path: string;
-  /** Sent as they are, where the transport keeps lines apart. */
+  /** Sent unchanged if the transport keeps lines separate. */
   readonly lines: readonly HeaderLine[];
   /** Aborts the request. */
   readonly signal: AbortSignal;
 }
 
-/** What came back. */
+/** The answer to a request. */
 export interface Answer {
   readonly status: number;
-  /** Names are in lower case, one entry per line, sorted. */
+  /** One entry per line, with the name in lower case, sorted. */
   readonly headers: readonly HeaderLine[];
   readonly body: string;
 }
 
-/** Sends a request over HTTP, or to a function. */
+/** Sends a request over HTTP or to a function. */
 export type Transport = (request: AdapterRequest) => Promise<Answer>;
 
-/** The line that a client with a key sends. */
+/** The Authorization line of a key. */
 export function bearer(key: string): HeaderLine {
   return ['Authorization', `Bearer ${key}`];
 }
@@ -36,7 +36,7 @@ export function headerValues(answer: Answer, name: string): readonly string[] {
   return lines.map(([, value]) => value);
 }
 
-/** Sorts lines by name; lines of the same name stay in their order. */
+/** Sorts lines by name. Lines with the same name keep their order. */
 export function sortLines(lines: readonly HeaderLine[]): readonly HeaderLine[] {
   return [...lines].sort(([one], [other]) => {
     if (one === other) return 0;

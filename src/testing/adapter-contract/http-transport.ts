@@ -1,10 +1,10 @@
-/** Sends requests to an adapter that listens, by `node:http`, which keeps header lines apart. */
+/** Sends requests over `node:http`, which keeps header lines separate. */
 import { assert } from '../../core/input.js';
 import { type Answer, type HeaderLine, sortLines, type Transport } from './http-exchange.js';
 
-// The part of `node:http` that is used; importing its types would require them of every user.
+// The part of `node:http` that we use. Importing its types would make every user install them.
 
-/** An answer whose body has not been read yet. */
+/** An answer whose body is still unread. */
 interface NodeResponse extends AsyncIterable<string> {
   readonly statusCode?: number;
   /** Names and values, alternately. */
@@ -12,7 +12,7 @@ interface NodeResponse extends AsyncIterable<string> {
   setEncoding(encoding: 'utf8'): unknown;
 }
 
-/** A request that is being sent. */
+/** A request in progress. */
 interface NodeRequest {
   on(event: 'error', listener: (error: unknown) => void): unknown;
   end(): unknown;
@@ -29,24 +29,26 @@ export interface NodeHttp {
   request(url: string, options: object, answered: (response: NodeResponse) => void): NodeRequest;
 }
 
-/** The runtime's `process`, if it has one, which returns modules without an import. */
+/** The runtime's `process`, if it has one. It returns modules without an import. */
 interface Process {
   getBuiltinModule?(id: 'node:http'): NodeHttp | undefined;
 }
 
-/** Finds `node:http`. An import would break runtimes that lack it and use fetch. */
+/** Returns `node:http`. An import would break runtimes that lack the module and use fetch. */
 export function readNodeHttp(): NodeHttp {
   const { process } = globalThis as { readonly process?: Process };
   const http = process?.getBuiltinModule?.('node:http');
-  const required = 'a url needs node:http (Node from 20.16 on, Bun, Deno)';
-  const instead = `adapterContract: ${required}; let serve return { fetch }`;
-  assert(http !== undefined, instead);
+  assert(
+    http !== undefined,
+    'adapterContract: this runtime lacks node:http, which { url } needs (Node 20.16 or later, ' +
+      'Bun, Deno). Return { fetch } from serve',
+  );
   return http;
 }
 
 /**
- * Makes the transport. It does not use `fetch`, which would join two lines of the same name.
- * Without an agent, each request has its own connection, which ends with it.
+ * Makes a transport over HTTP. It does not use `fetch`, which joins lines of the same name. Without
+ * an agent, each request opens and closes its own connection.
  */
 export function createHttpTransport(
   http: NodeHttp,
@@ -67,7 +69,7 @@ export function createHttpTransport(
   };
 }
 
-/** All values of each name as a list, from which `node:http` makes one line per value. */
+/** Groups the values of each name, because `node:http` sends a list as one line per value. */
 function headerLists(lines: readonly HeaderLine[]): Readonly<Record<string, readonly string[]>> {
   const lists: Record<string, readonly string[]> = {};
   for (const [name, value] of lines) {

@@ -1,4 +1,4 @@
-/** A test that an adapter answers all refused keys alike. */
+/** Tests that an adapter answers all refused keys alike. */
 import { generateKey } from '../../management/keys.js';
 import { same } from '../assertions.js';
 import type { AdapterFixture } from './contract-client.js';
@@ -8,12 +8,12 @@ import { assertDenied } from './request-assertions.js';
 import { OTHER, OWN } from './service.js';
 
 /**
- * Sends unknown, revoked, suspended, retired, expired and malformed keys. The answers must be the
- * same, headers included: a stranger must not learn which keys exist. Left out are headers that
- * change when the same request is repeated.
+ * Sends unknown, revoked, suspended, retired, expired and malformed keys. The answers must be
+ * identical, headers included, so that a stranger cannot learn which keys exist. Headers that
+ * change when the same request is repeated are not compared.
  *
- * Catches: an answer that reveals which keys exist or existed; the reason, the key id or the state
- * in a header.
+ * Catches: answers that reveal which keys exist or existed; the reason, the key id or the state in
+ * a header.
  */
 export async function deniesAllKeysAlike(fixture: AdapterFixture): Promise<void> {
   const refused = await issueRefusedKeys(fixture);
@@ -24,16 +24,16 @@ export async function deniesAllKeysAlike(fixture: AdapterFixture): Promise<void>
   const changing = changingHeaders(first, repeated);
   const expected = withoutHeaders(first, changing);
   const assertAlike = (what: string, answer: Answer) => {
-    const message = `${what} must be answered as every other key that is refused`;
+    const message = `${what} must get the same answer as every other refused key`;
     same(withoutHeaders(answer, changing), expected, message);
   };
-  assertAlike('the same again', repeated);
+  assertAlike('the same malformed key, sent again,', repeated);
   for (const [what, credential] of Object.entries(refused)) {
     assertAlike(what, await ask(what, credential));
   }
 }
 
-/** One credential for each reason to refuse one, by its description. */
+/** One credential per reason to refuse it, by its description. */
 async function issueRefusedKeys(
   fixture: AdapterFixture,
 ): Promise<Readonly<Record<string, string>>> {
@@ -63,8 +63,8 @@ async function issueRefusedKeys(
 }
 
 /**
- * The names of headers whose value changes when the same request is repeated: a request id or the
- * time, for example.
+ * The names of headers that change when the same request is repeated, such as a request id or the
+ * time.
  */
 function changingHeaders(first: Answer, repeated: Answer): ReadonlySet<string> {
   const known = new Set(repeated.headers.map(([name, value]) => `${name}: ${value}`));

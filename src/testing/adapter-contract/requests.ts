@@ -1,16 +1,15 @@
-/** Tests of several requests: each is one call to the keyring, and gets its own caller. */
+/** Tests that each request is one call to the keyring and gets its own caller. */
 import { check, same } from '../assertions.js';
 import type { AdapterFixture, Send } from './contract-client.js';
 import { bearer, type HeaderLine } from './http-exchange.js';
 import { FOREIGN, type Hooks, handlerText, OTHER, OWN } from './service.js';
 
 /**
- * Sends requests with and without a credential, over one connection where there is one. Each must
- * be one call to `admit`, for the operation of its route: the keyring is told of every request,
- * and answers anew for each.
+ * Sends requests with and without a credential, over one connection if the transport has any. Each
+ * must be exactly one call to `admit`, for the operation of its route.
  *
- * Catches: a guard on the route and another on the app, decisions that are cached (also by
- * connection), denials that the keyring does not see.
+ * Catches: a second guard on the app, cached decisions (per connection too), and denials that the
+ * keyring never sees.
  */
 export async function asksOnce(fixture: AdapterFixture): Promise<void> {
   const { asked } = fixture;
@@ -28,10 +27,10 @@ export async function asksOnce(fixture: AdapterFixture): Promise<void> {
     for (const { path, expected, lines } of requests) {
       asked.length = 0;
       await send('GET', path, ...lines);
-      same(asked, [expected], `what GET ${path} asks of the keyring`);
+      same(asked, [expected], `the calls to the keyring for GET ${path}`);
     }
   };
-  // A proxy sends requests of all its callers over one connection.
+  // A proxy sends the requests of all its callers over one connection.
   await fixture.onOneConnection(askAll);
 }
 
@@ -39,10 +38,10 @@ export async function asksOnce(fixture: AdapterFixture): Promise<void> {
 const AT_ONCE = 20;
 
 /**
- * Sends 20 requests of different callers at once, and delays their look-ups so that they overtake
- * each other. Each handler must get its own caller and entity.
+ * Sends 20 requests of different callers at once and delays their look-ups so that requests
+ * overtake each other. Each handler must get its own caller and entity.
  *
- * Catches: a caller that is stored where the next request overwrites it.
+ * Catches: storing the caller where the next request overwrites it.
  */
 export async function keepsRequestsApart(fixture: AdapterFixture): Promise<void> {
   const { calls, hooks, send } = fixture;
@@ -59,20 +58,21 @@ export async function keepsRequestsApart(fixture: AdapterFixture): Promise<void>
   const asking = requests.map(async ({ issued, path, entityUuid }) => {
     const { status, body } = await send('GET', path, bearer(issued.key));
     const expected = { status: 200, body: handlerText(issued.keyId, entityUuid) };
-    same({ status, body }, expected, `${AT_ONCE} requests at once: whom a handler ran for`);
+    same({ status, body }, expected, `${AT_ONCE} concurrent requests: the caller of a handler`);
   });
   await Promise.all(asking);
   const ran = calls.length;
-  check(ran === AT_ONCE, `${AT_ONCE} requests at once: ${AT_ONCE} handlers must run, not ${ran}`);
+  const problem = `${AT_ONCE} concurrent requests must run ${AT_ONCE} handlers, but ${ran} ran`;
+  check(ran === AT_ONCE, problem);
 }
 
-/** After this long without a new request, no more are expected, in milliseconds. */
+/** How long to wait for another request before resuming the look-ups, in milliseconds. */
 const QUIET_MS = 50;
 
 /**
- * Makes look-ups wait until all concurrent requests have arrived, and then resume some turns apart:
- * steps of different requests alternate, and requests end in another order than they began. If an
- * app serves fewer requests at a time, a timer resumes them.
+ * Makes look-ups wait until all concurrent requests have arrived, then resumes them some turns
+ * apart, so that requests interleave and end in a different order. If an app serves fewer requests
+ * at a time, a timer resumes them.
  */
 function waitForOneAnother(): Hooks['lookUp'] {
   let lookUps = 0;
@@ -102,17 +102,17 @@ function waitForOneAnother(): Hooks['lookUp'] {
 }
 
 /**
- * Sends HEAD where GET would be denied. It must be denied with the same status and no body, if the
- * framework serves HEAD at all.
+ * Sends HEAD where the adapter denies GET. If the framework serves HEAD at all, the answer must
+ * have the same status and no body.
  *
- * Catches: a body in an answer to HEAD, and HEAD let in where GET is denied.
+ * Catches: a body in an answer to HEAD, and letting in HEAD where GET is denied.
  */
 export async function deniesHead(fixture: AdapterFixture): Promise<void> {
   const none = await fixture.issue([]);
   const read = await fixture.issue(['reports:read']);
   const expectDenial = async (status: number, what: string, path: string, lines: HeaderLine[]) => {
     const answer = await fixture.send('HEAD', path, ...lines);
-    // If GET routes do not serve HEAD, there is nothing to guard.
+    // If GET routes do not serve HEAD, there is nothing to protect.
     const unserved = answer.status === 404 || answer.status === 405;
     const right = unserved || answer.status === status;
     check(right, `HEAD with ${what}: the status must be ${status}, not ${answer.status}`);

@@ -1,25 +1,26 @@
-/** What a contract needs of an adapter: a function that mounts its guard on two routes. */
+/** The function that mounts an adapter's guard on two routes, and its types. */
 import type { Policy } from '../../core/policy.js';
 import type { Principal } from '../../core/principal.js';
 import type { Awaitable } from '../../core/store.js';
 import type { Keyring } from '../../management/keyring.js';
 
-/** What a test makes a guard from, and what its routes call. */
+/** The options of the guard, and the handler of its routes. */
 export interface AdapterSetup {
   readonly keyring: Keyring;
-  /** `whoami` needs no scope, `readReports` needs one. */
+  /** `whoami` does not need a scope, `readReports` needs one. */
   readonly policy: Policy<'whoami' | 'readReports'>;
   readonly realm: string;
   readonly resourceMetadata: string;
   /**
-   * For the handler of either route, with what the guard put on the request: returns the answer's
-   * text. May throw.
+   * Returns the text that the handler of either route must answer with. Pass the principal and the
+   * entity that the guard put on the request. May throw.
    */
   readonly handle: (principal: Principal, entityUuid: string) => string;
 }
 
 /**
- * The part of a fetch `Response` that is used; not every TypeScript configuration has that type.
+ * The part of a fetch `Response` that we use, because not every TypeScript configuration has that
+ * type.
  */
 export interface FetchAnswer {
   readonly status: number;
@@ -28,8 +29,8 @@ export interface FetchAnswer {
 }
 
 /**
- * A bare app with the two routes: its URL, or the function that answers a fetch `Request`, and how
- * to close it.
+ * A bare app with the two routes: its URL, or the function that answers a fetch `Request`. `close`
+ * stops it.
  */
 export type ServedAdapter = { close?(): Awaitable<unknown> } & (
   | { readonly url: string }

@@ -1,5 +1,6 @@
 /**
- * The service behind the adapter: a keyring that can be broken, and handlers that say who called.
+ * The service behind the adapter: a keyring that tests can break, and handlers that report who
+ * called.
  */
 import { type Catalog, defineScopes } from '../../core/catalog.js';
 import { definePolicy } from '../../core/policy.js';
@@ -10,11 +11,11 @@ import { digestKey } from '../../management/keys.js';
 import { memoryStore } from '../../stores/memory/store.js';
 import type { AdapterSetup } from './serve-adapter.js';
 
-/** The entity that keys belong to, unless a test says otherwise. */
+/** The entity that owns the keys, unless a test says otherwise. */
 export const OWN = 'aaaaaaaa-0000-4000-8000-00000000000a';
-/** Every key can address it. */
+/** An entity that every key can address. */
 export const OTHER = 'bbbbbbbb-0000-4000-8000-00000000000b';
-/** No key can. */
+/** An entity that no key can address. */
 export const FOREIGN = 'cccccccc-0000-4000-8000-00000000000c';
 
 /** The text of a driver's error. */
@@ -30,20 +31,23 @@ export const catalog: ReportsCatalog = defineScopes({
   reports: { read: 'Read reports.', write: 'Write reports.' },
 });
 
-/** A handler that ran, and what it was given. */
+/** A call of a handler, with its arguments. */
 export interface HandlerCall {
   readonly principal: Principal;
   readonly entityUuid: string;
 }
 
-/** Called before a look-up, an admission and the end of a handler, for tests to break or delay. */
+/**
+ * Functions that run before a look-up, an admission and the end of a handler. Tests replace them to
+ * break or delay these.
+ */
 export interface Hooks {
   lookUp(digests: readonly string[]): Promise<void>;
   admit(): Promise<void>;
   handler(): void;
 }
 
-/** A key that was issued, as text, and its id. */
+/** An issued key: its text and its id. */
 export interface IssuedKey {
   readonly key: string;
   readonly keyId: string;
@@ -52,29 +56,29 @@ export interface IssuedKey {
 /** The service behind the adapter in one test. */
 export interface AdapterService {
   readonly setup: AdapterSetup;
-  /** The keyring itself; calls to it are not counted. */
+  /** The keyring itself. Calls to it are not recorded in `asked`. */
   readonly ring: Keyring<ReportsCatalog>;
   readonly hooks: Hooks;
   /** The handlers that ran. */
   readonly calls: HandlerCall[];
   /** The adapter's calls to the keyring. */
   readonly asked: string[];
-  /** Texts that no answer may contain, and a description of each. */
+  /** Texts that no answer may contain, each with a description. */
   readonly secrets: Map<string, string>;
   /** The keyring's clock, in milliseconds. */
   readonly clock: { now: number };
   /** Issues a key that lasts a second. */
   issue(scopes: readonly ReportsScope[], entityUuid?: string): Promise<IssuedKey>;
-  /** Adds a key to the secrets. */
+  /** Adds a key and its digest to the secrets, and returns the key. */
   watch(key: string): string;
 }
 
-/** What the handlers answer: for which key, and on which entity. */
+/** The answer of a handler: which key called, and for which entity. */
 export function handlerText(keyId: unknown, entityUuid: unknown): string {
   return `${String(keyId)} on ${String(entityUuid)}`;
 }
 
-/** The key id of what an adapter passes on, which may not be a principal. */
+/** Returns the key id of a value that an adapter passed on, which may not be a principal. */
 export function keyIdOf(principal: unknown): unknown {
   const { keyId } = (principal ?? {}) as { readonly keyId?: unknown };
   return keyId;
@@ -99,7 +103,7 @@ export function createService(): AdapterService {
   });
 
   function watch(key: string): string {
-    // The key without its prefix and the digest without its scheme, neither of which is secret.
+    // Without the prefix of the key and the scheme of the digest, which are public.
     secrets.set(key.slice('acme_'.length), 'a key');
     secrets.set(digestKey(key, PEPPER).replace(/^.*\$/, ''), 'a digest');
     return key;
@@ -128,7 +132,7 @@ function createSetup(keyring: Keyring, handle: AdapterSetup['handle']): AdapterS
   return {
     keyring,
     policy: definePolicy(catalog, { whoami: [], readReports: ['reports:read'] }),
-    // Contains a quote and a backslash, which adapters that write challenges by hand get wrong.
+    // Contains a quote and a backslash, which hand-written challenges get wrong.
     realm: 'the "reports" \\ of acme',
     resourceMetadata: 'https://acme.example/metadata',
     handle,
@@ -146,7 +150,7 @@ function breakableStore(hooks: Hooks): KeyStore {
   };
 }
 
-/** The keyring that an adapter gets. It records the calls. */
+/** Wraps the keyring for the adapter, to record its calls. */
 function recordCalls(ring: Keyring, asked: string[], hooks: Hooks): Keyring {
   return Object.freeze<Keyring>({
     ...ring,
@@ -159,7 +163,7 @@ function recordCalls(ring: Keyring, asked: string[], hooks: Hooks): Keyring {
       return ring.authenticate(request);
     },
     async admit(request, input) {
-      // A wrong adapter may call it without the second argument.
+      // A wrong adapter may omit the second argument.
       const { operation } = (input ?? {}) as { readonly operation?: unknown };
       asked.push(`admit ${String(operation)}`);
       await hooks.admit();

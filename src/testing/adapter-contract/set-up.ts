@@ -1,31 +1,30 @@
 /**
- * Tests that an adapter refuses invalid options when a guard is made, not at the first request.
+ * Tests that an adapter rejects invalid options when it makes a guard, not at the first request.
  */
 import { definePolicy } from '../../core/policy.js';
 import { check } from '../assertions.js';
 import type { AdapterSetup, ServeAdapter, ServedAdapter } from './serve-adapter.js';
 import { catalog, createService } from './service.js';
 
-/** The invalid options of a setup, which the types do not allow. */
+/** Invalid options, which the types do not allow. */
 type UnusableSetup = { readonly [Option in keyof AdapterSetup]?: unknown };
 
 /**
- * Setups that no app may start with, by the name of the test.
+ * The invalid options, by the name of their test.
  *
- * Catches: an operation that is looked up only at the first request, a challenge that is written
- * only at the first denial.
+ * Catches: looking up the operation only at the first request, and writing the challenge only at
+ * the first denial.
  */
 export const REFUSED_AT_SET_UP: Readonly<Record<string, UnusableSetup>> = {
-  'an operation that the policy lacks is refused at set-up': {
+  'throws at set-up if the policy lacks the operation': {
     policy: definePolicy(catalog, { whoami: [] }),
   },
-  'a realm that no header can carry is refused at set-up': { realm: 'a\r\nb' },
-  'a guard without a keyring is refused at set-up': { keyring: undefined },
+  'throws at set-up if no header can carry the realm': { realm: 'a\r\nb' },
+  'throws at set-up without a keyring': { keyring: undefined },
 };
 
 /**
- * Fails unless serving with an unusable option throws a TypeError, before any request could reveal
- * it.
+ * Fails unless `serve` throws a TypeError on the invalid option, before any request.
  */
 export async function refusesToServe(serve: ServeAdapter, unusable: UnusableSetup): Promise<void> {
   const setup = { ...createService().setup, ...unusable } as AdapterSetup;
@@ -33,14 +32,15 @@ export async function refusesToServe(serve: ServeAdapter, unusable: UnusableSetu
   try {
     served = await serve(setup);
   } catch (error) {
-    check(error instanceof TypeError, `serve must throw a TypeError, not ${describeError(error)}`);
+    const isTypeError = error instanceof TypeError;
+    check(isTypeError, `serve must throw a TypeError, but it threw ${describeError(error)}`);
     return;
   }
   await served?.close?.();
   throw new Error(
-    'serve must throw a TypeError, and it started the app: when a guard is made, call ' +
+    'serve must throw a TypeError, but it started the app. When you make a guard, call ' +
       'policy.requires(operation) and toResponse(undefined, { realm, resourceMetadata }), and ' +
-      'look for keyring.admit',
+      'check that keyring.admit is a function',
   );
 }
 

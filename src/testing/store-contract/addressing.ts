@@ -1,4 +1,4 @@
-/** Tests of `list` with `addressing`: the keys of other entities that reach an entity. */
+/** Tests of `list` with `addressing`, which returns keys of other entities. */
 import type { KeyRecord } from '../../core/record.js';
 import { check, same, show } from '../assertions.js';
 import { LAST, type StoreFixture, TIME, uuid } from './fixture.js';
@@ -7,7 +7,7 @@ import { readPages } from './list-pages.js';
 import { retireAt, revokeAt, suspendAt, withdrawAt } from './marks.js';
 import { among, newestFirst } from './order.js';
 
-/** A key of another entity that addresses this test's entity, and perhaps others. */
+/** Adds a key of another entity that addresses this test's entity, and perhaps others. */
 function addAddressing(
   { entityUuid, add }: StoreFixture,
   given: Partial<KeyRecord> = {},
@@ -17,12 +17,12 @@ function addAddressing(
 }
 
 /**
- * Lists what addresses an entity that has keys of its own, among keys of three others. Only keys
- * of others must be there, wherever in its entities a key names this one, newest first and up to
- * the limit. Without `addressing`, only the entity's own keys must be there.
+ * Lists the keys that address an entity, which also owns keys. The answer must contain only keys of
+ * other entities, wherever the entity appears in their list, newest first and up to the limit.
+ * Without `addressing`, it must contain only the entity's own keys.
  *
- * Catches: own keys in the listing of those that address, keys that name another entity, only the
- * first entity of a key, and what is nearly the id of the entity.
+ * Catches: listing the entity's own keys or keys that address another entity, reading only the
+ * first entity of a key, and matching similar ids.
  */
 export async function listsAddressing(fixture: StoreFixture): Promise<void> {
   const { entityUuid, add, list } = fixture;
@@ -45,23 +45,26 @@ export async function listsAddressing(fixture: StoreFixture): Promise<void> {
   const addressing = true;
   for (const limit of [1, 2, 6, 7, 1000]) {
     const rows = await list({ addressing, limit });
-    same(rows, expected.slice(0, limit), `keys that address the entity, with limit ${limit}`);
+    same(rows, expected.slice(0, limit), `list with addressing and limit ${limit}`);
   }
-  same(await list(), own, 'the own keys of an entity that others address');
-  same(await list({ addressing: false }), own, 'own keys, asked for by name');
-  same(await list({ addressing: undefined }), own, 'own keys, by default');
-  same(await list({ entityUuid: other, addressing }), own.slice(1), 'what addresses another');
-  same(await list({ entityUuid: uuid(), addressing }), [], 'an entity that nothing addresses');
+  same(await list(), own, 'list without addressing');
+  same(await list({ addressing: false }), own, 'list with addressing false');
+  same(await list({ addressing: undefined }), own, 'list with addressing undefined');
+  const ofOther = await list({ entityUuid: other, addressing });
+  same(ofOther, own.slice(1), 'list with addressing, for another entity');
+  const ofNobody = await list({ entityUuid: uuid(), addressing });
+  same(ofNobody, [], 'list with addressing, for an entity that no key addresses');
   for (const odd of [...nearTexts(entityUuid), ...oddValues(entityUuid)]) {
     await misses(odd, () => list({ entityUuid: odd as string, addressing }));
   }
 }
 
 /**
- * Lists keys that address an entity which withdrew from some of them, and which are suspended,
- * revoked, retired or expired. All of them must be there, also after the marks are written.
+ * Lists keys that address an entity: live, suspended, revoked, retired and expired ones, and some
+ * from which the entity has withdrawn. The listing must contain all of them, also after later
+ * marks.
  *
- * Catches: a withdrawal that takes a key out of the listing, and a listing of only live keys.
+ * Catches: a withdrawal that removes a key from the listing, and listing live keys only.
  */
 export async function listsAddressingWhateverTheirState(fixture: StoreFixture): Promise<void> {
   const { store, entityUuid, list } = fixture;
@@ -78,7 +81,7 @@ export async function listsAddressingWhateverTheirState(fixture: StoreFixture): 
     made.push(await addAddressing(fixture, state));
   }
   const expected = made.sort(newestFirst);
-  same(await list({ addressing: true }), expected, 'keys that address, in every state');
+  same(await list({ addressing: true }), expected, 'list with addressing, in every state');
   const live = expected.find(({ withdrawn, changedAt }) => withdrawn.length === 0 && !changedAt);
   const keyId = live?.keyId ?? '';
   const withdraw = withdrawAt(TIME, entityUuid);
@@ -87,15 +90,15 @@ export async function listsAddressingWhateverTheirState(fixture: StoreFixture): 
     same(await store.mark(keyId, mark), true, `mark ${show(mark)}`);
     const current = expected.map(async (row) => store.findById(row.keyId));
     const listed = await list({ addressing: true });
-    same(listed, await Promise.all(current), `keys that address, after ${mark.kind}`);
+    same(listed, await Promise.all(current), `list with addressing, after ${mark.kind}`);
   }
 }
 
 /**
- * Goes in pages through keys that address an entity, some of which were created in the same
- * millisecond, while more are added. Every key that was there must be seen once, in order.
+ * Pages through keys that address an entity, some created in the same millisecond, while adding
+ * more. The pages must contain every original key once, in order.
  *
- * Catches: paging by offset, by time only, or through own keys that are then left out.
+ * Catches: paging by offset or by time only, and paging through own keys that are filtered later.
  */
 export async function pagesThroughAddressing(fixture: StoreFixture): Promise<void> {
   const { add } = fixture;
@@ -114,17 +117,17 @@ export async function pagesThroughAddressing(fixture: StoreFixture): Promise<voi
   const query = { addressing: true };
   for (const limit of [1, 4, 15]) {
     const seen = await readPages(fixture, { query, limit, most: all.length + added, between });
-    same(among(seen, all), all, `pages of ${limit} of what addresses an entity`);
+    same(among(seen, all), all, `list with addressing, in pages of ${limit}`);
     const different = new Set(seen.map(({ keyId }) => keyId));
-    same(different.size, seen.length, `different records in pages of ${limit}`);
+    same(different.size, seen.length, `how many records in pages of ${limit} are different`);
   }
 }
 
 /**
- * Inserts a key with 1,000 entities, and lists what addresses the first, the last and every third
- * of them. Each must find the key, and its owner must not.
+ * Inserts a key with 1,000 entities and lists the keys that address the first, the last and every
+ * third of them. Each listing must contain the key, and that of its owner must not.
  *
- * Catches: an index of the first few entities, and a limit of the database on values or statements.
+ * Catches: indexing only the first entities, and database limits on values or statements.
  */
 export async function isFoundByManyEntities(fixture: StoreFixture): Promise<void> {
   const { entityUuid, add, list } = fixture;
@@ -138,16 +141,16 @@ export async function isFoundByManyEntities(fixture: StoreFixture): Promise<void
       some.map((guest) => list({ entityUuid: guest, addressing: true })),
     );
     const found = listed.flat().filter((row) => row.keyId === keyId);
-    same(found.length, some.length, 'of 50 of the entities of a key, those that find it');
+    same(found.length, some.length, 'how many of 50 entities of a key find it with addressing');
   }
-  same(await list({ addressing: true }), [], 'what addresses the owner of the key');
+  same(await list({ addressing: true }), [], 'list with addressing, for the owner of a key');
 }
 
 /**
- * Looks a key up while it is inserted. Once it is found by its id, it must stand in the listings
- * of its owner, of the entities that it addresses and of its lineage as well.
+ * Looks a key up during its insert. Once `findById` finds it, the listings of its owner, of its
+ * entities and of its lineage must contain it too.
  *
- * Catches: entries of listings that are written after the record.
+ * Catches: writing the entries of listings after the record.
  */
 export async function listsWhatIsFound(fixture: StoreFixture): Promise<void> {
   const { store, entityUuid, record, list } = fixture;
@@ -163,7 +166,7 @@ export async function listsWhatIsFound(fixture: StoreFixture): Promise<void> {
     const written = (async () => store.insert(made))().finally(() => {
       writing = false;
     });
-    // Awaited below, where it throws.
+    // Awaited below, which rethrows the error.
     written.catch(() => {});
     for (let looks = 0; writing && looks < 200; looks++) {
       const found = await store.findById(made.keyId);
@@ -172,9 +175,10 @@ export async function listsWhatIsFound(fixture: StoreFixture): Promise<void> {
       const own = await list({ entityUuid: owner });
       const lineage = await store.listLineage(made.rootKeyId);
       const listed = [addressing, own, lineage].every(([row]) => row?.keyId === made.keyId);
-      check(listed, 'a record can be found that a listing does not have yet');
+      check(listed, 'findById returned a record that a listing does not contain yet');
     }
     await written;
-    same((await list({ addressing: true, limit: 1 }))[0], made, 'the listing, after the insert');
+    const [first] = await list({ addressing: true, limit: 1 });
+    same(first, made, 'list with addressing, after an insert');
   }
 }

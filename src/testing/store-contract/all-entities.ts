@@ -1,4 +1,4 @@
-/** Tests of the listings over all entities, where a store has them. */
+/** Tests of the optional listings over all entities. */
 import type { KeyRecord } from '../../core/record.js';
 import type { Awaitable, ChangedKey, KeyStore, Slice } from '../../core/store.js';
 import { check, same } from '../assertions.js';
@@ -6,10 +6,10 @@ import { LAST, type StoreFixture, TIME, uuid } from './fixture.js';
 import { after, resumeAt, retireAt, revokeAt, suspendAt, withdrawAt } from './marks.js';
 import { among, byDigest } from './order.js';
 
-/** How often a part may be empty although others follow: a listing without an end is an error. */
+/** How many empty parts a listing may return before the test reports it as endless. */
 const MOST_EMPTY_PARTS = 10_000;
 
-/** What only some stores have. */
+/** A method that a store may lack. */
 type OptionalMethod = 'listAll' | 'listExpiring' | 'listChanged';
 
 function has<M extends OptionalMethod>(
@@ -22,7 +22,7 @@ function has<M extends OptionalMethod>(
 /** Reads the part of a listing that follows `after`. */
 type ReadPart = (after: string | null) => Awaitable<Slice<KeyRecord>>;
 
-/** Every record of a listing, part by part; `between` is called after each part. */
+/** Reads every record of a listing, part by part. Calls `between` after each part. */
 async function readParts(
   limit: number,
   read: ReadPart,
@@ -33,13 +33,13 @@ async function readParts(
   let empty = 0;
   for (;;) {
     const { items, next }: Slice<KeyRecord> = await read(position);
-    check(items.length <= limit, `a part has ${items.length} records to a limit of ${limit}`);
+    check(items.length <= limit, `a part has ${items.length} records for a limit of ${limit}`);
     for (const row of items) {
       check(!seen.has(row.keyId), `parts of ${limit} repeat a record`);
       seen.set(row.keyId, row);
     }
     if (items.length === 0) empty += 1;
-    check(empty <= MOST_EMPTY_PARTS, `parts of ${limit} have no end`);
+    check(empty <= MOST_EMPTY_PARTS, `parts of ${limit} never end`);
     if (next === null) return [...seen.values()];
     same(typeof next, 'string', 'the type of next');
     position = next;
@@ -47,7 +47,7 @@ async function readParts(
   }
 }
 
-/** A key of another entity, of another prefix if `index` is odd, in some state or other. */
+/** Adds a key of another entity; an odd `index` gives another prefix. The state varies too. */
 function addAny({ prefix, add }: StoreFixture, index: number): Promise<KeyRecord> {
   const owner = uuid();
   const states: readonly Partial<KeyRecord>[] = [
@@ -68,10 +68,11 @@ function addAny({ prefix, add }: StoreFixture, index: number): Promise<KeyRecord
 }
 
 /**
- * Goes through the records of all entities, in long and in short parts, while keys are added. Every
- * record that was there must be seen once, whatever entity, prefix and state it has.
+ * Reads the records of all entities in long and short parts while adding keys. The parts must
+ * contain every original record once, of any entity, prefix and state.
  *
- * Catches: parts that repeat or skip records, ended keys left out, one entity or prefix only.
+ * Catches: parts that repeat or skip records, omitting ended keys, and listing one entity or prefix
+ * only.
  */
 export async function listsAll(fixture: StoreFixture): Promise<void> {
   const { store } = fixture;
@@ -81,7 +82,7 @@ export async function listsAll(fixture: StoreFixture): Promise<void> {
     store.listAll({ after: position, limit });
   const all = await readParts(1000, readWith(1000));
   same(byDigest(among(all, made)), byDigest(made), 'listAll in parts of 1,000');
-  // Other tests have left records too: about ten parts, however many these are.
+  // About ten parts, however many records other tests have left.
   const limit = Math.ceil(all.length / 10);
   const between = () => addAny(fixture, 0);
   const again = await readParts(limit, readWith(limit), between);
@@ -89,18 +90,17 @@ export async function listsAll(fixture: StoreFixture): Promise<void> {
 }
 
 /**
- * Lists what expires before a time, and what does from another time on: keys that expire just
- * before, at and after it, never, or at one time, of several entities and prefixes, and in every
- * state. Only the revoked ones must be left out, and the order must be that of the expiry and then
- * of the id.
+ * Lists the keys that expire before a time, with and without a start: keys that expire just before,
+ * at and after it, never, or simultaneously, of several entities and prefixes and in every state.
+ * The listing must omit only revoked keys and sort by expiry, then by id.
  *
- * Catches: `before` that is inclusive, `from` that is exclusive or ignored, revoked keys, ended
- * ones left out, an order by creation, parts that go wrong where several keys expire at once.
+ * Catches: an inclusive `before`, an exclusive or ignored `from`, listing revoked keys, omitting
+ * other ended keys, sorting by creation, and parts that fail when several keys expire at once.
  */
 export async function listsExpiring(fixture: StoreFixture): Promise<void> {
   const { store, add } = fixture;
   if (!has(store, 'listExpiring')) return;
-  // So early that few keys of other tests are in the way.
+  // So early that few keys of other tests interfere.
   const before = 1000 - LAST + Math.floor(Math.random() * 1e12);
   const expected = await addExpiring(fixture, before);
   await add({ expiresAt: before });
@@ -113,13 +113,14 @@ export async function listsExpiring(fixture: StoreFixture): Promise<void> {
     const rows = await readParts(limit, read, limit === 7 ? between : undefined);
     same(among(rows, expected), expected, `listExpiring in parts of ${limit}`);
     const isOrdered = rows.every((row, index) => isSooner(rows[index - 1], row));
-    check(isOrdered, `listExpiring in parts of ${limit} is out of order`);
+    check(isOrdered, `listExpiring in parts of ${limit} is not sorted`);
     const times = rows.map(({ expiresAt }) => expiresAt ?? LAST);
-    check(Math.max(...times) < before, 'listExpiring has a key that expires at `before` or later');
+    const isBefore = Math.max(...times) < before;
+    check(isBefore, 'listExpiring contains a key that expires at `before` or later');
     const revoked = rows.filter(({ revokedAt }) => revokedAt !== null);
     same(revoked, [], 'revoked keys in listExpiring');
   }
-  // From the third of the four times on, and from just after the second.
+  // Starts at the third of the four times, and just after the second.
   for (const from of [before - 11, before - 20]) {
     const later = expected.filter(({ expiresAt }) => Number(expiresAt) >= from);
     for (const limit of [1000, 3]) {
@@ -131,7 +132,7 @@ export async function listsExpiring(fixture: StoreFixture): Promise<void> {
   }
 }
 
-/** Keys that expire before a time, in the order of the listing. */
+/** Adds keys that expire before a time, and returns them in the order of the listing. */
 async function addExpiring(fixture: StoreFixture, before: number): Promise<readonly KeyRecord[]> {
   const { prefix, add } = fixture;
   const states: readonly Partial<KeyRecord>[] = [
@@ -142,7 +143,7 @@ async function addExpiring(fixture: StoreFixture, before: number): Promise<reado
   ];
   const made: KeyRecord[] = [];
   for (let index = 0; index < 16; index++) {
-    // Four keys each at four times, the last of which is just before.
+    // Four keys at each of four times, the last of which is just before the limit.
     const expiresAt = before - 1 - (index % 4) * 10;
     const state = states[Math.floor(index / 4)] ?? {};
     made.push(await add({ ...state, expiresAt, entityUuid: uuid(), createdAt: TIME + index }));
@@ -150,7 +151,7 @@ async function addExpiring(fixture: StoreFixture, before: number): Promise<reado
   return made.sort((one, other) => (isSooner(one, other) ? -1 : 1));
 }
 
-/** Whether the one stands before the other in the listing of what expires. */
+/** Whether `one` comes before `other` in the listing of expiring keys. */
 function isSooner(one: KeyRecord | undefined, other: KeyRecord): boolean {
   if (one === undefined) return true;
   if (one.expiresAt === other.expiresAt) return one.keyId < other.keyId;
@@ -158,17 +159,17 @@ function isSooner(one: KeyRecord | undefined, other: KeyRecord): boolean {
 }
 
 /**
- * Marks keys in every way, at times of their own, and asks which were changed. Each marked key must
- * be there once, with the time of its newest mark, from `since` on, oldest first and up to the
- * limit; keys that were never marked must not.
+ * Marks keys in every way, at different times, and lists the changes. The answer must contain each
+ * key marked at `since` or later once, with the time of its newest mark, oldest first and up to the
+ * limit. It must not contain keys without a mark.
  *
- * Catches: a kind of mark that writes no `changedAt`, `since` that is exclusive, a key for each of
- * its marks, the newest first where there is a limit.
+ * Catches: a kind of mark that does not write `changedAt`, an exclusive `since`, listing a key once
+ * per mark, and returning the newest first when there is a limit.
  */
 export async function listsChanged(fixture: StoreFixture): Promise<void> {
   const { store, add } = fixture;
   if (!has(store, 'listChanged')) return;
-  // So late that few keys of other tests are in the way.
+  // So late that few keys of other tests interfere.
   const since = LAST - 1000 - Math.floor(Math.random() * 1e12);
   const never = await add();
   const early = await add();
@@ -183,7 +184,7 @@ export async function listsChanged(fixture: StoreFixture): Promise<void> {
   const isOrdered = all.every(
     ({ changedAt }, index) => changedAt >= (all[index - 1]?.changedAt ?? since),
   );
-  check(isOrdered, 'listChanged is out of order, or has keys from before');
+  check(isOrdered, 'listChanged is not sorted, or contains keys changed before `since`');
   for (const limit of [1, 3]) {
     same(await read(since, limit), all.slice(0, limit), `listChanged with limit ${limit}`);
   }
@@ -192,12 +193,12 @@ export async function listsChanged(fixture: StoreFixture): Promise<void> {
 }
 
 /**
- * Marks seven keys in one millisecond, and asks for parts of fewer: each key must be there once, by
- * its id, and every part but the last must be full. Then marks the last key of a part again: the
- * next part must begin where that key stood, and have it at its new place.
+ * Marks seven keys in one millisecond and reads shorter parts. They must contain each key once,
+ * sorted by id, and every part except the last must be full. Then it marks the last key of a part
+ * again: the next part must start after the key's old position and contain the key at its new one.
  *
- * Catches: parts that begin with a time and never get past it, or that skip the rest of it; ties in
- * any order; a position that is looked up in the rows.
+ * Catches: parts that start at a time and never get past it or skip the rest of it; unsorted ties;
+ * looking up the position in the rows.
  */
 export async function pagesThroughChanged(fixture: StoreFixture): Promise<void> {
   const { store, add } = fixture;
@@ -222,7 +223,7 @@ export async function pagesThroughChanged(fixture: StoreFixture): Promise<void> 
   same(own(await read(3)), again, 'listChanged from the beginning, after a key has moved');
 }
 
-/** Every key up to a time, part by part, from behind a position. */
+/** Reads every key after a position and up to a time, part by part. */
 async function readChanges(
   readPart: (after: ChangedKey | null) => Awaitable<readonly ChangedKey[]>,
   limit: number,
@@ -243,7 +244,7 @@ async function readChanges(
   return [...seen.values()];
 }
 
-/** Marks six keys, one a millisecond, one of them in between as well. */
+/** Marks six keys, one per millisecond, and one of them twice. */
 async function markInEveryWay(
   { store, add }: StoreFixture,
   since: number,

@@ -1,18 +1,18 @@
-/** Tests of the last argument of every method: who no longer waits, and who wants no copy. */
+/** Tests of the options `signal` and `fresh`, the last argument of every method. */
 import type { KeyRecord } from '../../core/record.js';
 import type { Awaitable, CallOptions } from '../../core/store.js';
 import { check, same, show } from '../assertions.js';
 import { LAST, type StoreFixture, TIME, uuid } from './fixture.js';
 import { after, revokeAt, withdrawAt } from './marks.js';
 
-/** A read, and what it must answer. */
+/** A read and its expected answer. */
 interface Read {
   readonly name: string;
   readonly call: (options: CallOptions) => Awaitable<unknown>;
   readonly expected: unknown;
 }
 
-/** Reads of a record that addresses a guest, the last of its entities. */
+/** Every way to read a record. The record must address another entity, listed last. */
 function readsOf({ store, prefix }: StoreFixture, row: KeyRecord): readonly Read[] {
   const { keyId, digest, entityUuid, rootKeyId, accessibleEntities } = row;
   const query = { prefix, entityUuid, after: null, limit: 10 };
@@ -47,22 +47,22 @@ function recordOfTwo({ record }: StoreFixture): KeyRecord {
 
 // ── Options that change nothing ─────────────────────────────────────────────────────────────────
 
-/** What callers pass as the last argument. */
+/** The options that callers may pass. */
 function everyOptions(): readonly CallOptions[] {
   const { signal } = new AbortController();
   return [{}, { signal }, { fresh: true }, { signal, fresh: false }, { signal: undefined }];
 }
 
 /**
- * Calls every method with every kind of last argument, a signal that is not aborted included. It
- * must be as without.
+ * Calls every method with every combination of options and no abort. The answers must be the same
+ * as without options.
  *
- * Catches: an argument that is taken for another one, and a signal that is required.
+ * Catches: mistaking the options for another argument, and requiring a signal.
  */
 export async function takesOptions(fixture: StoreFixture): Promise<void> {
   const { store, holds } = fixture;
   for (const options of everyOptions()) {
-    const what = `with ${Object.keys(options).join(' and ')}`;
+    const what = `with ${Object.keys(options).join(' and ') || 'empty options'}`;
     const made = recordOfTwo(fixture);
     const { keyId, accessibleEntities } = made;
     await store.insert(made, options);
@@ -77,7 +77,7 @@ export async function takesOptions(fixture: StoreFixture): Promise<void> {
       same(await call(options), expected, `${name} ${what}`);
     }
   }
-  // Once: a report goes through every record that there is.
+  // Once only, because a report reads every record in the database.
   const { signal } = new AbortController();
   await reportsWith(fixture, { signal, fresh: true });
 }
@@ -94,14 +94,15 @@ async function reportsWith(
   const all = await store.listAll?.({ after: null, limit: 1 }, options);
   const changed = await store.listChanged?.({ since: -LAST, limit: 1 }, options);
   const lengths = [expiring?.items.length, all?.items.length, changed?.length];
-  check(Math.max(...lengths.map((length) => length ?? 0)) <= 1, `listings of all keys ${what}`);
+  const longest = Math.max(...lengths.map((length) => length ?? 0));
+  check(longest <= 1, `a listing with limit 1 returned ${longest} records ${what}`);
 }
 
 // ── Signals that are aborted ────────────────────────────────────────────────────────────────────
 
 type Abort = (controller: AbortController) => void;
 
-/** How a call is given up, and when: before it is sent, right after, or a turn later. */
+/** When to abort a call: before sending it, right after, or a turn later. */
 interface GivingUp {
   readonly before: Abort;
   readonly after: Abort;
@@ -119,7 +120,7 @@ const WAYS: readonly GivingUp[] = [
   { before: wait, after: soon },
 ];
 
-/** What a call that was given up came to: its answer, or that it threw. */
+/** The outcome of an aborted call: its answer, or that it threw. */
 type Outcome = { readonly answer: unknown } | 'threw';
 
 async function giveUp(
@@ -140,11 +141,11 @@ async function giveUp(
 }
 
 /**
- * Calls methods with a signal that is aborted already, at once, or soon. A read must answer as it
- * does otherwise, or throw. A write may throw, but then it must have written all or nothing, and
- * what it says that it wrote must be there.
+ * Calls methods with a signal that aborts before, right after or soon after the call. A read must
+ * return its usual answer or throw. A write must write all or nothing, and may throw; if it reports
+ * success, the record must contain the write.
  *
- * Catches: a look-up that gives up and answers nothing, and a write that stops halfway.
+ * Catches: an aborted look-up that returns nothing, and a write that stops halfway.
  */
 export async function abortsWholly(fixture: StoreFixture): Promise<void> {
   for (const way of WAYS) {
@@ -161,7 +162,7 @@ async function readsOrThrows(fixture: StoreFixture, way: GivingUp): Promise<void
   await fixture.store.insert(made);
   for (const { name, call, expected } of readsOf(fixture, made)) {
     const outcome = await giveUp(way, call);
-    if (outcome !== 'threw') same(outcome.answer, expected, `${name} that was aborted`);
+    if (outcome !== 'threw') same(outcome.answer, expected, `an aborted ${name}`);
   }
 }
 
@@ -169,7 +170,7 @@ async function insertsWholly(fixture: StoreFixture, way: GivingUp): Promise<void
   const { store } = fixture;
   const made = recordOfTwo(fixture);
   const outcome = await giveUp(way, (options) => store.insert(made, options));
-  // What was given up may still be written: that is seen by the record being there afterwards only.
+  // An aborted insert may finish later, so read until two look-ups agree.
   let before = await store.findById(made.keyId);
   for (;;) {
     const answers = readsOf(fixture, made).map(async ({ call }) => show(await call({})));
@@ -179,7 +180,8 @@ async function insertsWholly(fixture: StoreFixture, way: GivingUp): Promise<void
     before = now;
     if (!isSettled) continue;
     const isThere = now !== null;
-    check(isThere || outcome === 'threw', 'an insert that did not throw is not there');
+    const isHonest = isThere || outcome === 'threw';
+    check(isHonest, 'an aborted insert succeeded, but the record does not exist');
     for (const [index, { name, expected }] of readsOf(fixture, made).entries()) {
       const nothing = name === 'findById' ? null : [];
       same(seen[index], show(isThere ? expected : nothing), `${name}, after an aborted insert`);
@@ -197,12 +199,12 @@ async function marksWholly({ store, add }: StoreFixture, way: GivingUp): Promise
   const touching = giveUp(way, (options) => store.touch([{ keyId, ...use }], options));
   const marked = await marking;
   const touched = await touching;
-  if (marked !== 'threw') same(marked.answer, true, 'a mark that was aborted and did not throw');
+  if (marked !== 'threw') same(marked.answer, true, 'the answer of an aborted mark');
   const found = await store.findById(keyId);
   const isMarked = found !== null && found.revokedAt !== null;
   const isUsed = found !== null && found.lastUsedAt !== null;
   const row = isMarked ? after(made, mark) : made;
-  same(found, isUsed ? { ...row, ...use } : row, 'after a mark and a use that were aborted');
-  check(isMarked || marked === 'threw', 'a mark that answered true is not there');
-  check(isUsed || touched === 'threw', 'a use that was aborted and did not throw is not there');
+  same(found, isUsed ? { ...row, ...use } : row, 'findById, after an aborted mark and touch');
+  check(isMarked || marked === 'threw', 'an aborted mark returned true, but wrote nothing');
+  check(isUsed || touched === 'threw', 'an aborted touch succeeded, but wrote nothing');
 }

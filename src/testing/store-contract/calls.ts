@@ -1,8 +1,8 @@
-/** Ways to call a store: expecting errors, in parallel, or overlapping. */
+/** Functions that call a store: expecting errors, in parallel, or overlapping. */
 import type { Awaitable, KeyStore } from '../../core/store.js';
 import { uuid } from './fixture.js';
 
-/** Whether `act` succeeds; `false` if it throws or rejects. */
+/** Returns `true` if `act` succeeds, `false` if it throws or rejects. */
 export async function succeeds(act: () => Awaitable<unknown>): Promise<boolean> {
   try {
     await act();
@@ -13,7 +13,7 @@ export async function succeeds(act: () => Awaitable<unknown>): Promise<boolean> 
 }
 
 /**
- * Calls in parallel, each started before any is awaited. A call that throws rejects the promise.
+ * Starts all calls before awaiting any. A call that throws rejects the promise.
  */
 export function parallel<Answer>(
   count: number,
@@ -24,8 +24,8 @@ export function parallel<Answer>(
 }
 
 /**
- * Starts calls one by one, while earlier ones may be in progress: the first two at once, then one
- * after an answer of the store, one after a second answer, and one after a timer.
+ * Starts calls while earlier ones may still be running: the first two at once, then one after an
+ * answer of the store, one after a second answer, and one after a timer.
  */
 export async function overlap(
   store: KeyStore,
@@ -36,7 +36,7 @@ export async function overlap(
     if (index === 2 || index === 3) await store.findById(uuid());
     if (index === 4) await new Promise((resolve) => setTimeout(resolve, 1));
     const started = (async () => call())();
-    // Awaited below, where it throws.
+    // Awaited below, which rethrows the error.
     started.catch(() => {});
     running.push(started);
   }

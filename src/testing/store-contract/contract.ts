@@ -68,29 +68,31 @@ import {
   touchUndoesNoMark,
 } from './touch.js';
 
-/** A store, and how to close it after its test. */
+/** A store that the suite can close after each test. */
 export interface ContractStore extends KeyStore {
-  /** Called after each test, even if it failed. */
+  /** The suite calls it after each test, even if the test failed. */
   close?(): Awaitable<void>;
 }
 
 /**
- * Registers some sixty tests for the contract of `KeyStore`: every sentence of `store.ts`,
- * including concurrency and the other rows. Ids, digests, entities and peppers are random, so the
- * store need not be empty, and runs may follow each other on one database, but must not overlap.
+ * Registers about sixty tests that cover every sentence of the `KeyStore` contract in `store.ts`,
+ * including concurrency and effects on other rows. Ids, digests, entities and peppers are random,
+ * so the store may already have rows. You can run the suite repeatedly on one database, but not
+ * twice at once.
  *
- * Tests of `summarize`, `listExpiring`, `listAll` and `listChanged` pass if the store does not have
- * the method; their names say so. A store whose `summarize` declares no parameter
- * (`summarize.length` is 0, as with a default value or `...args`) may use its own clock: tests that
- * ask for a time other than now are then left out.
+ * `summarize`, `listExpiring`, `listAll` and `listChanged` are optional: their tests say so in
+ * their names and pass if the method is missing. A `summarize` that declares no parameter
+ * (`summarize.length` is 0, which includes a default value or `...args`) may use its own clock; the
+ * suite then skips times other than now.
  *
- * Not checked: that a write survives a crash; that two processes agree; that two databases are kept
- * apart; an entity with more than 150 keys; damaged rows; that an aborted call ends sooner, or a
- * fresh one asks no cache; what happens when the database is gone; speed.
+ * Not checked: that a write survives a crash; that two processes agree; that two databases are
+ * separate; an entity with more than 150 keys; damaged rows; that an aborted call ends sooner or a
+ * fresh one bypasses a cache; behavior when the database is gone; speed.
  *
- * @param test Registers one test: a name and an async function that throws if the store breaks a
- *   promise.
- * @param factory Makes a store for one test; its `close`, if it has one, is called afterwards.
+ * @param test Registers one test, given a name and an async function that throws if the store
+ *   breaks a promise.
+ * @param factory Makes a store for one test. The suite calls its `close`, if present, after the
+ *   test.
  * @throws TypeError if either argument is not a function.
  * @example
  * storeContract(test, async () => {
@@ -101,11 +103,11 @@ export interface ContractStore extends KeyStore {
 export function storeContract(test: RegisterTest, factory: () => Awaitable<ContractStore>): void {
   assert(
     typeof test === 'function',
-    'storeContract: pass the function that registers a test, then one that makes a store',
+    "storeContract: test is not a function. Pass your runner's test function first",
   );
   assert(
     typeof factory === 'function',
-    'storeContract: pass a function that makes a store, () => myStore(), not a store',
+    'storeContract: factory is not a function. Pass () => myStore() instead of a store',
   );
   for (const [name, run] of CONTRACT) {
     test(name, async () => {
@@ -119,69 +121,72 @@ export function storeContract(test: RegisterTest, factory: () => Awaitable<Contr
   }
 }
 
-/** One test of the contract: what a store promises, and the function that checks it. */
+/** A test of the contract: the promise, and the function that checks it. */
 type StoreTest = readonly [name: string, run: (fixture: StoreFixture) => Promise<void>];
 
 const CONTRACT: readonly StoreTest[] = [
   ['insert keeps every field exactly', keepsEveryField],
   ['insert keeps 256 scopes and 1,000 entities', keepsLongLists],
-  ['insert keeps hostile texts as they are, and so does touch', keepsHostileTexts],
-  ['insert keeps a text whole or refuses the record', keepsTextsWholeOrNot],
-  ['insert keeps every millisecond, whatever the calendar says', keepsEveryMillisecond],
-  ['arguments are copied and left as they are', copiesWhatItIsGiven],
-  ['insert refuses a second key id and leaves the first record', refusesSecondKeyId],
-  ['insert refuses a second digest and leaves the first record', refusesSecondDigest],
-  ['insert in parallel: one of 20 with the same digest or key id succeeds', insertsOnce],
-  ['insert in parallel: 20 different keys are all there', insertsInParallel],
-  ['answers are copies', handsOutCopies],
+  ['insert and touch keep hostile texts unchanged', keepsHostileTexts],
+  ['insert keeps a text whole or throws', keepsTextsWholeOrNot],
+  ['insert keeps times to the millisecond, calendar edges included', keepsEveryMillisecond],
+  ['every method copies its arguments and leaves them unchanged', copiesWhatItIsGiven],
+  ['insert rejects a duplicate key id and keeps the first record', refusesSecondKeyId],
+  ['insert rejects a duplicate digest and keeps the first record', refusesSecondDigest],
+  ['insert in parallel succeeds for one of 20 with the same digest or key id', insertsOnce],
+  ['insert in parallel stores all of 20 different keys', insertsInParallel],
+  ['every method returns copies', handsOutCopies],
   ['findByDigest compares byte for byte', comparesDigestsExactly],
-  ['findByDigest tells digests apart by case and by spaces', keepsDigestsApart],
-  ['findByDigest takes any number of digests', findsSeveralDigests],
-  ['findByDigest in parallel: each call gets its own records', answersEachLookUp],
-  ['findByDigest sees what was acknowledged, whatever is under way', seesWhatWasAcknowledged],
-  ['findById answers null for any other id', findsByIdExactly],
-  ['list answers newest first, up to the limit', listsNewestFirst],
-  ['list answers the keys of one entity', listsOneEntity],
-  ['list answers the keys of one prefix', listsOnePrefix],
-  ['list answers ended keys too', listsEndedOnes],
-  ['list neither repeats nor skips while keys are added', pagesWhileKeysAreAdded],
-  ['list in parallel with inserts neither repeats nor skips', pagesWhileInsertsRun],
-  ['list pages through keys of one millisecond', pagesThroughTies],
-  ['list takes a position that no record has', listsBehindAnyPosition],
-  ['list with addressing answers keys of others, and no own ones', listsAddressing],
-  ['list with addressing answers every state', listsAddressingWhateverTheirState],
-  ['list with addressing neither repeats nor skips', pagesThroughAddressing],
+  ['findByDigest distinguishes digests by case and spaces', keepsDigestsApart],
+  ['findByDigest accepts any number of digests', findsSeveralDigests],
+  ['findByDigest in parallel gives each call its own records', answersEachLookUp],
+  ['findByDigest sees every acknowledged write, even while look-ups run', seesWhatWasAcknowledged],
+  ['findById returns null for any other id', findsByIdExactly],
+  ['list returns keys newest first, up to the limit', listsNewestFirst],
+  ['list returns the keys of one entity only', listsOneEntity],
+  ['list returns the keys of one prefix only', listsOnePrefix],
+  ['list returns ended keys too', listsEndedOnes],
+  ['list neither repeats nor skips keys while more are added', pagesWhileKeysAreAdded],
+  ['list in parallel with inserts neither repeats nor skips keys', pagesWhileInsertsRun],
+  ['list pages through keys created in one millisecond', pagesThroughTies],
+  ['list accepts a position that matches no record', listsBehindAnyPosition],
+  ['list with addressing returns keys of other entities only', listsAddressing],
+  ['list with addressing returns keys in every state', listsAddressingWhateverTheirState],
+  ['list with addressing neither repeats nor skips keys', pagesThroughAddressing],
   ['list with addressing finds a key by any of 1,000 entities', isFoundByManyEntities],
-  ['listings have what findById finds', listsWhatIsFound],
-  ['listLineage answers every key of a root, and no other', listsLineage],
-  ['listLineage in parallel with inserts has what was acknowledged', listsLineageWhileItGrows],
-  ['mark writes where its condition holds, and nothing else', marksWhereItMay],
-  ['mark is true to the one that wrote', marksOnce],
-  ['mark keeps who, why and every withdrawal', keepsWhatMarksSay],
-  ['mark takes times as they are given, however far', takesTimesAsGiven],
-  ['mark does what the rule says, whatever was before', marksByTheRule],
-  ['mark in parallel: true to one of 20, for each kind', marksOnceInParallel],
-  ['mark in parallel: 20 entities withdraw, and all of them have', withdrawsInParallel],
-  ['mark in parallel: as many suspensions as resumptions', suspendsAndResumesInParallel],
-  ['mark in parallel: every two kinds meet, one after the other', marksInPairs],
-  ['mark in parallel with look-ups is seen whole', marksInOneWrite],
-  ['mark is false for any other id', marksNothingUnknown],
-  ['touch writes lastUsedAt only forward', touchesForward],
-  ['touch writes each scope only forward and leaves the others', touchesEachScopeForward],
-  ['touch takes a batch and ignores unknown ids', touchesManyKeys],
-  ['touch in parallel loses nothing', touchesInParallel],
-  ['touch undoes no mark', touchUndoesNoMark],
-  ['summarize, if there is one, answers one row a digest scheme', summarizesByScheme],
-  ['summarize, if there is one, counts what is live at the time given', summarizesLiveKeys],
-  ['summarize, if it takes a time, takes any', summarizesAtAnyTime],
-  ['summarize, if there is one, is as of now by default', summarizesNowByDefault],
-  ['listExpiring, if there is one, answers what expires, soonest first', listsExpiring],
-  ['listAll, if there is one, answers every record once', listsAll],
-  ['listChanged, if there is one, answers what was marked, oldest first', listsChanged],
-  ['listChanged, if there is one, pages through keys of one millisecond', pagesThroughChanged],
-  ['every method takes a signal, and whether to be fresh', takesOptions],
-  ['an aborted call answers rightly or throws, and writes all or nothing', abortsWholly],
-  ['a write leaves every other record as it is', leavesOthersAlone],
-  ['writes in parallel leave each other’s records as they are', writesSpareOthers],
-  ['150 keys are listed, found, touched and summarized as one is', holdsForManyKeys],
+  ['list and listLineage include every record that findById finds', listsWhatIsFound],
+  ['listLineage returns every key of a root and no other', listsLineage],
+  [
+    'listLineage in parallel with inserts includes every acknowledged one',
+    listsLineageWhileItGrows,
+  ],
+  ['mark writes only if its condition holds, and only its own fields', marksWhereItMay],
+  ['mark returns true only to the call that wrote', marksOnce],
+  ['mark keeps who ended a key, why, and every withdrawal', keepsWhatMarksSay],
+  ['mark keeps the given times, however distant', takesTimesAsGiven],
+  ['mark follows the rule after any sequence of marks', marksByTheRule],
+  ['mark in parallel returns true to one of 20 calls, for each kind', marksOnceInParallel],
+  ['mark in parallel records the withdrawals of all 20 entities', withdrawsInParallel],
+  ['mark in parallel alternates suspensions and resumptions', suspendsAndResumesInParallel],
+  ['mark in parallel orders any two marks one after the other', marksInPairs],
+  ['mark in parallel with look-ups never shows a partial write', marksInOneWrite],
+  ['mark returns false for any other id', marksNothingUnknown],
+  ['touch moves lastUsedAt only forward', touchesForward],
+  ['touch moves each scope only forward and leaves the others unchanged', touchesEachScopeForward],
+  ['touch accepts a batch and ignores unknown ids', touchesManyKeys],
+  ['touch in parallel loses no update', touchesInParallel],
+  ['touch never undoes a mark', touchUndoesNoMark],
+  ['summarize, if present, returns one row per digest scheme', summarizesByScheme],
+  ['summarize, if present, counts the keys that are live at the given time', summarizesLiveKeys],
+  ['summarize, if it takes a time, accepts any time', summarizesAtAnyTime],
+  ['summarize, if present, defaults to the current time', summarizesNowByDefault],
+  ['listExpiring, if present, returns expiring keys, soonest first', listsExpiring],
+  ['listAll, if present, returns every record once', listsAll],
+  ['listChanged, if present, returns marked keys, oldest change first', listsChanged],
+  ['listChanged, if present, pages through keys changed in one millisecond', pagesThroughChanged],
+  ['every method accepts the options signal and fresh', takesOptions],
+  ['an aborted call answers correctly or throws, and writes all or nothing', abortsWholly],
+  ['a write leaves every other record unchanged', leavesOthersAlone],
+  ['parallel writes leave each other’s records unchanged', writesSpareOthers],
+  ['list, findByDigest, touch and summarize work for 150 keys', holdsForManyKeys],
 ];

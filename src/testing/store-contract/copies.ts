@@ -1,5 +1,6 @@
 /**
- * Tests that a store shares no object with its callers: it copies what it gets and what it returns.
+ * Tests that a store copies its arguments and its answers, so that it shares no object with
+ * callers.
  */
 import type { KeyRecord } from '../../core/record.js';
 import type { RetireMark } from '../../core/store.js';
@@ -8,10 +9,10 @@ import { LAST, type StoreFixture, TIME, uuid } from './fixture.js';
 import { after } from './marks.js';
 
 /**
- * Calls every method that takes an object. Afterwards, the objects must be unchanged. Then changes
- * everything in them that can be changed, and what is stored must not change.
+ * Calls every method that takes an object. The store must not change these objects. Then the test
+ * changes them, and the stored record must stay the same.
  *
- * Catches: a store that keeps the caller's object, or changes it.
+ * Catches: keeping or changing the caller's object.
  */
 export async function copiesWhatItIsGiven(fixture: StoreFixture): Promise<void> {
   const { store, prefix, entityUuid, record, holds } = fixture;
@@ -35,7 +36,7 @@ export async function copiesWhatItIsGiven(fixture: StoreFixture): Promise<void> 
   await store.list(query);
   await store.touch(entries);
   await store.mark(keyId, mark);
-  same(given, expected, 'what the store was given, afterwards');
+  same(given, expected, 'the arguments, after the calls');
   const used = { lastUsedAt: 5, scopesUsed: { 'a:b': 5 } };
   const ended = { ...after(structuredClone(made), structuredClone(mark)), ...used };
   changeEverything(made);
@@ -43,14 +44,13 @@ export async function copiesWhatItIsGiven(fixture: StoreFixture): Promise<void> 
   for (const { scopesUsed } of entries) {
     Object.assign(scopesUsed, { 'a:b': 9 });
   }
-  await holds(ended, 'after the objects that were given are changed');
+  await holds(ended, 'after changing the arguments of earlier calls');
 }
 
 /**
- * Changes everything that can be changed in the records that look-ups and listings returned. The
- * next answer must be unaffected.
+ * Changes the records that look-ups and listings returned. The next answer must be unaffected.
  *
- * Catches: a store that returns its own rows.
+ * Catches: returning the store's own rows.
  */
 export async function handsOutCopies(fixture: StoreFixture): Promise<void> {
   const { store, entityUuid, add, holds, list } = fixture;
@@ -75,10 +75,10 @@ export async function handsOutCopies(fixture: StoreFixture): Promise<void> {
   for (const answer of answers) {
     if (answer?.keyId === made.keyId) changeEverything(answer);
   }
-  await holds(made, 'after the objects that were returned are changed');
+  await holds(made, 'after changing the answers of earlier calls');
 }
 
-/** Changes everything that can be changed. Frozen parts cannot, which is fine. */
+/** Changes everything in the record, except frozen parts. */
 function changeEverything(record: KeyRecord): void {
   const changes: readonly (() => unknown)[] = [
     () => (record.scopes as string[]).push('users:delete'),

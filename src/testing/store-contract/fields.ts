@@ -6,22 +6,22 @@ import { besides, INSTANTS } from './instants.js';
 import { newestFirst } from './order.js';
 
 /**
- * Drops characters that a pair's name may not contain. The core refuses them, because V8 13.6 (Node
- * 24) confuses names with quotes, backslashes and control characters when it reads JSON: a correct
- * store that keeps JSON would lose them.
+ * Drops characters that a metadata name may not contain. The core rejects quotes, backslashes and
+ * control characters in names because V8 13.6 (Node 24) misreads them in JSON, so a correct store
+ * that keeps JSON would lose them.
  */
 export function nameable(text: string): string {
   return text.replace(/["\\\p{Cc}]/gu, '');
 }
 
 /**
- * Inserts a record for each of some thirty variants, and reads it back by its id, by its digest
- * and from a listing. What comes back must have the same fields with the same contents and types,
- * and no others: the core refuses a record that is not exactly what it wrote.
+ * Inserts about thirty variants of a record and reads each back by id, by digest and from a
+ * listing. The answer must have the same fields, contents and types, and no other fields: the core
+ * refuses a record that differs from the one it wrote.
  *
- * Catches: null for empty and empty for null, trimmed, folded or normalized text, characters that
- * are dropped or replaced, numbers read from text, names that reach a prototype or are truncated,
- * times in seconds or 32 bits, reordered lists, a digest column that is too short.
+ * Catches: confusing null and empty; trimmed, folded or normalized text; dropped or replaced
+ * characters; numbers read from text; names that reach a prototype or are truncated; times in
+ * seconds or 32 bits; reordered lists; a digest column that is too short.
  */
 export async function keepsEveryField(fixture: StoreFixture): Promise<void> {
   const { store, entityUuid, record, holds, list } = fixture;
@@ -34,18 +34,19 @@ export async function keepsEveryField(fixture: StoreFixture): Promise<void> {
     ...digestVariants(),
   ];
   for (const [index, given] of variants.entries()) {
-    // Half of them belong to this entity, the others each to an entity of its own.
+    // Half of them belong to this entity, each of the others to a new one.
     const made = record({ entityUuid: index % 2 === 0 ? entityUuid : uuid(), ...given });
     const expected = structuredClone(made);
     await store.insert(made);
-    await holds(expected, `a record with ${Object.keys(given).join(', ') || 'every default'}`);
+    const what = `a record with ${Object.keys(given).join(', ') || 'every default'}`;
+    await holds(expected, what);
     const listed = await list({ prefix: expected.prefix, entityUuid: expected.entityUuid });
     const found = listed.find(({ keyId }) => keyId === expected.keyId);
-    same(found, expected, 'list');
+    same(found, expected, `${what}: list`);
   }
 }
 
-/** Two texts in the fields that people write: each of them in its own, and one in both. */
+/** Puts two texts into the fields that people write, separately and joined. */
 function inTexts(text: string, other: string): Partial<KeyRecord> {
   return {
     name: text,
@@ -66,7 +67,7 @@ function textVariants(): readonly Partial<KeyRecord>[] {
       metadata: { 'ключ 🦊': 'a\tb\nc\u2028d' },
     },
     { ...inTexts(quoted, quoted), metadata: { [nameable(quoted)]: quoted } },
-    // Letters of two characters each; a byte order mark; noncharacters.
+    // Decomposed letters, a byte order mark and noncharacters.
     {
       ...inTexts('Zu\u0308rich', 'cafe\u0301'),
       metadata: { 'e\u0301': 'Zu\u0308rich', '\u00e9': 'o' },
@@ -76,21 +77,21 @@ function textVariants(): readonly Partial<KeyRecord>[] {
     { ...inTexts(' padded ', ' '), metadata: { ' a ': ' b ' } },
     { ...inTexts('null', ''), metadata: { a: '' }, scopes: [] },
     { endedBy: '', endReason: '' },
-    // Texts that read as a number, a boolean, null or JSON.
+    // Texts that look like a number, a boolean, null or JSON.
     { ...inTexts('007', '1e3'), metadata: { n: '1', t: 'true', z: 'null', j: '{"a":[1]}' } },
     { endedBy: '[]', endReason: '0', createdBy: 'null' },
   ];
 }
 
 function metadataVariants(): readonly Partial<KeyRecord>[] {
-  // Parsed, because a literal would set the prototype instead of the name `__proto__`.
+  // Parsed, because `__proto__` in an object literal sets the prototype.
   const odd = JSON.parse(
     '{"__proto__":"own","constructor":"","toString":"x","":"empty name","10":"b","9":"a"}',
   ) as Record<string, string>;
   return [
-    // Characters that only a value may contain.
+    // Characters that values, but not names, may contain.
     { metadata: { a: '\u0001\u0008\u000b\u001b[1m\u007f\u0085\u009f', b: '\r\n' } },
-    // With their values, nearly the 2 KiB that the core allows.
+    // Almost the 2 KiB that the core allows, values included.
     { metadata: { [`${'n'.repeat(1015)}a`]: 'a', [`${'n'.repeat(1015)}b`]: 'b' } },
     { metadata: odd, scopesUsed: { 'constructor:read': TIME } },
   ];
@@ -129,7 +130,7 @@ function entityVariants(entityUuid: string): readonly Partial<KeyRecord>[] {
   const last = uuid();
   const accessibleEntities = [first, entityUuid, last];
   return [
-    // In an order of their own, and not that of the list above.
+    // The order differs from the list above.
     { entityUuid, accessibleEntities, withdrawn: [last, first] },
     { entityUuid, accessibleEntities, withdrawn: [last] },
   ];
@@ -138,13 +139,13 @@ function entityVariants(entityUuid: string): readonly Partial<KeyRecord>[] {
 function originVariants(): readonly Partial<KeyRecord>[] {
   return [
     { rotatedFrom: uuid(), rootKeyId: uuid(), seal: null },
-    // As long as a prefix may be, and as short; hints that differ by case alone.
+    // The longest and the shortest prefix; hints that differ only in case.
     { prefix: 'abcdefghij_klmno_789', hint: 'aB0z' },
     { prefix: 'a', hint: 'Ab0Z' },
     { hint: '', trust: '{"issuer":"https://example.com","subject":"ci"}' },
-    // A hint that a database might take for a number.
+    // A hint that a database might read as a number.
     { hint: '0000', issuedUnder: uuid() },
-    // A later version's record.
+    // A record of a later version.
     { format: 2, trust: '' },
   ];
 }
@@ -152,15 +153,14 @@ function originVariants(): readonly Partial<KeyRecord>[] {
 function digestVariants(): readonly Partial<KeyRecord>[] {
   return [
     { digest: `s1$${randomHex()}` },
-    // The longest digest: a pepper's id has up to 32 characters.
+    // The longest digest: the id of a pepper has up to 32 characters.
     { digest: `h1.${randomHex().slice(0, 32)}$${randomHex()}` },
   ];
 }
 
 /**
- * Inserts the longest lists that the core accepts: 256 scopes of the greatest length, each of them
- * used once, and 1,000 entities, all but one withdrawn, with texts of characters that take four
- * bytes each.
+ * Inserts the longest lists that the core accepts: 256 scopes of the greatest length, each used
+ * once, and 1,000 entities, of which 999 have withdrawn. The texts have four bytes per character.
  *
  * Catches: columns that are too short, truncated lists.
  */
@@ -187,16 +187,14 @@ export async function keepsLongLists(fixture: StoreFixture): Promise<void> {
 }
 
 /**
- * Writes each of the instants to every field that is a time, all records at once, and reads them
- * back one by one. The listing must have them in the order of their milliseconds, and so must its
- * pages of one record.
+ * Writes each of {@link INSTANTS} to every time field, all records at once, and reads them back one
+ * by one. The listing must sort them to the millisecond, and so must pages of one record.
  *
- * Catches: times converted through a calendar, a time zone, seconds or a float, and an order based
- * on them.
+ * Catches: converting or sorting times through a calendar, a time zone, seconds or a float.
  */
 export async function keepsEveryMillisecond(fixture: StoreFixture): Promise<void> {
   const { store, record, holds, list } = fixture;
-  // Shuffled: sorted by the milliseconds within a second.
+  // Shuffled by sorting by the milliseconds within a second.
   const shuffled = [...INSTANTS].sort((one, other) => (one % 1000) - (other % 1000) || one - other);
   const all = shuffled.map((time) => {
     const next = besides(time);
@@ -213,12 +211,12 @@ export async function keepsEveryMillisecond(fixture: StoreFixture): Promise<void
   });
   await Promise.all(all.map(async (made) => store.insert(made)));
   for (const made of all) {
-    await holds(made, `times about ${made.createdAt}`);
+    await holds(made, `times near ${made.createdAt}`);
   }
   const expected = [...all].sort(newestFirst);
-  same(await list(), expected, 'list');
+  same(await list(), expected, 'list, with times far apart');
   for (const [index, after] of expected.entries()) {
     const following = expected.slice(index + 1, index + 2);
-    same(await list({ after, limit: 1 }), following, `after ${after.createdAt}`);
+    same(await list({ after, limit: 1 }), following, `list after ${after.createdAt}`);
   }
 }

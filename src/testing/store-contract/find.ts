@@ -1,5 +1,5 @@
 /**
- * Tests of `findByDigest` and `findById`: exact, complete, and never older than the last write.
+ * Tests of `findByDigest` and `findById`: answers are exact, complete and never stale.
  */
 import type { KeyRecord } from '../../core/record.js';
 import type { Awaitable } from '../../core/store.js';
@@ -11,17 +11,17 @@ import { after, retireAt, revokeAt, suspendAt } from './marks.js';
 import { byDigest } from './order.js';
 
 /**
- * Looks up values that are nearly a stored digest, or not even a text. Nothing may be found: a
- * store that returns a record here lets in somebody who does not have its key.
+ * Looks up values that almost match a stored digest or are not text. The store must find nothing: a
+ * record returned here would let in a caller without its key.
  *
- * Catches: case-insensitive collations, padding, patterns, C strings, comparisons of text with
+ * Catches: case-insensitive collations, padding, patterns, C strings, and comparing text with
  * numbers.
  */
 export async function comparesDigestsExactly(fixture: StoreFixture): Promise<void> {
   const { store, record, add, holds } = fixture;
   const made = await add();
   const { digest, keyId } = made;
-  same(await store.findByDigest([record().digest]), [], 'a digest that no record has');
+  same(await store.findByDigest([record().digest]), [], 'findByDigest with an unknown digest');
   for (const near of [...nearTexts(digest), keyId]) {
     await misses(near, () => store.findByDigest([near]));
   }
@@ -32,10 +32,10 @@ export async function comparesDigestsExactly(fixture: StoreFixture): Promise<voi
 }
 
 /**
- * Stores digests that differ in case, in spaces or in one character only. Each must be accepted,
- * and each must be found as itself.
+ * Stores digests that differ only in case, in spaces or in one character. The store must accept
+ * each and find each as itself.
  *
- * Catches: a unique index that folds case or pads with spaces, and so refuses the second key; a
+ * Catches: a unique index that folds case or pads with spaces and so rejects the second key; a
  * truncated column.
  */
 export async function keepsDigestsApart(fixture: StoreFixture): Promise<void> {
@@ -56,10 +56,10 @@ export async function keepsDigestsApart(fixture: StoreFixture): Promise<void> {
     twins.push(await add({ digest: other }));
   }
   for (const twin of twins) {
-    await holds(twin, `beside digests that differ little, ${show(twin.digest)}`);
+    await holds(twin, `next to similar digests, ${show(twin.digest)}`);
   }
   const found = await store.findByDigest(twins.map((twin) => twin.digest));
-  same(sortedIds(found), sortedIds(twins), 'all of them in one look-up');
+  same(sortedIds(found), sortedIds(twins), 'findByDigest with similar digests at once');
 }
 
 function sortedIds(rows: readonly KeyRecord[]): readonly string[] {
@@ -67,11 +67,11 @@ function sortedIds(rows: readonly KeyRecord[]): readonly string[] {
 }
 
 /**
- * Asks for none, one, several and more than 40 digests, known and unknown ones mixed and in any
- * order. The answer must be the records that have one of them, ended ones included.
+ * Looks up zero, one, several and more than 40 digests, known and unknown ones mixed, in any order.
+ * The answer must be exactly the records with those digests, including ended ones.
  *
- * Catches: a look-up of only the first digest, an empty list that means everything, ended keys
- * left out.
+ * Catches: looking up only the first digest, treating an empty list as everything, and omitting
+ * ended keys.
  */
 export async function findsSeveralDigests(fixture: StoreFixture): Promise<void> {
   const { store, record, add } = fixture;
@@ -82,7 +82,7 @@ export async function findsSeveralDigests(fixture: StoreFixture): Promise<void> 
   await add();
   const ask = async (digests: readonly string[], expected: readonly KeyRecord[]) => {
     const found = await store.findByDigest(digests);
-    same(byDigest(found), byDigest(expected), `with ${digests.length} digests`);
+    same(byDigest(found), byDigest(expected), `findByDigest with ${digests.length} digests`);
   };
   const unknown = Array.from({ length: 40 }, () => record().digest);
   const digests = known.map(({ digest }) => digest);
@@ -95,17 +95,17 @@ export async function findsSeveralDigests(fixture: StoreFixture): Promise<void> 
 }
 
 /**
- * Sends 20 look-ups at once, which ask for different records and partly for the same ones. Each
- * must get its own answer.
+ * Sends 20 look-ups at once for different and partly overlapping records. Each must get its own
+ * answer.
  *
- * Catches: mixing up answers of concurrent look-ups in a batch, a pipeline or a prepared statement.
+ * Catches: mixing up the answers of concurrent look-ups in a batch, a pipeline or a prepared
+ * statement.
  */
 export async function answersEachLookUp(fixture: StoreFixture): Promise<void> {
   const { store, record, add } = fixture;
   const known = await parallel(5, (index) => add({ name: `key ${index}` }));
   const unknown = record().digest;
-  // Each asks for its own digest and for one that no record has, and some also for a digest that
-  // others ask for.
+  // Each look-up has its own digest and an unknown one; some share a digest with others.
   const asked = Array.from({ length: 20 }, (_, index) =>
     known.filter((_row, place) => place === index % 5 || (index > 14 && place === 0)),
   );
@@ -113,11 +113,11 @@ export async function answersEachLookUp(fixture: StoreFixture): Promise<void> {
     asked.map(async (rows) => store.findByDigest([unknown, ...rows.map((row) => row.digest)])),
   );
   for (const [index, rows] of answers.entries()) {
-    same(byName(rows), asked[index], `look-up ${index} of 20 at once`);
+    same(byName(rows), asked[index], `findByDigest, call ${index} of 20 at once`);
   }
   const found = await parallel(20, (index) => store.findById(known[index % 5]?.keyId ?? ''));
   for (const [index, row] of found.entries()) {
-    same(row, known[index % 5], `findById ${index} of 20 at once`);
+    same(row, known[index % 5], `findById, call ${index} of 20 at once`);
   }
 }
 
@@ -126,11 +126,10 @@ function byName(rows: readonly KeyRecord[]): readonly KeyRecord[] {
 }
 
 /**
- * Starts look-ups, then writes, and looks up again once the write is acknowledged, while the first
- * look-ups may still be in progress. The later ones must see the write.
+ * Starts look-ups, writes, and looks up again once the write is acknowledged, while the first
+ * look-ups may still be running. The later ones must see the write.
  *
- * Catches: a look-up that is answered with the result of another one, which was sent before a
- * write.
+ * Catches: answering a look-up with the result of an earlier one that was sent before the write.
  */
 export async function seesWhatWasAcknowledged(fixture: StoreFixture): Promise<void> {
   const { store, record, holds } = fixture;
@@ -139,11 +138,11 @@ export async function seesWhatWasAcknowledged(fixture: StoreFixture): Promise<vo
   const askById = async () => store.findById(keyId);
   const askByDigest = async () => store.findByDigest([digest]);
   const writeAndLook = async (write: () => Awaitable<unknown>, written: KeyRecord) => {
-    // In progress during the write: they may return either state.
+    // These run during the write and may return either state.
     const early = Promise.allSettled([askById(), askByDigest()]);
     await write();
     expected = written;
-    await holds(expected, 'after a write, while look-ups from before it are in progress');
+    await holds(expected, 'after a write, while look-ups from before it run');
     await early;
   };
   await writeAndLook(() => store.insert(expected), expected);
@@ -153,16 +152,16 @@ export async function seesWhatWasAcknowledged(fixture: StoreFixture): Promise<vo
 }
 
 /**
- * Looks up values that are nearly a stored key id, or not even a text. The answer must be null, or
- * an error.
+ * Looks up values that almost match a stored key id or are not text. The answer must be null or,
+ * for such values, an error.
  *
- * Catches: a throw where null is expected, and the collations of {@link comparesDigestsExactly}.
+ * Catches: throwing on an unknown id, and the collations of {@link comparesDigestsExactly}.
  */
 export async function findsByIdExactly(fixture: StoreFixture): Promise<void> {
   const { store, add, holds } = fixture;
   const made = await add({ keyId: letteredUuid() });
   const { keyId, digest, entityUuid } = made;
-  same(await store.findById(uuid()), null, 'a key id that no record has');
+  same(await store.findById(uuid()), null, 'findById with an unknown key id');
   for (const near of [...nearTexts(keyId), digest, entityUuid]) {
     await misses(near, () => store.findById(near));
   }

@@ -1,37 +1,35 @@
-/** What a test of the store contract uses: a store, and records that no other test has. */
+/** The fixture of a test: a store, and records that no other test uses. */
 import type { KeyRecord } from '../../core/record.js';
 import type { KeyStore, ListQuery, SchemeSummary } from '../../core/store.js';
 import { same } from '../assertions.js';
 
-/** The fixture of one test. Answers are awaited: a store may be synchronous. */
+/** The fixture of one test. Await the store's answers: they may be synchronous. */
 export interface StoreFixture {
   readonly store: KeyStore;
   readonly entityUuid: string;
-  /** What this test's keys begin with. */
+  /** The prefix of this test's keys. */
   readonly prefix: string;
-  /** The beginning of digests, up to the `$`; unique to this test. */
+  /** The part of this test's digests before the `$`. No other test has it. */
   readonly scheme: string;
   /**
-   * A record with its own key id and digest, the first of its rotations, which addresses its own
-   * entity. Not frozen, because callers need not freeze what they pass.
+   * Makes a record with a new key id and digest that was never rotated and addresses its own
+   * entity. It is not frozen, because callers need not freeze their arguments.
    */
   record(given?: Partial<KeyRecord>): KeyRecord;
-  /** The same, stored. */
+  /** Makes such a record and inserts it. */
   add(given?: Partial<KeyRecord>): Promise<KeyRecord>;
-  /** Fails unless exactly `expected` is stored under its key id and under its digest. */
+  /** Fails unless look-ups by key id and by digest return exactly `expected`. */
   holds(expected: KeyRecord, when: string): Promise<void>;
   /** Lists the first 100 keys of this test's entity, or what `given` says instead. */
   list(given?: Partial<ListQuery>): Promise<readonly KeyRecord[]>;
   /**
-   * The rows of a summary at `now` that have this test's scheme, or `of`; none if the store has no
-   * `summarize`.
+   * Returns the rows of a summary at `now` with this test's scheme or the scheme `of`. Returns none
+   * if the store lacks `summarize`.
    */
   summaryOf(now?: number, of?: string): Promise<readonly SchemeSummary[]>;
 }
 
-/**
- * A time far from the present, which reveals a store that uses its own clock.
- */
+/** A time far from the present, which reveals a store that uses its own clock. */
 export const TIME = 1_000_000_000_000;
 
 /** The last time that a `Date` can hold; the first is its negative. */
@@ -50,7 +48,7 @@ export function letteredUuid(): string {
   return `abcd${uuid().slice(4)}`;
 }
 
-/** 64 random hexadecimal digits, as a digest has. */
+/** 64 random hexadecimal digits, as in a digest. */
 export function randomHex(): string {
   return `${uuid()}${uuid()}`.replaceAll('-', '');
 }
@@ -92,7 +90,7 @@ export function createStoreFixture(store: KeyStore): StoreFixture {
   return { store, entityUuid, prefix, scheme, record, add, holds, list, summaryOf };
 }
 
-/** What the records of all tests have in common. */
+/** The fields that the records of all tests share. */
 const PLAIN: Omit<
   KeyRecord,
   'keyId' | 'rootKeyId' | 'prefix' | 'digest' | 'entityUuid' | 'accessibleEntities'

@@ -1,11 +1,11 @@
 /**
- * Values that no caller of a store should send, but somebody may: texts that have a meaning for a
- * database, texts that nearly match, and values that are not text.
+ * Values that callers of a store should not send, but might: texts with a meaning for a database,
+ * texts that almost match, and values that are not text.
  */
 import type { Awaitable } from '../../core/store.js';
 import { check, show } from '../assertions.js';
 
-/** Texts that have a meaning for a database, a script or a driver, but are ordinary text here. */
+/** Texts with a meaning for a database, a script or a driver, which a store must treat as text. */
 export const FRAGMENTS: readonly string[] = [
   `' OR '1'='1`,
   `' OR 1=1 -- `,
@@ -20,7 +20,7 @@ export const FRAGMENTS: readonly string[] = [
   `$1 :x @x %s {0} ? \${x}`,
 ];
 
-/** Texts that are not `text`, although a lax comparison, a pattern or a C string would match. */
+/** Texts that differ from `text`, but match it in a lax comparison, as a pattern or a C string. */
 export function nearTexts(text: string): readonly string[] {
   const near = [
     '',
@@ -46,18 +46,17 @@ export function nearTexts(text: string): readonly string[] {
     `[a]${text.slice(1)}`,
     text.replace('c', 'ç'),
     text.replace('d', '\uff44'),
-    // Half a surrogate pair is invalid UTF-8: drivers drop it, replace it or throw.
+    // Half a surrogate pair has no UTF-8 form: drivers drop it, replace it or throw.
     `${text}\ud800`,
     `\udc00${text}`,
     text.padEnd(2 ** 20, text),
   ];
-  // If the text lacks a letter that is replaced above, the result is the text itself.
+  // A replacement above may leave the text unchanged.
   return near.filter((other) => other !== text);
 }
 
 /**
- * Values that are not text, but that a driver may convert to `text`, or that may be equal to a
- * number.
+ * Values that are not text, but that a driver may convert to `text` or compare as a number.
  */
 export function oddValues(text: string): readonly unknown[] {
   return [
@@ -79,7 +78,7 @@ export function oddValues(text: string): readonly unknown[] {
   ];
 }
 
-/** Fails unless a look-up with a value that no caller may send finds nothing or throws. */
+/** Fails unless a call with an invalid value finds nothing or throws. */
 export async function misses(value: unknown, ask: () => Awaitable<unknown>): Promise<void> {
   let answer: unknown;
   try {
@@ -90,5 +89,5 @@ export async function misses(value: unknown, ask: () => Awaitable<unknown>): Pro
   const isEmpty =
     answer === null || answer === false || (Array.isArray(answer) && answer.length === 0);
   const sent = `${typeof value} ${show(String(value).slice(0, 200))}`;
-  check(isEmpty, `a look-up with ${sent} must find nothing`);
+  check(isEmpty, `a call with ${sent} must find nothing or throw`);
 }

@@ -8,12 +8,12 @@ import { FRAGMENTS } from './hostile-values.js';
 const HOSTILE = ['constructor', 'toString', 'hasOwnProperty', 'length', '', '0', ...FRAGMENTS];
 
 /**
- * Puts texts that have a meaning elsewhere, two at a time, wherever a record can contain a text:
- * names, justifications, who and why, metadata, scopes and scopes used. They must be returned
- * unchanged, and a record that was there before must not change.
+ * Puts hostile texts, two at a time, into every text of a record: names, justifications, who and
+ * why, metadata, scopes and scopes used. The store must return them unchanged, and an earlier
+ * record must not change.
  *
- * Catches: texts concatenated into a statement, a script, a pattern or a path, and names that
- * reach a prototype.
+ * Catches: texts concatenated into a statement, a script, a pattern or a path, and names that reach
+ * a prototype.
  */
 export async function keepsHostileTexts(fixture: StoreFixture): Promise<void> {
   const { add, holds } = fixture;
@@ -21,15 +21,15 @@ export async function keepsHostileTexts(fixture: StoreFixture): Promise<void> {
   for (let index = 0; index < HOSTILE.length; index += 2) {
     await keepsBothTexts(fixture, HOSTILE[index] ?? '', HOSTILE[index + 1] ?? '');
   }
-  await holds(rest, 'beside hostile texts');
+  await holds(rest, 'an earlier record, after hostile texts in others');
 }
 
-/** Inserts and touches a record with two of them in its texts, names and scopes. */
+/** Inserts and touches a record with two hostile texts in its texts, names and scopes. */
 async function keepsBothTexts(fixture: StoreFixture, text: string, other: string): Promise<void> {
   const { store, add, holds, list } = fixture;
   const name = nameable(text);
   const otherName = nameable(other);
-  // More than the core allows: in scopes it accepts letters, digits, `-`, `_` and one colon.
+  // The core would reject these scopes: it accepts letters, digits, `-`, `_` and one colon.
   const used = { [`${name}:read`]: TIME, [`a-b_c:${otherName}`]: TIME };
   const made = await add({
     name: text + other,
@@ -42,21 +42,20 @@ async function keepsBothTexts(fixture: StoreFixture, text: string, other: string
     scopesUsed: used,
   });
   const { keyId } = made;
-  await holds(made, `with ${show(text)} and ${show(other)} in its texts`);
+  await holds(made, `a record with ${show(text)} and ${show(other)} in its texts`);
   const later = { [`${name}:read`]: TIME + 1, [`${otherName}:new`]: TIME + 1 };
   await store.touch([{ keyId, lastUsedAt: TIME + 1, scopesUsed: later }]);
   const touched = { ...made, lastUsedAt: TIME + 1, scopesUsed: { ...used, ...later } };
-  await holds(touched, `with ${show(name)} and ${show(otherName)} in the scopes used`);
+  await holds(touched, `a record with ${show(name)} and ${show(otherName)} in scopesUsed`);
   const listed = (await list()).filter((row) => row.keyId === keyId);
-  same(listed, [touched], 'list');
+  same(listed, [touched], `list, with ${show(text)} and ${show(other)} in a record`);
 }
 
 /**
- * Inserts texts that the core never sends, because they are too long or contain a NUL. A store may
- * refuse such a record, but then nothing of it may be stored; if it accepts the record, it must
- * keep all of it.
+ * Inserts texts that the core never sends, because they are too long or contain a NUL. The store
+ * must either keep the whole record, or throw and store nothing.
  *
- * Catches: text truncated because it is too long, or at a NUL, and a half-written record.
+ * Catches: text truncated by length or at a NUL, and a half-written record.
  */
 export async function keepsTextsWholeOrNot(fixture: StoreFixture): Promise<void> {
   const { store, record, holds } = fixture;
@@ -75,12 +74,12 @@ export async function keepsTextsWholeOrNot(fixture: StoreFixture): Promise<void>
   ];
   for (const given of variants) {
     const made = record(given);
-    // The core sends neither, so a store may refuse them.
+
     if (await succeeds(() => store.insert(made))) {
-      await holds(made, `${Object.keys(given).join()} that is long or has a NUL`);
+      await holds(made, `a record whose ${Object.keys(given).join()} is long or has a NUL`);
     } else {
-      same(await store.findById(made.keyId), null, 'the key id of a record that was refused');
-      same(await store.findByDigest([made.digest]), [], 'the digest of a record that was refused');
+      same(await store.findById(made.keyId), null, 'findById, after insert threw');
+      same(await store.findByDigest([made.digest]), [], 'findByDigest, after insert threw');
     }
   }
 }

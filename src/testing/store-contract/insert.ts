@@ -1,56 +1,55 @@
-/** Tests that `insert` is atomic and refuses a key id or a digest that exists, also in parallel. */
+/** Tests that `insert` is atomic and rejects duplicate key ids and digests, also in parallel. */
 import type { KeyRecord } from '../../core/record.js';
 import { check, same } from '../assertions.js';
 import { parallel, succeeds } from './calls.js';
 import { LAST, type StoreFixture, TIME, uuid } from './fixture.js';
 
 /**
- * Inserts a second record under a key id that exists. The call must throw, and the first record
- * must stay; the second one must not be found by its digest, nor in any listing. The refused
- * digest must still be free.
+ * Inserts a second record under an existing key id. The call must throw and keep the first record.
+ * Neither look-ups nor listings may find the second record, and its digest must remain free.
  *
- * Catches: an upsert, a second key id that is silently ignored, a half-written record, a digest
- * that is used up.
+ * Catches: an upsert, silently ignoring a duplicate key id, a half-written record, and reserving
+ * the rejected digest.
  */
 export async function refusesSecondKeyId(fixture: StoreFixture): Promise<void> {
   const { store, record, add, holds } = fixture;
   const first = await add();
   const second = refusable(record, { keyId: first.keyId });
   const { digest } = second;
-  check(!(await succeeds(() => store.insert(second))), 'insert must throw on a key id that exists');
-  await holds(first, 'after a second insert of its key id');
-  same(await store.findByDigest([digest]), [], 'the digest of the record that was refused');
+  check(!(await succeeds(() => store.insert(second))), 'insert must throw on a duplicate key id');
+  await holds(first, 'the first record, after an insert with its key id');
+  same(await store.findByDigest([digest]), [], 'findByDigest with the digest of a rejected record');
   await isNotListed(fixture, second);
   const again = { ...second, keyId: uuid() };
   await store.insert(again);
-  await holds(again, 'the digest that was refused, under a key id that is free');
+  await holds(again, 'the rejected digest, inserted again under a free key id');
 }
 
 /**
- * Inserts a second record with a digest that exists, and then a record that is already stored. Both
- * calls must throw, although the first record is revoked, and nothing of them may be stored. The
- * refused key id must still be free.
+ * Inserts a second record with an existing digest, then a record that is already stored. Both calls
+ * must throw and store nothing, although the first record is revoked. The rejected key id must
+ * remain free.
  *
- * Catches: a digest without a unique index, an insert that throws but has written, a key id that
- * is used up.
+ * Catches: a digest without a unique index, an insert that writes and then throws, and reserving
+ * the rejected key id.
  */
 export async function refusesSecondDigest(fixture: StoreFixture): Promise<void> {
   const { store, record, add, holds, list } = fixture;
   const first = await add({ revokedAt: TIME });
   const second = refusable(record, { digest: first.digest });
   const known = { ...first, revokedAt: null };
-  check(!(await succeeds(() => store.insert(second))), 'insert must throw on a digest that exists');
-  check(!(await succeeds(() => store.insert(known))), 'insert must throw on a known record');
-  await holds(first, 'after a second insert of its digest');
-  same(await store.findById(second.keyId), null, 'the key id of the record that was refused');
+  check(!(await succeeds(() => store.insert(second))), 'insert must throw on a duplicate digest');
+  check(!(await succeeds(() => store.insert(known))), 'insert must throw on a stored record');
+  await holds(first, 'the first record, after an insert with its digest');
+  same(await store.findById(second.keyId), null, 'findById with the key id of a rejected record');
   await isNotListed(fixture, second);
-  same(await list(), [first], 'list');
+  same(await list(), [first], 'list, after rejected inserts');
   const again = { ...second, digest: record().digest };
   await store.insert(again);
-  await holds(again, 'the key id that was refused, with a digest that is free');
+  await holds(again, 'the rejected key id, inserted again with a free digest');
 }
 
-/** A record that is refused, which would stand in every listing by itself. */
+/** A record for a rejected insert. If stored, it would be alone in its listings. */
 function refusable(record: StoreFixture['record'], given: Partial<KeyRecord>): KeyRecord {
   const owner = uuid();
   return record({
@@ -65,32 +64,32 @@ function refusable(record: StoreFixture['record'], given: Partial<KeyRecord>): K
   });
 }
 
-/** Fails if a listing has an entry of a record that was refused. */
+/** Fails if any listing contains the rejected record. */
 async function isNotListed({ store, list }: StoreFixture, refused: KeyRecord): Promise<void> {
   const { name, accessibleEntities, rootKeyId } = refused;
   for (const entityUuid of accessibleEntities) {
-    same(await list({ entityUuid }), [], 'the entities of the record that was refused');
+    same(await list({ entityUuid }), [], 'list, for the owner of a rejected record');
     const addressing = await list({ entityUuid, addressing: true });
-    same(addressing, [], 'the entities that the record that was refused addresses');
+    same(addressing, [], 'list with addressing, for an entity of a rejected record');
   }
-  same(await store.listLineage(rootKeyId), [], 'the lineage of the record that was refused');
+  same(await store.listLineage(rootKeyId), [], 'listLineage, for a rejected record');
   const expiring = await store.listExpiring?.({ before: 1 - LAST, after: null, limit: 1000 });
   const names = (expiring?.items ?? []).map((row) => row.name);
-  same(names.includes(name), false, 'listExpiring has the record that was refused');
+  same(names.includes(name), false, 'whether listExpiring contains a rejected record');
 }
 
 /**
- * Inserts 20 records at once that have the same digest, and 20 more with the same key id. Exactly
- * one call of each 20 may succeed, and only its record may be found.
+ * Inserts 20 records with the same digest at once, then 20 with the same key id. Exactly one call
+ * of each 20 may succeed, and the store may contain only its record.
  *
- * Catches: a check before the write instead of a constraint.
+ * Catches: checking before the write instead of using a constraint.
  */
 export async function insertsOnce(fixture: StoreFixture): Promise<void> {
   await insertsOneOfTwenty(fixture, 'digest');
   await insertsOneOfTwenty(fixture, 'keyId');
 }
 
-/** Inserts 20 records at once that have the same digest or the same key id. */
+/** Inserts 20 records at once with the same digest or the same key id. */
 async function insertsOneOfTwenty(fixture: StoreFixture, field: 'digest' | 'keyId'): Promise<void> {
   const { store, record, list } = fixture;
   const shared = record();
@@ -98,21 +97,23 @@ async function insertsOneOfTwenty(fixture: StoreFixture, field: 'digest' | 'keyI
     record({ [field]: shared[field], name: `rival ${index}` }),
   );
   const wrote = await Promise.all(rivals.map((rival) => succeeds(() => store.insert(rival))));
-  same(wrote.filter(Boolean).length, 1, `of 20 parallel inserts of one ${field} that succeed`);
+  const succeeded = wrote.filter(Boolean).length;
+  same(succeeded, 1, `how many of 20 parallel inserts with the same ${field} succeed`);
   const winner = rivals[wrote.indexOf(true)] ?? shared;
-  same(await store.findById(winner.keyId), winner, 'the record of the one that succeeded');
+  same(await store.findById(winner.keyId), winner, 'findById, after parallel inserts');
   for (const rival of rivals) {
     const expected = rival.digest === winner.digest ? [winner] : [];
-    same(await store.findByDigest([rival.digest]), expected, 'the digests of those that failed');
+    const found = await store.findByDigest([rival.digest]);
+    same(found, expected, 'findByDigest, after parallel inserts');
   }
   const listed = (await list()).filter((row) => row[field] === shared[field]);
-  same(listed, [winner], 'list');
+  same(listed, [winner], 'list, after parallel inserts');
 }
 
 /**
- * Inserts 20 unrelated records at once. All of them must be there afterwards.
+ * Inserts 20 unrelated records at once. The store must keep all of them.
  *
- * Catches: writes that overwrite each other, as with one document for all keys.
+ * Catches: writes that overwrite each other, for example in one document for all keys.
  */
 export async function insertsInParallel(fixture: StoreFixture): Promise<void> {
   const { add, holds } = fixture;

@@ -1,4 +1,4 @@
-/** Tests of `listLineage`: every key that came of one, by rotations or on its authority. */
+/** Tests that `listLineage` returns all keys rotated from a root or issued under it. */
 import { same } from '../assertions.js';
 import { letteredUuid, type StoreFixture, TIME, uuid } from './fixture.js';
 import { misses, nearTexts, oddValues } from './hostile-values.js';
@@ -6,13 +6,13 @@ import { revokeAt } from './marks.js';
 import { byDigest } from './order.js';
 
 /**
- * Lists the lineage of a key that was rotated four times, by way of two prefixes and names, and on
- * whose authority three keys were made, next to others of the same entity. All eight must be there
- * in whatever state they are, each once, and nothing else: neither a key that was rotated from one
- * of them and has another root, nor one that was made on the authority of one of the three.
+ * Lists the lineage of a key that was rotated four times, across two prefixes and names, and under
+ * which three keys were issued. The entity has other keys too. The listing must contain these eight
+ * once each, in any state, and nothing else: no key that was rotated from one of them but has
+ * another root, and no key that was issued under one of the three.
  *
- * Catches: a lineage of one key, or of live keys, or along `rotatedFrom`, or without what was
- * issued under it, or with what was issued under that.
+ * Catches: listing only the root or only live keys, following `rotatedFrom`, omitting keys issued
+ * under the root, and including keys issued under those.
  */
 export async function listsLineage(fixture: StoreFixture): Promise<void> {
   const { store, add, record } = fixture;
@@ -25,18 +25,19 @@ export async function listsLineage(fixture: StoreFixture): Promise<void> {
   const child = await add({ issuedUnder: rootKeyId, revokedAt: TIME });
   const next = { rootKeyId: child.keyId, rotatedFrom: child.keyId };
   const grown = await add({ ...next, issuedUnder: rootKeyId, prefix: 'other' });
-  // A key that rotated one of its own.
+  // Both rotated from the root and issued under it.
   const own = await add({ rootKeyId, rotatedFrom: second.keyId, issuedUnder: rootKeyId });
   const all = [root, second, third, fourth, fifth, child, grown, own];
   const grandchild = await add({ issuedUnder: child.keyId });
   await add();
   const stranger = await add({ rotatedFrom: rootKeyId });
   const list = async (id: string) => byDigest(await store.listLineage(id));
-  same(await list(rootKeyId), byDigest(all), 'the lineage of a root');
-  same(await list(stranger.keyId), [stranger], 'the lineage of a key that was never rotated');
-  same(await list(child.keyId), byDigest([child, grown, grandchild]), 'the lineage of a child');
+  same(await list(rootKeyId), byDigest(all), 'listLineage of a root');
+  same(await list(stranger.keyId), [stranger], 'listLineage of a key that was never rotated');
+  const family = byDigest([child, grown, grandchild]);
+  same(await list(child.keyId), family, 'listLineage of a key issued under another');
   for (const id of [second.keyId, root.entityUuid, root.digest, uuid()]) {
-    same(await store.listLineage(id), [], 'the lineage of what is no root');
+    same(await store.listLineage(id), [], 'listLineage of an id that is not a root');
   }
   for (const odd of [...nearTexts(rootKeyId), ...oddValues(rootKeyId)]) {
     await misses(odd, () => store.listLineage(odd as string));
@@ -46,15 +47,14 @@ export async function listsLineage(fixture: StoreFixture): Promise<void> {
   await store.insert(sixth);
   const current = [...all, sixth].map(async ({ keyId }) => store.findById(keyId));
   const rows = (await Promise.all(current)).flatMap((row) => row ?? []);
-  same(await list(rootKeyId), byDigest(rows), 'the lineage after two writes');
+  same(await list(rootKeyId), byDigest(rows), 'listLineage after a mark and an insert');
 }
 
 /**
- * Inserts keys of one lineage and lists it, in parallel. Each listing must have every key whose
- * insert was acknowledged before: a revocation of the lineage stops once a listing has nothing
- * live.
+ * Inserts keys of one lineage and lists it in parallel. Each listing must contain every key whose
+ * insert was acknowledged before, because revoking a lineage stops once a listing has no live key.
  *
- * Catches: a lineage that is answered from a copy.
+ * Catches: answering from a stale copy.
  */
 export async function listsLineageWhileItGrows(fixture: StoreFixture): Promise<void> {
   const { store, add } = fixture;
@@ -67,7 +67,7 @@ export async function listsLineageWhileItGrows(fixture: StoreFixture): Promise<v
       const expected = known.map(({ keyId }) => keyId);
       const listed = new Set((await store.listLineage(rootKeyId)).map(({ keyId }) => keyId));
       const missing = expected.filter((keyId) => !listed.has(keyId));
-      same(missing, [], 'acknowledged keys that a lineage does not have');
+      same(missing, [], 'acknowledged keys missing from listLineage');
     }),
   );
 }

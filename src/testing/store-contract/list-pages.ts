@@ -1,5 +1,5 @@
 /**
- * Tests of `list` in pages: none repeats or skips a record, whatever is written in the meantime.
+ * Tests that pages of `list` neither repeat nor skip a record while others write.
  */
 import type { KeyRecord } from '../../core/record.js';
 import type { Awaitable, ListPosition, ListQuery } from '../../core/store.js';
@@ -9,20 +9,20 @@ import { DAY, type StoreFixture, TIME, uuid } from './fixture.js';
 import { addTwelve } from './list.js';
 import { among, isBehind, newestFirst } from './order.js';
 
-/** How to go through a listing. */
+/** How to page through a listing. */
 interface Paging {
   readonly limit: number;
-  /** How many records there are at most: a listing without an end would be a test without one. */
+  /** The greatest possible number of records. The test fails instead of paging forever. */
   readonly most: number;
-  /** Which listing. Default: the keys of this test's entity. */
+  /** The listing. Default: the keys of this test's entity. */
   readonly query?: Partial<ListQuery>;
-  /** Where the first page begins. Default: with the newest record. */
+  /** The position before the first page. Default: before the newest record. */
   readonly from?: ListPosition;
-  /** What happens between two pages. */
+  /** Runs between two pages. */
   readonly between?: () => Awaitable<unknown>;
 }
 
-/** Every record of a listing, page by page, as a service goes through it. */
+/** Reads every record of a listing, page by page, as a service would. */
 export async function readPages(
   fixture: StoreFixture,
   paging: Paging,
@@ -33,9 +33,9 @@ export async function readPages(
   for (;;) {
     const rows = await fixture.list({ ...paging.query, after, limit });
     seen.push(...rows);
-    check(rows.length <= limit, `list answered ${rows.length} records to a limit of ${limit}`);
+    check(rows.length <= limit, `list returned ${rows.length} records for a limit of ${limit}`);
     const enough = seen.length <= most;
-    check(enough, `pages of ${limit} hold more than the ${most} records that there are`);
+    check(enough, `list: pages of ${limit} returned more than all ${most} records`);
     const last = rows.at(-1);
     if (last === undefined) return seen;
     after = { createdAt: last.createdAt, keyId: last.keyId };
@@ -44,10 +44,10 @@ export async function readPages(
 }
 
 /**
- * Goes through a listing in pages, and adds a newer key after each page. Every key that was there
- * at the beginning must be seen once.
+ * Pages through a listing and adds a newer key after each page. The pages must contain every
+ * original key once.
  *
- * Catches: paging by offset, and by time only.
+ * Catches: paging by offset, or by time only.
  */
 export async function pagesWhileKeysAreAdded(fixture: StoreFixture): Promise<void> {
   const all = await addTwelve(fixture);
@@ -59,22 +59,22 @@ export async function pagesWhileKeysAreAdded(fixture: StoreFixture): Promise<voi
   };
   for (const limit of [1, 2, 5]) {
     const seen = await readPages(fixture, { limit, most: all.length + added, between });
-    same(among(seen, all), all, `pages of ${limit} while keys are added`);
+    same(among(seen, all), all, `list in pages of ${limit}, with keys added between them`);
     const different = new Set(seen.map(({ keyId }) => keyId));
-    same(different.size, seen.length, `different records in pages of ${limit}`);
+    same(different.size, seen.length, `how many records in pages of ${limit} are different`);
   }
 }
 
 /**
- * Goes through a listing in pages while two other callers add keys before, among and after the
- * ones that were there. These must be seen once each, in order.
+ * Pages through a listing while two other callers add keys before, among and after the original
+ * ones. The pages must contain every original key once, in order.
  *
- * Catches: a listing that is rebuilt, locked or without its rows while keys are added.
+ * Catches: a listing that is rebuilt, locked or incomplete while others insert.
  */
 export async function pagesWhileInsertsRun(fixture: StoreFixture): Promise<void> {
   const all = await addTwelve(fixture);
   let running = true;
-  // Before, among and after the twelve; and at their times, so that ids decide.
+  // Before, among and after the twelve, and at their times, so that ids break ties.
   const offsets = [DAY, 0, 5000, 2500, -DAY];
   const addEveryOther = async (from: number) => {
     for (let index = from; index < 40 && running; index += 2) {
@@ -82,13 +82,13 @@ export async function pagesWhileInsertsRun(fixture: StoreFixture): Promise<void>
     }
   };
   const added = Promise.all([addEveryOther(0), addEveryOther(1)]);
-  // Awaited below, where it throws.
+  // Awaited below, which rethrows the error.
   added.catch(() => {});
   try {
     for (const limit of [3, 1, 100]) {
       const seen = await readPages(fixture, { limit, most: all.length + 40 });
-      same(among(seen, all), all, `pages of ${limit} while inserts run`);
-      const problem = `pages of ${limit} while inserts run repeat a record or are out of order`;
+      same(among(seen, all), all, `list in pages of ${limit}, during inserts`);
+      const problem = `list: pages of ${limit} during inserts repeat a record or are unsorted`;
       check(isStrictlyOrdered(seen), problem);
     }
   } finally {
@@ -97,16 +97,16 @@ export async function pagesWhileInsertsRun(fixture: StoreFixture): Promise<void>
   }
 }
 
-/** Whether each row is behind the one before it, which no record can be that is repeated. */
+/** Whether each row follows the one before it. A repeated row does not. */
 function isStrictlyOrdered(rows: readonly KeyRecord[]): boolean {
   return rows.every((row, index) => isBehind(row, rows[index - 1] ?? null));
 }
 
 /**
- * Goes through 26 keys, of which 24 were created in the same millisecond, from a position before
- * all of them. Only their ids tell where a page ends.
+ * Pages through 26 keys, of which 24 were created in one millisecond, from a position before all of
+ * them. Only the ids mark where a page ends.
  *
- * Catches: a page that looks for its start among the first few records of a millisecond.
+ * Catches: searching for the start of a page only among the first records of a millisecond.
  */
 export async function pagesThroughTies(fixture: StoreFixture): Promise<void> {
   const tied = await parallel(24, () => fixture.add());
@@ -116,24 +116,23 @@ export async function pagesThroughTies(fixture: StoreFixture): Promise<void> {
   const from = { createdAt: TIME * 2, keyId: uuid() };
   for (const limit of [1, 4, 25]) {
     const seen = await readPages(fixture, { limit, most: all.length, from });
-    same(seen, all, `pages of ${limit} through 24 keys of one millisecond`);
+    same(seen, all, `list in pages of ${limit}, with 24 keys created in one millisecond`);
   }
 }
 
 /**
- * Lists from positions of records and from positions that no record has, before, between and
- * behind them. What follows in the order must come, whether there is a record at the position or
- * not.
+ * Lists from positions of records and from positions before, between and after them. The answer
+ * must be the records that follow in the order, even if no record has that position.
  *
- * Catches: a cursor that is looked up as a record.
+ * Catches: looking up the cursor as a record.
  */
 export async function listsBehindAnyPosition(fixture: StoreFixture): Promise<void> {
   const all = await addTwelve(fixture);
-  // Every third: alternately the first and the second of a millisecond.
+  // Every third record: alternately the first and the second of a millisecond.
   const some = all.filter((_, index) => index % 3 === 0);
   const positions = some.flatMap(({ createdAt, keyId }) => [
     { createdAt, keyId },
-    // Positions that no record has: records are never deleted, but a cursor may be made up.
+    // Positions without a record. Records are never deleted, but a client may invent a cursor.
     { createdAt: createdAt - 1, keyId },
     { createdAt: createdAt + 1, keyId },
     { createdAt, keyId: '00000000-0000-4000-8000-000000000000' },

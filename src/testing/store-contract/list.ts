@@ -1,4 +1,4 @@
-/** Tests of `list`: which records, and in which order. */
+/** Tests of the records that `list` returns, and of their order. */
 import type { KeyRecord } from '../../core/record.js';
 import { same } from '../assertions.js';
 import { type StoreFixture, TIME, uuid } from './fixture.js';
@@ -6,8 +6,7 @@ import { misses, nearTexts, oddValues } from './hostile-values.js';
 import { isBehind, newestFirst } from './order.js';
 
 /**
- * Twelve keys at six times, so that key ids decide between the two of each, added in no particular
- * order.
+ * Adds twelve keys at six times in mixed order, so that key ids break the ties.
  */
 export async function addTwelve(
   fixture: StoreFixture,
@@ -22,19 +21,19 @@ export async function addTwelve(
 }
 
 /**
- * Lists 15 keys with limits below, at and above their number. The answer must be in order and as
- * long as the limit allows, and of this entity only.
+ * Lists 15 keys with limits below, at and above their number. The answer must be sorted, as long as
+ * the limit allows, and contain only keys of this entity.
  *
- * Catches: unordered ties, times ordered as text, a limit that is ignored or has a ceiling.
+ * Catches: unsorted ties, times sorted as text, and a limit that is ignored or capped.
  */
 export async function listsNewestFirst(fixture: StoreFixture): Promise<void> {
   const { entityUuid, add, list } = fixture;
   const expected = [...(await addTwelve(fixture))];
-  // Times that sort differently as text: 9 after 10, and a negative one.
+  // Times that sort differently as text.
   for (const createdAt of [10, 9, -5]) {
     expected.push(await add({ createdAt }));
   }
-  // A key that addresses this entity but belongs to another is the other's.
+  // A key of another entity that addresses this one must not be listed.
   const other = uuid();
   await add({ entityUuid: other, accessibleEntities: [entityUuid, other] });
   for (const limit of [1, 2, 7, 15, 16, 1001]) {
@@ -43,9 +42,9 @@ export async function listsNewestFirst(fixture: StoreFixture): Promise<void> {
 }
 
 /**
- * Gives two entities twelve keys each at the same times. Each listing must have its own twelve,
- * also behind a position in the listing of the other. What is nearly the id of the entity, or is
- * no text, must list nothing.
+ * Gives two entities twelve keys each at the same times. Each listing must contain its own twelve,
+ * also after a position from the other listing. Ids that almost match, and values that are not
+ * text, must list nothing.
  *
  * Catches: another tenant's keys in a listing.
  */
@@ -54,23 +53,23 @@ export async function listsOneEntity(fixture: StoreFixture): Promise<void> {
   const mine = await addTwelve(fixture);
   const other = uuid();
   const others = await addTwelve(fixture, { entityUuid: other });
-  same(await list(), mine, 'the first entity');
-  same(await list({ entityUuid: other }), others, 'the second entity');
+  same(await list(), mine, 'list, for the first entity');
+  same(await list({ entityUuid: other }), others, 'list, for the second entity');
   const after = others[5] ?? null;
   const following = mine.filter((row) => isBehind(row, after));
-  same(await list({ after }), following, 'a page');
-  same(await list({ entityUuid: uuid() }), [], 'an entity without keys');
+  same(await list({ after }), following, 'list after a position of another entity');
+  same(await list({ entityUuid: uuid() }), [], 'list, for an entity without keys');
   for (const odd of [...nearTexts(entityUuid), ...oddValues(entityUuid)]) {
     await misses(odd, () => list({ entityUuid: odd as string }));
   }
 }
 
 /**
- * Gives one entity keys of five prefixes that resemble each other, all in one millisecond. Each
- * listing must have those of its own prefix, also behind a position in the listing of another.
+ * Gives one entity keys of five similar prefixes, all in one millisecond. Each listing must contain
+ * the keys of its prefix only, also after a position from another listing.
  *
- * Catches: keys of another keyring in a listing, a prefix that is compared as a pattern or by its
- * beginning, and pages that are filtered afterwards.
+ * Catches: keys of another keyring in a listing, comparing the prefix as a pattern or by its
+ * beginning, and filtering a page after reading it.
  */
 export async function listsOnePrefix(fixture: StoreFixture): Promise<void> {
   const { prefix, add, list } = fixture;
@@ -89,23 +88,25 @@ export async function listsOnePrefix(fixture: StoreFixture): Promise<void> {
   for (const each of prefixes) {
     const expected = sorted.filter((row) => row.prefix === each);
     const own = { prefix: each, entityUuid: owner };
-    same(await list(own), expected, `the prefix ${each}`);
+    same(await list(own), expected, `list, for the prefix ${each}`);
     const following = expected.filter((row) => isBehind(row, middle));
-    same(await list({ ...own, after: middle }), following, `a page of the prefix ${each}`);
+    const page = await list({ ...own, after: middle });
+    same(page, following, `list after a position, for the prefix ${each}`);
     const addressing = { prefix: each, entityUuid: guest, addressing: true };
-    same(await list(addressing), expected, `the prefix ${each}, of keys that address`);
+    same(await list(addressing), expected, `list with addressing, for the prefix ${each}`);
     for (const query of [own, addressing]) {
-      same(await list({ ...query, limit: 1 }), expected.slice(0, 1), `one of the prefix ${each}`);
+      const first = await list({ ...query, limit: 1 });
+      same(first, expected.slice(0, 1), `list with limit 1, for the prefix ${each}`);
     }
   }
-  same(await list({ prefix: 'none', entityUuid: owner }), [], 'a prefix that no key has');
+  same(await list({ prefix: 'none', entityUuid: owner }), [], 'list, for an unknown prefix');
 }
 
 /**
- * Lists a live, a suspended, a revoked, a retired and an expired key. All must be there: management
- * shows ended keys, and only the core knows what time it is.
+ * Lists a live, a suspended, a revoked, a retired and an expired key. The listing must contain all
+ * of them: management shows ended keys, and only the core decides by the clock.
  *
- * Catches: a listing of only live keys.
+ * Catches: listing live keys only.
  */
 export async function listsEndedOnes(fixture: StoreFixture): Promise<void> {
   const { add, list } = fixture;
@@ -114,5 +115,5 @@ export async function listsEndedOnes(fixture: StoreFixture): Promise<void> {
   const revoked = await add({ createdAt: TIME + 3, revokedAt: TIME + 5 });
   const retired = await add({ createdAt: TIME + 2, retireAt: TIME + 5 });
   const expired = await add({ createdAt: TIME + 1, expiresAt: TIME + 2 });
-  same(await list(), [live, suspended, revoked, retired, expired], 'ended keys in a listing');
+  same(await list(), [live, suspended, revoked, retired, expired], 'list, with ended keys');
 }

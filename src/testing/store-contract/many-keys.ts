@@ -1,4 +1,4 @@
-/** A test that 150 keys are listed, found, touched and summarized as one is. */
+/** Tests that a store handles 150 keys of one entity like a single one. */
 import type { KeyRecord, Usage } from '../../core/record.js';
 import type { SchemeSummary, UsageEntry } from '../../core/store.js';
 import { same } from '../assertions.js';
@@ -9,12 +9,11 @@ import { byDigest, newestFirst } from './order.js';
 const KEYS = 150;
 
 /**
- * Gives one entity 150 keys, each with a pepper of its own, and asks for more than there are:
- * longer lists, a look-up of 1,001 digests, a batch of 1,000 entries. Two batches that touch the
- * same keys in opposite orders must both succeed.
+ * Gives one entity 150 keys, each with a different pepper, then sends larger calls: longer lists, a
+ * look-up of 1,001 digests, and a batch of 1,000 entries. Two batches that touch the same keys in
+ * opposite orders must both succeed.
  *
- * Catches: a limit of the database or its client on rows, values or entries; pages that go wrong;
- * deadlocks.
+ * Catches: limits of the database or its client on rows, values or entries; wrong pages; deadlocks.
  */
 export async function holdsForManyKeys(fixture: StoreFixture): Promise<void> {
   const all = await addMany(fixture);
@@ -24,7 +23,7 @@ export async function holdsForManyKeys(fixture: StoreFixture): Promise<void> {
   await summarizesMany(fixture, touched);
 }
 
-/** Two keys per millisecond, each under its own scheme, all of one lineage; newest first. */
+/** Adds keys of one lineage, two per millisecond, each with a new scheme. Newest first. */
 async function addMany(fixture: StoreFixture): Promise<readonly KeyRecord[]> {
   const { scheme, add } = fixture;
   const rootKeyId = uuid();
@@ -42,13 +41,13 @@ async function listsMany({ store, list }: StoreFixture, all: readonly KeyRecord[
   }
   for (let from = 0; from <= KEYS; from += 61) {
     const page = await list({ after: all[from - 1] ?? null, limit: 61 });
-    same(page, all.slice(from, from + 61), `a page of 61, behind ${from} keys`);
+    same(page, all.slice(from, from + 61), `list in pages of 61, after ${from} keys`);
   }
   const lineage = await store.listLineage(all[0]?.rootKeyId ?? '');
-  same(byDigest(lineage), byDigest(all), `a lineage of ${KEYS} keys`);
+  same(byDigest(lineage), byDigest(all), `listLineage with ${KEYS} keys`);
 }
 
-/** With half of `known` at each end: nobody has what is between them. */
+/** Puts half of the known items before the unknown ones and half after. */
 function around<Item>(known: readonly Item[], unknown: readonly Item[]): readonly Item[] {
   return [...known.slice(0, KEYS / 2), ...unknown, ...known.slice(KEYS / 2)];
 }
@@ -64,7 +63,7 @@ async function findsMany(fixture: StoreFixture, all: readonly KeyRecord[]): Prom
   same(byDigest(found), byDigest(all), 'findByDigest with 1,001 digests');
 }
 
-/** The use of the key at `index`: of one scope, and of the last key of 256 long ones. */
+/** The use of the key at `index`: one scope, or 256 long scopes for the last key. */
 function usageOf(index: number): Usage {
   const lastUsedAt = TIME + index;
   if (index < KEYS - 1) return { lastUsedAt, scopesUsed: { 'a:b': lastUsedAt } };
@@ -77,7 +76,7 @@ function usageOf(index: number): Usage {
   return { lastUsedAt, scopesUsed: Object.fromEntries(used) };
 }
 
-/** Returns the keys as they are afterwards. */
+/** Touches all keys and returns the expected records. */
 async function touchesMany(
   { store, list }: StoreFixture,
   all: readonly KeyRecord[],
@@ -86,10 +85,10 @@ async function touchesMany(
   const unknown = Array.from({ length: 850 }, () => ({ keyId: uuid(), ...usageOf(0) }));
   await store.touch(around(entries, unknown));
   const touched = all.map((row, index) => ({ ...row, ...usageOf(index) }));
-  const what = 'after a batch of 1,000 entries, the last with 256 scopes';
+  const what = 'list, after touch with 1,000 entries, the last with 256 scopes';
   same(await list({ limit: 1001 }), touched, what);
-  // At once and in opposite orders, as two processes may send them: a store that locks key by key
-  // deadlocks.
+  // At once and in opposite orders, as two processes might: a store that locks keys in the order of
+  // the batch deadlocks.
   const some = entries.slice(0, 100);
   const reversed = [...some].reverse();
   await Promise.all([some, reversed].map(async (batch) => store.touch(batch)));
@@ -110,5 +109,5 @@ async function summarizesMany(
     live: 1,
     lastUsedAt,
   }));
-  same([...own].sort(byUse), expected, `summarize of ${KEYS} schemes`);
+  same([...own].sort(byUse), expected, `summarize with ${KEYS} schemes`);
 }

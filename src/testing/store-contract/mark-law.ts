@@ -1,19 +1,19 @@
-/** A law of `mark`: whatever marks follow each other, a key is what the rule makes of it. */
+/** Tests that `mark` follows the rule of the contract after any sequence of marks. */
 import type { Mark } from '../../core/store.js';
 import { applyMark } from '../../stores/marks.js';
 import { same, show } from '../assertions.js';
 import { LAST, randomHex, type StoreFixture, TIME, uuid } from './fixture.js';
 
-/** How many keys are marked, and how often each of them. */
+/** The number of keys, and of marks per key. */
 const KEYS = 12;
 const MARKS = 30;
 
 /** Chooses one of several values. */
 type Choose = <Value>(values: readonly Value[]) => Value;
 
-/** Chooses alike for each seed, so that what failed fails again. */
+/** Returns a choice that depends only on the seed, so that a failure can be reproduced. */
 function choiceOf(seed: number): Choose {
-  // The generator of Lehmer, with the multiplier of Park and Miller: plain and good enough here.
+  // Lehmer's generator with the multiplier of Park and Miller.
   let state = seed * 7919;
   return (values) => {
     state = (state * 48_271) % 2_147_483_647;
@@ -22,10 +22,10 @@ function choiceOf(seed: number): Choose {
 }
 
 /**
- * Writes thirty marks in an order of chance to each of twelve keys. After each, the answer and the
- * record must be what the rule of the contract gives for it.
+ * Writes thirty pseudo-random marks to each of twelve keys. After each mark, the answer and the
+ * record must match the rule of the contract.
  *
- * Catches: a condition that depends on what was there before, and what one mark leaves for another.
+ * Catches: conditions that depend on earlier marks, and leftovers of one mark that affect another.
  */
 export async function marksByTheRule(fixture: StoreFixture): Promise<void> {
   const seeds = Array.from({ length: KEYS }, (_, index) => index + 1);
@@ -42,7 +42,7 @@ async function marksOneByTheRule(fixture: StoreFixture, seed: number): Promise<v
     const mark = anyMark(choose, guests, expected.withdrawn);
     sent.push(mark);
     const marked = applyMark(expected, mark);
-    const what = `the last of ${show(sent)}`;
+    const what = `the last of the marks ${show(sent)}`;
     same(await store.mark(expected.keyId, mark), marked !== null, what);
     expected = marked ?? expected;
     await holds(expected, what);
@@ -60,7 +60,7 @@ function anyMark(choose: Choose, guests: readonly string[], withdrawn: readonly 
   const retireKnown: Mark = { ...retire, withdrawn, changedAt: choose([undefined, TIME + 7]) };
   const withdraw: Mark = { kind: 'withdraw', at, entityUuid };
   const revoke: Mark = { kind: 'revoke', at, by, reason, seal: choose([null, randomHex()]) };
-  // A revocation ends nearly everything, so it is rare.
+  // Few marks can follow a revocation, so it is rare.
   const often = [suspend, resume, suspend, resume, withdraw, retire, retireKnown];
   return choose([...often, ...often, ...often, revoke]);
 }

@@ -1,4 +1,4 @@
-/** Tests of `mark` in parallel: each is one conditional write, so that one caller wins. */
+/** Tests that each `mark` is one conditional write, so that exactly one parallel caller wins. */
 import type { KeyRecord } from '../../core/record.js';
 import type { KeyStore, Mark } from '../../core/store.js';
 import { check, same, show } from '../assertions.js';
@@ -17,10 +17,10 @@ import {
 import { byDigest } from './order.js';
 
 /**
- * Sends 20 marks of one kind to one key at once, for each kind. One call of the 20 must say that
- * it wrote, and what it sent must be what is stored.
+ * Sends 20 marks of one kind to one key at once, for each kind. Exactly one call must return true,
+ * and the record must contain its mark.
  *
- * Catches: a check before the write: two rotations would both hand out a successor.
+ * Catches: checking before the write, which would let two rotations both create a successor.
  */
 export async function marksOnceInParallel(fixture: StoreFixture): Promise<void> {
   const guest = uuid();
@@ -46,15 +46,15 @@ async function oneOfTwentyMarks(
   const wrote = await Promise.all(marks.map(async (mark) => store.mark(made.keyId, mark)));
   const winners = marks.filter((_, index) => wrote[index] !== false);
   const answers = wrote.filter((answer) => answer !== false);
-  same(answers, [true], `of 20 parallel marks of the kind ${kind} that wrote`);
-  await holds(after(made, ...winners), `what the one ${kind} that wrote has sent`);
+  same(answers, [true], `the answers other than false to 20 parallel ${kind} marks`);
+  await holds(after(made, ...winners), `after 20 parallel ${kind} marks`);
 }
 
 /**
- * Withdraws 20 entities from one key at once. All calls must write, and all entities must be
- * there.
+ * Withdraws 20 entities from one key at once. All calls must write, and the record must list all
+ * entities.
  *
- * Catches: a list that is read, changed and written back.
+ * Catches: reading, changing and writing back the list.
  */
 export async function withdrawsInParallel(fixture: StoreFixture): Promise<void> {
   const { store, add, holds } = fixture;
@@ -63,17 +63,17 @@ export async function withdrawsInParallel(fixture: StoreFixture): Promise<void> 
   const marks = guests.map((guest) => withdrawAt(TIME + 1, guest));
   const wrote = await Promise.all(marks.map(async (mark) => store.mark(made.keyId, mark)));
   const all = wrote.every((answer) => answer === true);
-  check(all, 'of 20 entities that withdraw at once, some were told that they had before');
+  check(all, 'mark returned false for some of 20 entities that withdrew at once');
   const withdrawn = (await store.findById(made.keyId))?.withdrawn ?? [];
-  same([...withdrawn].sort(), [...guests].sort(), 'withdrawn, after 20 parallel calls');
-  await holds({ ...made, withdrawn, changedAt: TIME + 1 }, 'after 20 parallel calls');
+  same([...withdrawn].sort(), [...guests].sort(), 'withdrawn, after 20 parallel withdrawals');
+  await holds({ ...made, withdrawn, changedAt: TIME + 1 }, 'after 20 parallel withdrawals');
 }
 
 /**
- * Sends ten calls to suspend and ten to resume one key, all at once. There must be as many of the
- * one kind that wrote as of the other, or one suspension more if the key is suspended now.
+ * Sends ten calls to suspend and ten to resume one key, all at once. Equally many of both kinds
+ * must write, or one more suspension if the key ends up suspended.
  *
- * Catches: a suspension that is resumed twice, or that is lost.
+ * Catches: resuming one suspension twice, or losing one.
  */
 export async function suspendsAndResumesInParallel(fixture: StoreFixture): Promise<void> {
   const { store, add, holds } = fixture;
@@ -87,32 +87,32 @@ export async function suspendsAndResumesInParallel(fixture: StoreFixture): Promi
   const more = suspensions.length * 2 - written.length;
   const now = await store.findById(made.keyId);
   const isSuspended = now !== null && now.suspendedAt !== null;
-  same(more, isSuspended ? 1 : 0, 'suspensions that wrote, less the calls to resume that did');
-  // The newest mark is the last of its kind to be written: which, nobody knows from the outside.
+  same(more, isSuspended ? 1 : 0, 'the suspensions that wrote, minus the resumptions that wrote');
+  // The last mark written is one of these; from outside, any of them is possible.
   const kind = isSuspended ? 'suspend' : 'resume';
   const candidates = written.filter((mark) => mark.kind === kind);
   const newest = candidates.find(({ at }) => at === now?.changedAt);
-  check(newest !== undefined, `changedAt is that of no ${kind} that wrote: ${show(now)}`);
+  check(newest !== undefined, `changedAt is not the time of any ${kind} that wrote: ${show(now)}`);
   const ended = isSuspended ? after(made, newest) : { ...made, changedAt: newest.at };
-  await holds(ended, 'after parallel calls to suspend and to resume');
+  await holds(ended, 'after parallel suspensions and resumptions');
 }
 
 // ── Races of two ────────────────────────────────────────────────────────────────────────────────
 
-/** Two marks that are sent to one key at once. */
+/** Two marks to send to one key at once. */
 interface Race {
-  /** Whether the key is suspended before. */
+  /** Whether the key starts suspended. */
   readonly suspended: boolean;
   readonly marks: readonly [first: Mark, second: Mark];
 }
 
-/** How often each pair of marks meets; every other time the second is called first. */
+/** How often each pair of marks races; every other time the second mark is called first. */
 const ROUNDS = 2;
 
-/** Every pair of marks of which at least one may be written, those of one kind included. */
+/** Every pair of marks, at least one of which can be written, including pairs of one kind. */
 function everyRace(): readonly Race[] {
-  // Those of one kind write the same: a write must not count as done because the row has its value.
-  // Those of two kinds write different times, which tell which one was the last.
+  // Two marks of one kind write the same value: a store must not report success because the row has
+  // it already. Marks of different kinds write different times, which reveal the last one.
   const ofLiveKeys = [
     revokeAt(TIME + 1),
     suspendAt(TIME + 2),
@@ -131,11 +131,11 @@ function racesOf(marks: readonly Mark[], suspended: boolean): readonly Race[] {
 }
 
 /**
- * Lets every two kinds of marks meet on a live key and on a suspended one, either one first. The
- * answers and the record must be those of one mark written after the other, in either order.
+ * Races every two kinds of marks on a live key and on a suspended one, either one first. The
+ * answers and the record must fit writing one mark after the other, in one of the two orders.
  *
- * Catches: a retirement beside a suspension or a withdrawal that it did not see, a resumption that
- * undoes a revocation, and a write that counts as done because the row has its value already.
+ * Catches: a retirement that misses a concurrent suspension or withdrawal, a resumption that undoes
+ * a revocation, and reporting success because the row already has the value.
  */
 export async function marksInPairs(fixture: StoreFixture): Promise<void> {
   const { store, add } = fixture;
@@ -145,15 +145,15 @@ export async function marksInPairs(fixture: StoreFixture): Promise<void> {
     const ended = await Promise.all(
       races.map(({ marks }, index) => race(store, keys[index] as KeyRecord, marks, round)),
     );
-    // One look-up instead of as many as there are races.
+    // One look-up for all races.
     const found = await store.findByDigest(keys.map(({ digest }) => digest));
     const rows = byDigest(found);
     for (const [index, row] of rows.entries()) {
       const possible = ended.flat().filter(({ keyId }) => keyId === row.keyId);
       const isOne = possible.some((record) => show(record) === show(row));
-      if (!isOne) same(row, possible[0], `after race ${index} of two marks`);
+      if (!isOne) same(row, possible[0], `the record after race ${index} of two marks`);
     }
-    same(rows.length, races.length, 'records after the races');
+    same(rows.length, races.length, 'how many records exist after the races');
   }
 }
 
@@ -162,7 +162,7 @@ function addForRace(add: StoreFixture['add'], suspended: boolean): Promise<KeyRe
   return add({ suspendedAt: TIME, endedBy: 'doubter', endReason: 'in doubt', changedAt: TIME });
 }
 
-/** Sends two marks at once, and returns the records that can be there according to the answers. */
+/** Sends two marks at once and returns the records that the answers allow. */
 async function race(
   store: KeyStore,
   key: KeyRecord,
@@ -176,17 +176,17 @@ async function race(
   const orders = [sent, [...sent].reverse()];
   const possible = orders.flatMap((order) => replay(key, order) ?? []);
   const state = key.suspendedAt === null ? 'a live key' : 'a suspended key';
-  check(possible.length > 0, `on ${state}, no order of the marks gives ${show(sent)}`);
+  check(possible.length > 0, `on ${state}, the answers fit no order of the marks: ${show(sent)}`);
   return possible;
 }
 
-// ── What others see meanwhile ───────────────────────────────────────────────────────────────────
+// ── Look-ups during a mark ──────────────────────────────────────────────────────────────────────
 
 /**
- * Looks a key up while it is marked. Each answer must be the record before the mark or the one
- * after it, and none may be the one before once another was the one after.
+ * Looks a key up during a mark. Each answer must be the record before or after the mark, and once
+ * a look-up has seen the mark, all later ones must see it.
  *
- * Catches: a revocation whose seal is written afterwards, and marks of several statements.
+ * Catches: writing the seal of a revocation later, and marks that take several statements.
  */
 export async function marksInOneWrite(fixture: StoreFixture): Promise<void> {
   const { store, add } = fixture;
@@ -199,14 +199,14 @@ export async function marksInOneWrite(fixture: StoreFixture): Promise<void> {
     const written = (async () => store.mark(made.keyId, mark))().finally(() => {
       writing = false;
     });
-    // Awaited below, where it throws.
+    // Awaited below, which rethrows the error.
     written.catch(() => {});
     let seen = made;
     for (let looks = 0; writing && looks < 200; looks++) {
       const expected = [seen, marked].map(show);
       const row = await store.findById(made.keyId);
-      check(row !== null, `a key cannot be found while it is marked, ${mark.kind}`);
-      if (!expected.includes(show(row))) same(row, seen, `during ${mark.kind}`);
+      check(row !== null, `findById returned null during a ${mark.kind} mark`);
+      if (!expected.includes(show(row))) same(row, seen, `findById, during a ${mark.kind} mark`);
       seen = row;
     }
     await written;

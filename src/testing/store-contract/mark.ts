@@ -1,4 +1,4 @@
-/** Tests of `mark`, call by call: where it writes, what it writes, and what it leaves. */
+/** Tests of single `mark` calls: when they write, and which fields. */
 import type { KeyRecord } from '../../core/record.js';
 import type { Mark } from '../../core/store.js';
 import { applyMark } from '../../stores/marks.js';
@@ -8,10 +8,10 @@ import { FRAGMENTS, misses, nearTexts, oddValues } from './hostile-values.js';
 import { INSTANTS } from './instants.js';
 import { after, resumeAt, retireAt, revokeAt, suspendAt, withdrawAt } from './marks.js';
 
-/** The fields that the conditions of marks are about. */
+/** The fields that the conditions of marks depend on. */
 type Marks = Pick<KeyRecord, 'revokedAt' | 'suspendedAt' | 'retireAt' | 'withdrawn' | 'seal'>;
 
-/** The seal of half of them, and another one. */
+/** The seal of half of the keys, and a different one. */
 const SEAL = 'ab'.repeat(32);
 const OTHER_SEAL = 'ba'.repeat(32);
 
@@ -33,7 +33,7 @@ function everyState([first, second]: Entities): readonly Marks[] {
   );
 }
 
-/** Every kind of mark, and each with every value that its condition is about. */
+/** Every kind of mark, with every value that its condition depends on. */
 function everyMark([first, second]: Entities): readonly Mark[] {
   const at = TIME + 9;
   const retire = retireAt(at);
@@ -56,11 +56,11 @@ function everyMark([first, second]: Entities): readonly Mark[] {
 }
 
 /**
- * Writes every mark to keys in every state. It may write only where its condition holds, and then
- * only the fields that belong to it: nothing else about the key may matter or change.
+ * Writes every mark to keys in every state. A mark may write only if its condition holds, and only
+ * its own fields. Nothing else about the key may matter or change.
  *
- * Catches: a mark without its condition or with one too many, a revocation that does not look at
- * the seal that it replaces, a seal that a revocation leaves, and any other field that is written.
+ * Catches: missing or extra conditions, a revocation that ignores the seal that it replaces or
+ * leaves the old seal, and writing other fields.
  */
 export async function marksWhereItMay(fixture: StoreFixture): Promise<void> {
   const entities = [uuid(), uuid()] as const;
@@ -68,7 +68,7 @@ export async function marksWhereItMay(fixture: StoreFixture): Promise<void> {
   await Promise.all(
     states.map(async (state, index) => {
       for (const mark of everyMark(entities)) {
-        // Used, with a past or future expiry: neither is a condition.
+        // Neither use nor a past or future expiry is a condition.
         const expiresAt = index % 2 === 0 ? 0 : LAST;
         await marksOneWhereItMay(fixture, { ...state, expiresAt }, entities, mark);
       }
@@ -93,16 +93,16 @@ async function marksOneWhereItMay(
     scopesUsed: { 'a:b': TIME },
   });
   const marked = applyMark(made, mark);
-  const when = `mark ${show(mark)} on a key with ${show(state)}`;
-  same(await store.mark(made.keyId, mark), marked !== null, when);
-  await holds(marked ?? made, when);
+  const what = `mark ${show(mark)} on a key with ${show(state)}`;
+  same(await store.mark(made.keyId, mark), marked !== null, `${what}: the answer`);
+  await holds(marked ?? made, what);
 }
 
 /**
- * Writes each mark to one key again and again, with earlier, later and equal times. Only the first
- * call of each kind may write, and its time must stay until it is undone.
+ * Writes each mark to one key repeatedly, with earlier, later and equal times. Only the first call
+ * of each kind may write, and its time must stay until another mark undoes it.
  *
- * Catches: a later call that moves the time of the first, and 0 taken for no mark.
+ * Catches: a later call that moves the time of the first, and treating 0 as no mark.
  */
 export async function marksOnce(fixture: StoreFixture): Promise<void> {
   for (const at of [TIME, 0, 10 - LAST]) {
@@ -123,12 +123,12 @@ async function marksOneOnce({ store, add, holds }: StoreFixture, at: number): Pr
     [revokeAt(at), revokeAt(at + 4), revokeAt(at - 4), suspendAt(at), resumeAt(at + 9)],
   ];
   for (const [first, ...others] of rounds) {
-    same(await store.mark(keyId, first), true, `the first ${show(first)}`);
+    same(await store.mark(keyId, first), true, `mark ${show(first)}, the first of its kind`);
     expected = after(expected, first);
     for (const other of others) {
-      same(await store.mark(keyId, other), false, `after ${show(first)}, ${show(other)}`);
+      same(await store.mark(keyId, other), false, `mark ${show(other)}, after ${show(first)}`);
     }
-    await holds(expected, `after ${show(first)} and ${others.length} that were too late`);
+    await holds(expected, `after mark ${show(first)} and ${others.length} late ones`);
   }
 }
 
@@ -137,12 +137,11 @@ function retiring(at: number, guest: string): Mark {
 }
 
 /**
- * Writes marks with texts that have a meaning elsewhere, with empty and missing ones, with the
- * longest ones, and with a seal and without one. A key from which 999 entities withdraw must
- * keep them all, in the order in which they did.
+ * Writes marks with hostile, empty, missing and the longest texts, with and without a seal. A key
+ * from which 999 entities withdraw must keep all of them, in their order.
  *
- * Catches: texts concatenated into a statement, empty texts that become null, columns that are too
- * short, a list that is kept as a set.
+ * Catches: texts concatenated into a statement, empty texts that become null, short columns, and a
+ * list kept as a set.
  */
 export async function keepsWhatMarksSay(fixture: StoreFixture): Promise<void> {
   const { store, add, holds } = fixture;
@@ -171,24 +170,25 @@ async function keepsEveryWithdrawal(fixture: StoreFixture): Promise<void> {
   const made = await add({ accessibleEntities, withdrawn: guests.slice(0, -3) });
   const marks = guests.slice(-3).map((guest, index) => withdrawAt(TIME + index, guest));
   for (const mark of marks) {
-    same(await store.mark(made.keyId, mark), true, `mark ${show(mark)} after 996 others`);
+    same(await store.mark(made.keyId, mark), true, `mark ${show(mark)}, after 996 withdrawals`);
   }
   await holds(after(made, ...marks), 'a key from which 999 entities withdrew');
   const retire: Mark = { ...retireAt(TIME + 3), withdrawn: guests };
-  same(await store.mark(made.keyId, { ...retire, withdrawn: guests.slice(1) }), false, 'one less');
-  same(await store.mark(made.keyId, retire), true, 'retire, with 999 entities as they are');
+  const fewer: Mark = { ...retire, withdrawn: guests.slice(1) };
+  same(await store.mark(made.keyId, fewer), false, 'retire on condition of 998 of 999 withdrawals');
+  same(await store.mark(made.keyId, retire), true, 'retire on condition of all 999 withdrawals');
 }
 
 /**
- * Writes marks of every kind at every instant. The times must be stored as they are, however far
- * from now.
+ * Writes marks of every kind at every time of {@link INSTANTS}. The store must keep the times
+ * unchanged, however distant.
  *
- * Catches: a mark that is moved to the store's own time, or compared with it.
+ * Catches: replacing the time of a mark with the store's own time, or comparing the two.
  */
 export async function takesTimesAsGiven(fixture: StoreFixture): Promise<void> {
   const { store, add, holds } = fixture;
   for (const [index, at] of INSTANTS.entries()) {
-    // The next of the list, so that no two times are the same.
+    // The next time in the list, so that the two differ.
     const changedAt = INSTANTS[(index + 1) % INSTANTS.length] ?? 0;
     const made = await add({ createdAt: at, expiresAt: at });
     const marks: readonly Mark[] = [
@@ -207,10 +207,10 @@ export async function takesTimesAsGiven(fixture: StoreFixture): Promise<void> {
 }
 
 /**
- * Marks ids that no key has, what is nearly an id, and what is no text. The answer must be false,
- * or an error, and no record may change or be made.
+ * Marks unknown ids, ids that almost match, and values that are not text. The call must return
+ * false or, if the value is not a valid id, throw. No record may change or appear.
  *
- * Catches: an upsert, a throw, and values that a driver reads as a condition.
+ * Catches: an upsert, throwing on an unknown id, and values that a driver reads as a condition.
  */
 export async function marksNothingUnknown(fixture: StoreFixture): Promise<void> {
   const { store, entityUuid, add, holds, list } = fixture;
@@ -224,13 +224,13 @@ export async function marksNothingUnknown(fixture: StoreFixture): Promise<void> 
     withdrawAt(TIME, uuid()),
   ];
   for (const mark of marks) {
-    same(await store.mark(uuid(), mark), false, `mark ${mark.kind} of an unknown key id`);
+    same(await store.mark(uuid(), mark), false, `mark ${mark.kind} on an unknown key id`);
     const { keyId, digest } = mark.kind === 'resume' ? suspended : live;
     for (const value of [...nearTexts(keyId), ...oddValues(keyId), digest, entityUuid]) {
       await misses(value, () => store.mark(value as string, mark));
     }
   }
-  await holds(live, 'after others were to be marked');
-  await holds(suspended, 'after others were to be resumed');
-  same(await list(), [live, suspended], 'no record was made');
+  await holds(live, 'a live key, after marks on other ids');
+  await holds(suspended, 'a suspended key, after marks on other ids');
+  same(await list(), [live, suspended], 'list, after marks on other ids');
 }

@@ -1,4 +1,4 @@
-/** The marks that tests write, and what a record is after them. */
+/** The marks that tests write, and the records that result. */
 import type { KeyRecord } from '../../core/record.js';
 import type {
   Mark,
@@ -12,7 +12,7 @@ import { applyMark } from '../../stores/marks.js';
 import { check, show } from '../assertions.js';
 import { randomHex } from './fixture.js';
 
-/** Revokes, under a seal of its own. */
+/** Revokes, with a new seal. */
 export function revokeAt(at: number): RevokeMark {
   return { kind: 'revoke', at, by: `revoker ${at}`, reason: 'leaked', seal: randomHex() };
 }
@@ -22,7 +22,7 @@ export function suspendAt(at: number): SuspendMark {
   return { kind: 'suspend', at, by: `doubter ${at}`, reason: 'in doubt' };
 }
 
-/** Retires what nobody withdrew from. */
+/** Retires a key from which no entity has withdrawn. */
 export function retireAt(at: number): RetireMark {
   return { kind: 'retire', at, by: `rotator ${at}`, reason: 'rotated' };
 }
@@ -32,31 +32,31 @@ export function resumeAt(at: number): ResumeMark {
   return { kind: 'resume', at };
 }
 
-/** Cuts an entity off. */
+/** Withdraws an entity. */
 export function withdrawAt(at: number, entityUuid: string): WithdrawMark {
   return { kind: 'withdraw', at, entityUuid };
 }
 
-/** The record after marks, one after the other, each of which may be written. */
+/** Returns the record after a sequence of marks. Throws if the condition of one does not hold. */
 export function after(record: KeyRecord, ...marks: readonly Mark[]): KeyRecord {
   let current = record;
   for (const mark of marks) {
     const marked = applyMark(current, mark);
-    check(marked !== null, `a test writes ${show(mark)} where it may not`);
+    check(marked !== null, `a bug in the suite: the condition of ${show(mark)} does not hold`);
     current = marked;
   }
   return current;
 }
 
-/** A mark that was sent, and what the store said. */
+/** A mark that a test sent, and the store's answer. */
 export interface SentMark {
   readonly mark: Mark;
   readonly wrote: boolean;
 }
 
 /**
- * The record after marks that were sent, had they been written one after the other in this order;
- * `null` if the store could not have given these answers then.
+ * Returns the record after writing the sent marks in this order, or `null` if the store's answers
+ * do not fit this order.
  */
 export function replay(record: KeyRecord, sent: readonly SentMark[]): KeyRecord | null {
   let current = record;

@@ -1,4 +1,4 @@
-/** The order of listings, and how to compare answers that have none or that have more. */
+/** The order of listings, and functions to compare unsorted or longer answers. */
 import type { KeyRecord } from '../../core/record.js';
 import type { ListPosition } from '../../core/store.js';
 
@@ -11,17 +11,17 @@ export function newestFirst(one: ListPosition, other: ListPosition): number {
   return one.keyId < other.keyId ? 1 : -1;
 }
 
-/** Whether a listing from `after` on contains `row`. */
+/** Whether a listing after the position `after` contains `row`. */
 export function isBehind(row: KeyRecord, after: ListPosition | null): boolean {
   return after === null || newestFirst(after, row) < 0;
 }
 
-/** A copy in the order of digests: a look-up may answer in any order. */
+/** Returns a copy sorted by digest, because a look-up may answer in any order. */
 export function byDigest(rows: readonly KeyRecord[]): readonly KeyRecord[] {
   return [...rows].sort((one, other) => (one.digest < other.digest ? -1 : 1));
 }
 
-/** Those of `rows` that are among `all`, in the order of `rows`. */
+/** Returns the `rows` that are also in `all`, in the order of `rows`. */
 export function among(rows: readonly KeyRecord[], all: readonly KeyRecord[]): readonly KeyRecord[] {
   const known = new Set(all.map(({ keyId }) => keyId));
   return rows.filter(({ keyId }) => known.has(keyId));

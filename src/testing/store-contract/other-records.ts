@@ -1,4 +1,4 @@
-/** Tests that a write changes one record and leaves every other one as it is. */
+/** Tests that a write changes one record and leaves every other record unchanged. */
 import type { KeyRecord, Usage } from '../../core/record.js';
 import type { Awaitable, KeyStore, Mark } from '../../core/store.js';
 import { same } from '../assertions.js';
@@ -8,10 +8,10 @@ import { after, resumeAt, retireAt, revokeAt, suspendAt, withdrawAt } from './ma
 import { byDigest } from './order.js';
 
 /**
- * Writes to one record in every way, and has a look at ten records that resemble it after each
- * write. None of them may have changed.
+ * Writes to one record in every way and checks ten similar records after each write. None of them
+ * may change.
  *
- * Catches: a WHERE that reaches further than one key.
+ * Catches: a WHERE clause that matches more than one key.
  */
 export async function leavesOthersAlone(fixture: StoreFixture): Promise<void> {
   const { store, record, add, holds } = fixture;
@@ -32,7 +32,7 @@ export async function leavesOthersAlone(fixture: StoreFixture): Promise<void> {
   const marking = marks.map((mark) => [mark.kind, () => store.mark(keyId, mark)] as const);
   const writes: Readonly<Record<string, () => Awaitable<unknown>>> = {
     insert: () => store.insert(record()),
-    'an insert that is refused': () => succeeds(() => store.insert(record({ digest }))),
+    'a rejected insert': () => succeeds(() => store.insert(record({ digest }))),
     touch: () => store.touch([{ keyId, ...used }]),
     ...Object.fromEntries(marking),
     'revoke again': () => store.mark(keyId, revokeAt(TIME + 91)),
@@ -43,13 +43,13 @@ export async function leavesOthersAlone(fixture: StoreFixture): Promise<void> {
   for (const [name, write] of Object.entries(writes)) {
     await write();
     for (const other of others) {
-      await holds(other, `another record after ${name}`);
+      await holds(other, `another record, after ${name}`);
     }
   }
-  await holds({ ...after(target, ...marks), ...used }, 'the record itself');
+  await holds({ ...after(target, ...marks), ...used }, 'the record itself, after all writes');
 }
 
-/** Records that a lax condition could take for `target`. */
+/** Adds records that a lax condition could confuse with `target`. */
 async function addOthers(
   { record, add }: StoreFixture,
   target: KeyRecord,
@@ -75,7 +75,7 @@ async function addOthers(
   return others;
 }
 
-/** At once, and without an effect. */
+/** Calls every read at once. */
 function readEverything(store: KeyStore, { keyId, digest }: KeyRecord): Promise<unknown> {
   return Promise.all([
     store.summarize?.(TIME * 5),
@@ -88,17 +88,17 @@ function readEverything(store: KeyStore, { keyId, digest }: KeyRecord): Promise<
   ]);
 }
 
-/** A write, and what it makes of the record that it is given. */
+/** A write and its effect on a record. */
 interface Write {
   readonly run: (store: KeyStore, row: KeyRecord) => Awaitable<unknown>;
-  /** Whether the record exists before. */
+  /** Whether the record must exist before the write. */
   readonly exists: boolean;
   readonly changed: (row: KeyRecord) => KeyRecord;
 }
 
 const USED: Usage = { lastUsedAt: TIME + 6, scopesUsed: { 'a:b': TIME + 6 } };
 
-/** Writes a mark. */
+/** Returns a write of a mark. */
 function marking(mark: Mark): Write {
   return {
     run: (store, { keyId }) => store.mark(keyId, mark),
@@ -107,7 +107,7 @@ function marking(mark: Mark): Write {
   };
 }
 
-/** A function, because Workers make no random values while they load a module. */
+/** This is a function because Workers cannot make random values while they load a module. */
 function writesOfEachKind(): readonly Write[] {
   return [
     { run: (store, row) => store.insert(row), exists: false, changed: (row) => row },
@@ -123,14 +123,13 @@ function writesOfEachKind(): readonly Write[] {
 }
 
 /**
- * Writes to four records of one entity at once, with every combination of two kinds of writes in
- * front. Each record must be what its own write made of it.
+ * Writes to four records of one entity at once, starting with every combination of two kinds of
+ * writes. Each record must show its own write and nothing else.
  *
- * Catches: one document per entity, read and written back over what others have written since.
+ * Catches: one document per entity that is read and written back over concurrent writes.
  */
 export async function writesSpareOthers(fixture: StoreFixture): Promise<void> {
-  // Each write at once with each other one, each time in a new entity: nothing follows that could
-  // make it good.
+  // Every combination uses a new entity, so that no later write can repair a lost one.
   const writes = writesOfEachKind();
   const meetings = writes.flatMap((first) =>
     writes.map((_, start) => {
@@ -141,7 +140,7 @@ export async function writesSpareOthers(fixture: StoreFixture): Promise<void> {
   await Promise.all(meetings.map((each) => writeAtOnce(fixture, each)));
 }
 
-/** Each of `writes` has a record of its own, and all of these are of one entity. */
+/** Runs the writes at once, each on a different record of one entity. */
 async function writeAtOnce(
   { store, record }: StoreFixture,
   writes: readonly Write[],
@@ -160,6 +159,6 @@ async function writeAtOnce(
   await overlap(store, calls);
   const found = await store.findByDigest(targets.map(({ row }) => row.digest));
   const expected = targets.map(({ row, write }) => write.changed(row));
-  const what = 'keys of one entity, each written to while others were';
+  const what = 'findByDigest, after parallel writes to keys of one entity';
   same(byDigest(found), byDigest(expected), what);
 }

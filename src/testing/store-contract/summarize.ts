@@ -1,41 +1,45 @@
-/** Tests of `summarize`: one row for each digest scheme that has live keys at the time given. */
+/** Tests that `summarize` returns one row per digest scheme with live keys at the given time. */
 import type { KeyStore, SchemeSummary } from '../../core/store.js';
 import { same } from '../assertions.js';
 import { DAY, LAST, randomHex, type StoreFixture, TIME, uuid } from './fixture.js';
 import { besides, INSTANTS } from './instants.js';
 
 /**
- * Whether the store counts at the time it is given. One without that parameter uses its own clock.
+ * Whether the store counts at the given time. Without that parameter, it uses its own clock.
  */
 function takesTime({ summarize }: KeyStore): boolean {
   return summarize !== undefined && summarize.length > 0;
 }
 
 /**
- * Counts keys of two peppers, and keys without one, as they are added. Each scheme must have one
- * row, with the number of its live keys and the latest use of any of them.
+ * Adds keys of two peppers and keys without one, and counts them. Each scheme must have one row
+ * with the number of its live keys and the latest use of any of them.
  *
- * Catches: rows of other schemes included, counts as text, 0 for never.
+ * Catches: including rows of other schemes, counts as text, and 0 for never.
  */
 export async function summarizesByScheme(fixture: StoreFixture): Promise<void> {
   const { store, scheme, add, summaryOf } = fixture;
   if (store.summarize === undefined) return;
   const other = `${scheme}2`;
-  same(await summaryOf(), [], 'a scheme without keys');
+  same(await summaryOf(), [], 'summarize without keys');
   await add();
-  same(await summaryOf(), [{ scheme, live: 1, lastUsedAt: null }], 'one key, never used');
+  const one = { scheme, live: 1, lastUsedAt: null };
+  same(await summaryOf(), [one], 'summarize with a key that was never used');
   await add({ lastUsedAt: 0 });
-  same(await summaryOf(), [{ scheme, live: 2, lastUsedAt: 0 }], 'two keys, one used at time 0');
+  const two = { scheme, live: 2, lastUsedAt: 0 };
+  same(await summaryOf(), [two], 'summarize with two keys, one used at time 0');
   await add({ lastUsedAt: 9, entityUuid: uuid() });
   await add({ lastUsedAt: 10 });
   await add({ digest: `${other}$${randomHex()}`, lastUsedAt: TIME + 99 });
-  same(await summaryOf(), [{ scheme, live: 4, lastUsedAt: 10 }], 'four keys of two entities');
+  const four = { scheme, live: 4, lastUsedAt: 10 };
+  same(await summaryOf(), [four], 'summarize with four keys of two entities');
   const otherRow = { scheme: other, live: 1, lastUsedAt: TIME + 99 };
-  same(await summaryOf(TIME, other), [otherRow], 'a second scheme');
-  // Other tests have keys of this scheme too.
+  same(await summaryOf(TIME, other), [otherRow], 'summarize, the row of a second scheme');
+  // Other tests have keys without a pepper too.
   const before = await liveWithoutPepper(fixture);
   await add({ digest: `s1$${randomHex()}` });
-  same(await liveWithoutPepper(fixture), before + 1, 'keys without a pepper');
+  const now = await liveWithoutPepper(fixture);
+  same(now, before + 1, 'how many keys without a pepper summarize counts');
 }
 
 async function liveWithoutPepper({ summaryOf }: StoreFixture): Promise<number> {
@@ -44,11 +48,12 @@ async function liveWithoutPepper({ summaryOf }: StoreFixture): Promise<number> {
 }
 
 /**
- * Counts keys that are suspended, revoked, retired or expired, or will be, just before, at and
- * after their deadlines. A key is live until the millisecond of its deadline, a revocation counts
- * whenever it is dated, and a suspended key counts as live, because it can be resumed.
+ * Counts suspended, revoked, retired and expired keys just before, at and after their deadlines. A
+ * key is live until the millisecond of its deadline. A revocation counts whatever its date. A
+ * suspended key counts as live, because it can be resumed.
  *
- * Catches: deadlines a millisecond off, 0 taken for none, and the database's own clock.
+ * Catches: deadlines that are off by a millisecond, treating 0 as none, and using the database's
+ * own clock.
  */
 export async function summarizesLiveKeys(fixture: StoreFixture): Promise<void> {
   const { store, scheme, add, summaryOf } = fixture;
@@ -60,21 +65,21 @@ export async function summarizesLiveKeys(fixture: StoreFixture): Promise<void> {
   await add({ revokedAt: 0 });
   await add({ retireAt: 0 });
   await add({ expiresAt: 0 });
-  same(await summaryOf(TIME), [], 'a scheme whose keys are revoked, be it at a time to come');
+  same(await summaryOf(TIME), [], 'summarize with ended keys, one revoked at a future time');
   await add({ expiresAt: TIME });
   await add({ retireAt: TIME });
   await add({ expiresAt: TIME + 5, retireAt: TIME });
   await add({ expiresAt: TIME, retireAt: TIME + 5 });
-  same(await summaryOf(TIME - 1), neverUsed(4), 'a millisecond before the deadline');
-  same(await summaryOf(TIME), [], 'at the deadline');
-  same(await summaryOf(TIME + 1), [], 'a millisecond after the deadline');
+  same(await summaryOf(TIME - 1), neverUsed(4), 'summarize a millisecond before the deadline');
+  same(await summaryOf(TIME), [], 'summarize at the deadline');
+  same(await summaryOf(TIME + 1), [], 'summarize a millisecond after the deadline');
   await add({ suspendedAt: TIME - 1, changedAt: TIME - 1 });
-  // Decades apart: whichever clock the database has, one of the two is not its time.
-  same(await summaryOf(0), neverUsed(5), 'in 1970');
-  same(await summaryOf(TIME * 5), neverUsed(1), 'in 2128');
+  // Decades apart, so that the database's own clock cannot match both.
+  same(await summaryOf(0), neverUsed(5), 'summarize in 1970');
+  same(await summaryOf(TIME * 5), neverUsed(1), 'summarize in 2128');
 }
 
-/** The same for a store that uses its own clock, which is less than a day off. */
+/** Does the same for a store that uses its own clock, if that is less than a day off. */
 async function summarizesLiveKeysNow(fixture: StoreFixture): Promise<void> {
   const { scheme, add, summaryOf } = fixture;
   const now = Date.now();
@@ -88,24 +93,24 @@ async function summarizesLiveKeysNow(fixture: StoreFixture): Promise<void> {
   await add({ revokedAt: ahead, expiresAt: ahead });
   await add({ retireAt: ahead, expiresAt: past });
   await add({ retireAt: past, expiresAt: ahead });
-  same(await summaryOf(now), [], 'a scheme whose keys are over, or revoked at a time to come');
+  same(await summaryOf(now), [], 'summarize with ended keys, one revoked at a future time');
   await add({ suspendedAt: past });
   await add({ expiresAt: ahead });
   await add({ retireAt: ahead });
   const row = { scheme, live: 3, lastUsedAt: null };
-  same(await summaryOf(now), [row], 'beside them, keys that end in a day or never');
+  same(await summaryOf(now), [row], 'summarize with three live keys next to ended ones');
 }
 
 /**
- * Counts keys that expire or are retired at every instant, as of every instant. What is live, and
- * its newest use, must be as of the time given, however far from now that is.
+ * Counts keys that expire or retire at every time of {@link INSTANTS}, at each of these times. The
+ * count and the latest use must fit the given time, however distant.
  *
- * Catches: a time that goes through a calendar, and a clock that is asked for the newest use.
+ * Catches: converting a time through a calendar, and using the store's clock for the latest use.
  */
 export async function summarizesAtAnyTime(fixture: StoreFixture): Promise<void> {
   const { store, scheme, add, summaryOf } = fixture;
   if (!takesTime(store)) return;
-  // At each time one key expires, and another is retired that was last used then.
+  // At each time, one key expires and another retires, which was last used then.
   await Promise.all(INSTANTS.map((time) => add({ createdAt: -time, expiresAt: time })));
   await Promise.all(INSTANTS.map((time) => add({ retireAt: time, lastUsedAt: time })));
   for (const now of [...INSTANTS.map(besides), ...INSTANTS, -LAST, LAST]) {
@@ -114,14 +119,14 @@ export async function summarizesAtAnyTime(fixture: StoreFixture): Promise<void> 
     if (later.length > 0) {
       expected.push({ scheme, live: 2 * later.length, lastUsedAt: Math.max(...later) });
     }
-    same(await summaryOf(now), expected, `live at ${now}`);
+    same(await summaryOf(now), expected, `summarize at ${now}`);
   }
 }
 
 /**
- * Asks for a summary without a time. It must be as of now.
+ * Calls `summarize` without a time. It must count at the current time.
  *
- * Catches: a time that is required, or that is taken for 0 or null.
+ * Catches: requiring a time, and treating a missing time as 0 or null.
  */
 export async function summarizesNowByDefault({ store, scheme, add }: StoreFixture): Promise<void> {
   if (store.summarize === undefined) return;

@@ -1,4 +1,4 @@
-/** Tests of `touch`: it moves times forward, loses nothing in parallel and undoes no mark. */
+/** Tests that `touch` moves times forward, loses no update and never undoes a mark. */
 import type { Awaitable, Mark, UsageEntry } from '../../core/store.js';
 import { same } from '../assertions.js';
 import { overlap, succeeds } from './calls.js';
@@ -7,8 +7,8 @@ import { nearTexts, oddValues } from './hostile-values.js';
 import { after, retireAt, revokeAt, suspendAt, withdrawAt } from './marks.js';
 
 /**
- * Touches one key at times that go forward and back. What is stored must be the latest of them,
- * and a call that changes nothing must succeed all the same.
+ * Touches one key at times that go forward and back. The store must keep the latest one, and a call
+ * that changes nothing must succeed too.
  *
  * Catches: late batches that move a time back, and times compared as text.
  */
@@ -17,7 +17,7 @@ export async function touchesForward(fixture: StoreFixture): Promise<void> {
   const made = await add();
   const { keyId } = made;
   const steps = [
-    // A time like any other, and later than never.
+    // 0 is a time like any other, and later than null.
     { touchedAt: 0, expected: 0 },
     { touchedAt: TIME + 50, expected: TIME + 50 },
     { touchedAt: TIME + 40, expected: TIME + 50 },
@@ -29,16 +29,17 @@ export async function touchesForward(fixture: StoreFixture): Promise<void> {
   ];
   for (const { touchedAt, expected } of steps) {
     const entry = { keyId, lastUsedAt: touchedAt, scopesUsed: {} };
-    same(await succeeds(() => store.touch([entry])), true, 'touch succeeds');
-    await holds({ ...made, lastUsedAt: expected }, `lastUsedAt after touch at ${touchedAt}`);
+    const done = await succeeds(() => store.touch([entry]));
+    same(done, true, `whether touch at ${touchedAt} succeeds`);
+    await holds({ ...made, lastUsedAt: expected }, `after touch at ${touchedAt}`);
   }
 }
 
 /**
  * Touches one key with older, newer and new entries of `scopesUsed`. Each entry must move forward
- * by itself, and scopes that are not mentioned must stay.
+ * on its own, and unmentioned scopes must stay.
  *
- * Catches: a table of scopes that is replaced, and one condition for all of them.
+ * Catches: replacing the whole table of scopes, and using one condition for all scopes.
  */
 export async function touchesEachScopeForward(fixture: StoreFixture): Promise<void> {
   const { store, add, holds } = fixture;
@@ -49,18 +50,18 @@ export async function touchesEachScopeForward(fixture: StoreFixture): Promise<vo
   await store.touch([{ keyId, lastUsedAt: TIME + 8, scopesUsed: mixed }]);
   const once = { 'a:read': TIME + 10, 'b:read': TIME + 8, 'c:read': TIME + 1 };
   const first = { ...made, scopesUsed: once };
-  await holds(first, 'older for one scope, newer for another, new for a third');
+  await holds(first, 'after touch with an older, a newer and a new scope');
 
   const others = { 'constructor:read': 9, 'z:z': 0 };
   await store.touch([{ keyId, lastUsedAt: TIME + 20, scopesUsed: others }]);
   const twice = { ...once, ...others };
   const second = { ...made, lastUsedAt: TIME + 20, scopesUsed: twice };
-  await holds(second, 'scopes that are not mentioned stay');
+  await holds(second, 'after touch with other scopes');
 
   const longer = { 'constructor:read': 10, 'x:y': LAST };
   await store.touch([{ keyId, lastUsedAt: TIME + 21, scopesUsed: longer }]);
   const third = { ...made, lastUsedAt: TIME + 21, scopesUsed: { ...twice, ...longer } };
-  await holds(third, 'times are numbers, not texts');
+  await holds(third, 'after touch with times that sort differently as text');
 }
 
 function entryOf(
@@ -72,12 +73,12 @@ function entryOf(
 }
 
 /**
- * Touches in one batch a key twice, another key once and an unknown key. Each known key must have
- * the latest of its times, and the unknown one must be ignored. Then it touches ids that are
- * nearly a known one, which must change nothing.
+ * Touches one key twice, another key once and an unknown key in one batch. Each known key must have
+ * the latest of its times; the store must ignore the unknown key. Then it touches ids that almost
+ * match a known one, which must change nothing.
  *
- * Catches: a batch that fails because of one unknown key, and one that takes the last of two
- * entries.
+ * Catches: a batch that fails because of one unknown key, and one that keeps the last of two
+ * entries instead of the latest.
  */
 export async function touchesManyKeys(fixture: StoreFixture): Promise<void> {
   const { store, add, holds, list } = fixture;
@@ -96,27 +97,28 @@ export async function touchesManyKeys(fixture: StoreFixture): Promise<void> {
   ]);
   const scopesUsed = { 'a:b': TIME + 3, 'c:d': TIME, 'e:f': TIME + 2 };
   const touched = { ...made, lastUsedAt: TIME + 3, scopesUsed };
-  await holds(touched, 'a batch');
-  await holds({ ...other, lastUsedAt: TIME + 7, scopesUsed: { 'a:b': TIME + 7 } }, 'a batch');
+  await holds(touched, 'a key touched twice in a batch');
+  const used = { lastUsedAt: TIME + 7, scopesUsed: { 'a:b': TIME + 7 } };
+  await holds({ ...other, ...used }, 'a key touched once in a batch');
   for (const odd of [...nearTexts(keyId), ...oddValues(keyId), made.digest]) {
     await succeeds(() => store.touch([entryOf(odd as string, TIME + 9)]));
   }
-  await holds(touched, 'ids like it');
-  same(await store.findById(unknown), null, 'an unknown key id in a batch');
-  same((await list()).length, 2, 'records after a batch');
+  await holds(touched, 'after touching similar key ids');
+  same(await store.findById(unknown), null, 'findById with an unknown key id from a batch');
+  same((await list()).length, 2, 'how many records list returns after a batch');
 }
 
 /**
- * Touches one key 20 times at once, each time with a scope of its own and one that all have. All
- * scopes must be there, and the shared one must have the latest time.
+ * Touches one key 20 times at once, each time with a new scope and a shared one. The store must
+ * keep all scopes, and the latest time of the shared one.
  *
- * Catches: a table of scopes that is read, changed and written back.
+ * Catches: reading, changing and writing back the table of scopes.
  */
 export async function touchesInParallel(fixture: StoreFixture): Promise<void> {
   const { store, add, holds } = fixture;
   const made = await add();
   const { keyId } = made;
-  // 0 to 19 in no particular order: the newest is neither the first nor the last.
+  // 0 to 19 in mixed order: the newest is neither the first nor the last.
   const offsets = [7, 3, 19, 0, 11, 15, 1, 18, 5, 13, 9, 2, 17, 4, 16, 6, 14, 8, 12, 10];
   const entries = offsets.map((offset, index) => {
     const time = TIME + offset;
@@ -125,15 +127,15 @@ export async function touchesInParallel(fixture: StoreFixture): Promise<void> {
   await Promise.all(entries.map(async (entry) => store.touch([entry])));
   const own = offsets.map((offset, index) => [`only:s${index}`, TIME + offset] as const);
   const scopesUsed = { 'a:b': TIME + 19, ...Object.fromEntries(own) };
-  await holds({ ...made, lastUsedAt: TIME + 19, scopesUsed }, '20 parallel calls');
+  await holds({ ...made, lastUsedAt: TIME + 19, scopesUsed }, 'after 20 parallel calls of touch');
 }
 
-/** What happens to a key while other things happen to it; a pause is nothing, for a moment. */
+/** A step in a sequence of overlapping calls; a pause does nothing. */
 type Step = 'touch' | 'mark' | 'pause';
 
 /**
- * How touches and a mark of one key meet. Mostly with nothing after them: a later touch that
- * reads the mark would write it back.
+ * Sequences of touches and a mark. Most end with the mark, because a later touch that reads the
+ * mark would restore it.
  */
 const MEETINGS: readonly (readonly Step[])[] = [
   ['touch', 'mark'],
@@ -146,13 +148,13 @@ const MEETINGS: readonly (readonly Step[])[] = [
 ];
 
 /**
- * Lets touches and a mark of one key meet in several orders, for each kind of mark. The mark must
- * be there afterwards, and so must the use.
+ * Overlaps touches and a mark of one key in several orders, for each kind of mark. The record must
+ * keep both the mark and the use.
  *
- * Catches: a whole record, or a mark, that is read and then written back over a revocation.
+ * Catches: reading a record and writing it back over a revocation.
  */
 export async function touchUndoesNoMark(fixture: StoreFixture): Promise<void> {
-  // Not all at once: if calls wait for a free connection, they no longer meet.
+  // Not all at once: calls that wait for a free connection no longer overlap.
   for (const meeting of MEETINGS) {
     await Promise.all([
       meet(fixture, meeting, revokeAt(TIME + 5)),
@@ -179,7 +181,7 @@ async function meet(
   const steps = meeting.map((step) => calls[step]);
   await overlap(store, steps);
   const marked = { ...after(made, mark), lastUsedAt: TIME + 6, scopesUsed };
-  await holds(marked, `use recorded during ${mark.kind}, ${meeting.join(', ')}`);
+  await holds(marked, `after overlapping ${meeting.join(', ')}, with a ${mark.kind} mark`);
   await store.touch([{ keyId, lastUsedAt: TIME + 7, scopesUsed }]);
-  await holds({ ...marked, lastUsedAt: TIME + 7 }, `use recorded after ${mark.kind}`);
+  await holds({ ...marked, lastUsedAt: TIME + 7 }, `touch after a ${mark.kind} mark`);
 }

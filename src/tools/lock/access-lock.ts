@@ -1,42 +1,42 @@
-/** What a lock says: of each route, who may call it. */
+/** The access lock: for each route, who may call it. */
 import type { Catalog } from '../../core/catalog.js';
 import { assert, isObject, quote, readFields, readStrings, readText } from '../../core/input.js';
 import type { Policy } from '../../core/policy.js';
 import type { GuardedRoute } from './route.js';
 
-/** Who may call everything that a service has. Made by {@link lockOf} or {@link parseLock}. */
+/** Who may call each route of a service. Made by {@link lockOf} or {@link parseLock}. */
 export interface AccessLock {
-  /** Of the shape of a lock. */
+  /** The version of the format. */
   readonly version: 1;
-  /** The scopes that there are, sorted. */
+  /** All scopes of the catalog, sorted. */
   readonly scopes: readonly string[];
-  /** Those of them that no wildcard grants, sorted. */
+  /** The scopes that no wildcard grants, sorted. */
   readonly reserved: readonly string[];
   /** By `GET /v1/threats` or `TOOL list_threats`, sorted by path and then by method. */
   readonly routes: ReadonlyMap<string, LockedRoute>;
 }
 
-/** What a lock says of one route. */
+/** The entry of one route. */
 export interface LockedRoute {
-  /** The operations of its guards, in order. Every one of them has to let a request in. */
+  /** The operations of its guards, in order. A request must pass all of them. */
   readonly operations: readonly string[];
-  /** The scopes that they need together, sorted. */
+  /** All scopes that these operations need, sorted. */
   readonly scopes: readonly string[];
-  /** Why a route without a guard has none; null while nobody has said, or if it has a guard. */
+  /** Why the route has no guard; null if it has one, or if nobody has written a reason. */
   readonly reason: string | null;
-  /** Guards that may stand before a route without one, sorted: a hint, which decides nothing. */
+  /** Guards that may run before a route without a guard, sorted. Only a hint. */
   readonly behind?: readonly string[] | undefined;
-  /** Of a route without a guard: how many share its method and path, if there is more than one. */
+  /** For a route without a guard: the number of handlers with its method and path, if above 1. */
   readonly handlers?: number | undefined;
 }
 
-/** What a lock is made of. */
+/** The input of {@link lockOf}. */
 export interface LockInput {
-  /** What `defineScopes` returned. */
+  /** The catalog that `defineScopes` returned. */
   readonly catalog: Catalog;
-  /** What `definePolicy` returned, for that catalog. */
+  /** The policy that `definePolicy` returned for this catalog. */
   readonly policy: Policy;
-  /** What `routesOf` found, or a list like it. */
+  /** The routes that `routesOf` returned, or a list of the same shape. */
   readonly routes: Iterable<GuardedRoute>;
   /** Route → why it has no guard, such as `{ 'GET /healthz': 'says only that it runs' }`. */
   readonly reasons?: Readonly<Record<string, string>> | undefined;
@@ -46,20 +46,23 @@ export interface LockInput {
 export const MAX_REASON_LENGTH: number = 500;
 
 /**
- * Makes the lock of a service as it is now.
+ * Makes the lock of a service in its current state.
  *
- * Not checked: that `routes` are all that the service has, and that its guards ask this policy.
+ * Not checked: that `routes` contains all routes of the service, and that its guards use this
+ * policy.
  *
- * @throws TypeError on a route that is there twice with different guards, an operation that the
- *   policy does not have, or a reason for a route that has a guard or is not there.
+ * @throws TypeError if a route appears twice with different guards, the policy lacks an operation,
+ *   or a reason is for an unknown or guarded route.
  * @example
  * const lock = lockOf({ catalog, policy, routes: routesOf(app) });
  */
 export function lockOf(input: LockInput): AccessLock {
   readFields(input, ['catalog', 'policy', 'routes', 'reasons'], 'lockOf');
   const { catalog, policy } = input;
-  assert(typeof catalog?.isReserved === 'function', 'lockOf: catalog: pass what defineScopes made');
-  assert(typeof policy?.requires === 'function', 'lockOf: policy: pass what definePolicy made');
+  const isCatalog = typeof catalog?.isReserved === 'function';
+  assert(isCatalog, 'lockOf: catalog: pass the catalog that defineScopes returned');
+  const isPolicy = typeof policy?.requires === 'function';
+  assert(isPolicy, 'lockOf: policy: pass the policy that definePolicy returned');
   const reasons = readReasons(input.reasons ?? {});
   const routes = new Map<string, LockedRoute>();
   for (const route of input.routes) {
@@ -67,11 +70,11 @@ export function lockOf(input: LockInput): AccessLock {
     const locked = lockRoute(name, route, policy, reasons.get(name) ?? null);
     const other = routes.get(name);
     const isSame = other === undefined || guardsOf(other) === guardsOf(locked);
-    assert(isSame, `lockOf: ${quote(name)} is there twice, with different guards`);
+    assert(isSame, `lockOf: routes: ${quote(name)} appears twice, with different guards`);
     routes.set(name, locked);
   }
   for (const name of reasons.keys()) {
-    assert(routes.has(name), `lockOf: reasons: there is no route ${quote(name)}`);
+    assert(routes.has(name), `lockOf: reasons: unknown route ${quote(name)}. Remove the reason`);
   }
   const reserved = catalog.all.filter((scope) => catalog.isReserved(scope));
   return createLock(catalog.all, reserved, routes);
@@ -88,9 +91,12 @@ function lockRoute(
   reason: string | null,
 ): LockedRoute {
   const unknown = policy.unmapped([...operations, ...behind]);
-  assert(unknown.length === 0, `lockOf: ${quote(name)}: the policy has no ${unknown.join(', ')}`);
+  const names = unknown.join(', ');
+  const problem = `lockOf: ${quote(name)}: the policy has no operation ${names}`;
+  assert(unknown.length === 0, `${problem}. Add it to definePolicy`);
   const isGuarded = operations.length > 0;
-  assert(!isGuarded || reason === null, `lockOf: reasons: ${quote(name)} has a guard`);
+  const needless = `lockOf: reasons: ${quote(name)} has a guard. Remove the reason`;
+  assert(!isGuarded || reason === null, needless);
   const scopes = new Set(operations.flatMap((operation) => policy.requires(operation)));
   return { operations: [...operations], scopes: [...scopes], reason, behind, handlers };
 }
@@ -105,18 +111,18 @@ function readReasons(value: unknown): ReadonlyMap<string, string> {
 }
 
 const METHOD = /^[A-Z][A-Z-]*$/;
-/** A path or a tool's name: printable, so that a line of the file is a line. */
+/** A path or the name of a tool. It is printable, so that each entry of the file is one line. */
 const PATH = /^[!-~\u00a1-\uffff]+(?: [!-~\u00a1-\uffff]+)*$/;
 
-/** What a route is called in a lock. */
+/** Returns the name of a route in a lock. */
 export function nameOf({ method, path }: GuardedRoute): string {
   const isRoute = typeof method === 'string' && typeof path === 'string';
-  assert(isRoute && METHOD.test(method), 'routes: a method is upper-case letters', method);
-  assert(PATH.test(path), 'routes: a path is printable', path);
+  assert(isRoute && METHOD.test(method), 'routes: write methods in upper-case letters', method);
+  assert(PATH.test(path), 'routes: write paths in printable characters', path);
   return `${method} ${path}`;
 }
 
-/** Sorts everything, so that the same service always has the same lock, and freezes it. */
+/** Makes a frozen lock, sorted so that the same service always gives the same lock. */
 export function createLock(
   scopes: readonly string[],
   reserved: readonly string[],
@@ -148,18 +154,18 @@ function freezeRoute(name: string, route: LockedRoute): LockedRoute {
   });
 }
 
-/** By path first, so that the methods of one path stand together. */
+/** Returns a sort key with the path first, so that the methods of one path are adjacent. */
 function keyOf(name: string): string {
   const space = name.indexOf(' ');
   return `${name.slice(space + 1)} ${name.slice(0, space)}`;
 }
 
-/** By code units: the same on every machine. */
+/** Compares by code units, which gives the same order on every machine. */
 function compareText(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-/** Who may call a route, in words. */
+/** Says in words who may call a route. */
 export function whoMay({ operations, scopes, reason, behind = [] }: LockedRoute): string {
   if (operations.length > 0)
     return scopes.length === 0 ? 'any key' : `keys with ${scopes.join(', ')}`;

@@ -1,20 +1,20 @@
-/** What a change of a service lets in, and whom it shuts out. */
+/** Finds the routes that a change of a service opens or closes to callers. */
 import { readFields } from '../../core/input.js';
 import { type AccessLock, type LockedRoute, whoMay } from './access-lock.js';
 
-/** What became of a route. */
+/** The kind of change of a route. */
 export type RouteChangeKind =
-  /** Somebody may call it who could not before, or can be given the right by a wildcard. */
+  /** It lets in callers that it denied before, or wildcards now grant a scope that it needs. */
   | 'widened'
-  /** Somebody may not call it any more. */
+  /** It denies callers that it let in before, or wildcards no longer grant a scope. */
   | 'narrowed'
-  /** It is new. */
+  /** The route is new. */
   | 'added'
-  /** It is gone. */
+  /** The route was removed. */
   | 'removed'
-  /** It has other operations that need the same, another reason to have none, or another hint. */
+  /** The same callers may call it, but its operations, its reason or a hint changed. */
   | 'changed'
-  /** It has no guard, and nobody wrote why. */
+  /** The route has no guard, and nobody wrote why. */
   | 'unguarded';
 
 /** A change of one route. A route may be widened and narrowed at once. */
@@ -22,9 +22,9 @@ export interface RouteChange {
   readonly kind: RouteChangeKind;
   /** `GET /v1/threats` or `TOOL list_threats`. */
   readonly route: string;
-  /** A sentence that says it, without the route. */
+  /** The change as a sentence whose subject is the route. */
   readonly what: string;
-  /** Its operations before and after; null where it was not or is not there. */
+  /** The operations before and after; null if the route did not or does not exist. */
   readonly before: readonly string[] | null;
   readonly after: readonly string[] | null;
 }
@@ -36,16 +36,16 @@ export interface KeyGain {
   readonly hint: string;
   readonly name: string;
   readonly entityUuid: string;
-  /** The widened and the new routes that it may call now and could not before. */
+  /** The widened and new routes that it can call now, but could not before. */
   readonly routes: readonly string[];
 }
 
-/** What {@link diffLocks} needs of a live key: a `KeyInfo` has it. */
+/** A live key for {@link diffLocks}. You can pass a `KeyInfo`. */
 export interface GrantedKey extends Omit<KeyGain, 'routes'> {
   readonly scopes: readonly string[];
 }
 
-/** The scopes that came, went, or changed how they are granted; sorted. */
+/** The scopes that were added or removed, or that became reserved or unreserved; each sorted. */
 export interface CatalogChange {
   readonly joined: readonly string[];
   readonly left: readonly string[];
@@ -53,34 +53,33 @@ export interface CatalogChange {
   readonly unreserved: readonly string[];
 }
 
-/** What lies between two locks. */
+/** The difference of two locks. */
 export interface LockDiff {
-  /** Nothing at all, and nothing in `after` is without a guard for no reason. */
+  /** Whether nothing changed and every route of `after` has a guard or a reason. */
   readonly isEmpty: boolean;
   readonly widened: readonly RouteChange[];
   readonly narrowed: readonly RouteChange[];
   readonly added: readonly RouteChange[];
   readonly removed: readonly RouteChange[];
   readonly changed: readonly RouteChange[];
-  /** Of `after`, also where nothing changed. */
+  /** All such routes of `after`, including unchanged ones. */
   readonly unguarded: readonly RouteChange[];
   readonly catalog: CatalogChange;
-  /** The live keys that gain something, if `keys` were passed. */
+  /** The live keys that can do more, if you passed `keys`. */
   readonly gains: readonly KeyGain[];
 }
 
-/** What else is to be looked at. */
+/** The options of {@link diffLocks}. */
 export interface DiffLocksOptions {
-  /** The live keys, to name those that gain. */
+  /** The live keys, to list those that can do more. */
   readonly keys?: Iterable<GrantedKey> | undefined;
 }
 
 /**
- * Says what lies between two locks. Judged over all sets of scopes that a key may have, and over
- * everything that can be granted: a scope that is reserved no more widens what needs it, because a
- * wildcard hands it out from then on.
+ * Compares two locks. It considers every set of scopes that a key may have, and every grant: if a
+ * scope is no longer reserved, the routes that need it are widened, because wildcards now grant it.
  *
- * Not checked: which organizations a key may address, and what handlers do.
+ * Not checked: which organizations a key can address, and what handlers do.
  *
  * @example
  * const { widened, unguarded } = diffLocks(committed, lockOf({ catalog, policy, routes }));
@@ -121,7 +120,7 @@ export function diffLocks(
   }
 }
 
-/** Whether a key with these scopes may call a route. */
+/** Whether a key with these scopes can call a route. */
 function isOpenTo(route: LockedRoute | undefined, held: ReadonlySet<string>): boolean {
   return route?.scopes.every((scope) => held.has(scope)) ?? false;
 }
@@ -146,8 +145,8 @@ function changesOf(route: string, old: AccessLock, now: AccessLock): readonly Ro
   function add(kind: RouteChangeKind, what: string): void {
     changes.push(Object.freeze({ kind, route, what, ...sides }));
   }
-  if (after === undefined) add('removed', 'is gone');
-  else if (before === undefined) add('added', `is new, for ${whoMay(after)}`);
+  if (after === undefined) add('removed', 'was removed');
+  else if (before === undefined) add('added', `is new, open to ${whoMay(after)}`);
   else {
     const wider = widening(before, after, old, now);
     const narrower = widening(after, before, now, old);
@@ -158,12 +157,12 @@ function changesOf(route: string, old: AccessLock, now: AccessLock): readonly Ro
     const hints = hintsOf(after);
     if (isRenamed && isAsOpen) add('changed', renaming(before, after));
     if (isAsOpen && before.reason !== after.reason && after.reason !== null) {
-      add('changed', `has another reason to have no guard: ${after.reason}`);
+      add('changed', `has a new reason for having no guard: ${after.reason}`);
     }
-    if (isAsOpen && hintsOf(before) !== hints) add('changed', `has before it now: ${hints}`);
+    if (isAsOpen && hintsOf(before) !== hints) add('changed', `is now behind ${hints}`);
     const { handlers = 1 } = after;
     if (isAsOpen && (before.handlers ?? 1) !== handlers) {
-      add('changed', `has another number of handlers: ${handlers}`);
+      add('changed', `has a different number of handlers: ${handlers}`);
     }
   }
   if (after !== undefined && isUnguarded(after) && after.reason === null) {
@@ -181,8 +180,8 @@ function isUnguarded({ operations }: LockedRoute): boolean {
 }
 
 /**
- * What lets somebody in, or null. Somebody is a set of scopes, or what can be granted by wildcards:
- * the route is wider if it needs a scope no longer, or if one that it needs is reserved no longer.
+ * Says how a route is wider than before, or returns null. It is wider if it no longer needs a
+ * scope, or if a scope that it needs is no longer reserved.
  */
 function widening(
   before: LockedRoute,
@@ -191,8 +190,7 @@ function widening(
   now: AccessLock,
 ): string | null {
   if (isUnguarded(before)) return null;
-  if (isUnguarded(after))
-    return `has no guard of its own any more, which was ${operationsOf(before)}`;
+  if (isUnguarded(after)) return `no longer has its own guard (${operationsOf(before)})`;
   const dropped = before.scopes.filter((scope) => !after.scopes.includes(scope));
   const kept = before.scopes.filter((scope) => after.scopes.includes(scope));
   const freed = kept.filter((scope) => {
@@ -200,12 +198,12 @@ function widening(
   });
   const parts: string[] = [];
   if (dropped.length > 0) {
-    parts.push(`needs ${dropped.join(', ')} no longer${movement(before, after)}`);
+    parts.push(`no longer needs ${dropped.join(', ')}${movement(before, after)}`);
   }
   if (freed.length > 0) {
-    parts.push(`needs ${freed.join(', ')}, which is reserved no longer: wildcards grant it`);
+    parts.push(`needs ${freed.join(', ')}, which is no longer reserved: wildcards grant it`);
   }
-  return parts.length === 0 ? null : `${parts.join('; ')}. It is for ${whoMay(after)}`;
+  return parts.length === 0 ? null : `${parts.join('; ')}. It is open to ${whoMay(after)}`;
 }
 
 function narrowing(
@@ -214,15 +212,15 @@ function narrowing(
   old: AccessLock,
   now: AccessLock,
 ): string {
-  if (isUnguarded(before)) return `has a guard now, and is for ${whoMay(after)}`;
+  if (isUnguarded(before)) return `now has a guard, and is open to ${whoMay(after)}`;
   const needed = after.scopes.filter((scope) => !before.scopes.includes(scope));
   const kept = before.scopes.filter((scope) => after.scopes.includes(scope));
   const held = kept.filter((scope) => {
     return now.reserved.includes(scope) && !old.reserved.includes(scope);
   });
   const parts: string[] = [];
-  if (needed.length > 0) parts.push(`needs ${needed.join(', ')}, too${movement(before, after)}`);
-  if (held.length > 0) parts.push(`needs ${held.join(', ')}, which no wildcard grants any more`);
+  if (needed.length > 0) parts.push(`also needs ${needed.join(', ')}${movement(before, after)}`);
+  if (held.length > 0) parts.push(`needs ${held.join(', ')}, which wildcards no longer grant`);
   return parts.join('; ');
 }
 
@@ -232,7 +230,7 @@ function movement(before: LockedRoute, after: LockedRoute): string {
 }
 
 function renaming(before: LockedRoute, after: LockedRoute): string {
-  return `is ${operationsOf(after)}, which was ${operationsOf(before)}, for the same keys`;
+  return `is now ${operationsOf(after)} instead of ${operationsOf(before)}, for the same keys`;
 }
 
 function operationsOf({ operations }: LockedRoute): string {

@@ -1,13 +1,13 @@
-/** Routes of Express 5: the layers of its routers. */
+/** Reads the routes of Express 5 from the layers of its routers. */
 import { assert, hasMethods } from '../../core/input.js';
 import { type Front, isProxy, operationOf, operationsAbove, readChain } from './guards.js';
 import { assertFew, type GuardedRoute } from './route.js';
 
 interface Layer {
   readonly handle: (...args: never[]) => unknown;
-  /** Since version 2.3 of the package `router`; before, the path is nowhere. */
+  /** The package `router` keeps the path only since version 2.3. */
   readonly rawPath?: unknown;
-  /** Of a route's own layers; none for every method. */
+  /** Set on the layers of a route, unless the layer is for every method. */
   readonly method?: string | undefined;
   readonly route?: { readonly stack: readonly Layer[] };
 }
@@ -16,27 +16,29 @@ interface Router {
   readonly stack: readonly Layer[];
 }
 
-/** Where a walk is: within which routers, below which path, behind which guards. */
+/** The position of a walk: the enclosing routers, the path above, and the guards before. */
 interface Place {
   readonly routers: readonly Router[];
   readonly path: string;
   readonly fronts: readonly Front[];
   readonly found: GuardedRoute[];
-  /** Routers that were read, of which a mounted one counts each time. */
+  /** The number of routers read so far. A router counts once per mount. */
   readonly walks: { count: number };
 }
 
-/** What takes a fourth argument is met by errors alone. */
+/** Express calls functions with a fourth argument only for errors. */
 const MOST_ARGUMENTS = 3;
-const FOR_ERRORS = 'a function that errors meet';
+const FOR_ERRORS = 'an error handler';
 
-const TABLE = "or pass a table, such as { 'GET /threats': 'listThreats' }";
-const VERSION = `routesOf: install Express 5 with the package "router" 2.3 or later, ${TABLE}`;
-const MOUNTED = `routesOf: it cannot read an app mounted in another; mount a Router, ${TABLE}`;
-const PROXY = `routesOf: it cannot read a router through a Proxy; pass the router itself, ${TABLE}`;
-const REPLACED = `routesOf: something else has replaced handle() of a router; leave it, ${TABLE}`;
-const CYCLE = 'routesOf: a router is mounted within itself, so its routes have no end';
-const PATHS = `routesOf: a path of Express is no string and no RegExp; use one, ${TABLE}`;
+const TABLE = "or pass a table such as { 'GET /threats': 'listThreats' }";
+const VERSION =
+  'routesOf: unsupported version of Express. Install Express 5 with the package "router" 2.3 or ' +
+  `later, ${TABLE}`;
+const MOUNTED = `routesOf: an app is mounted in another app. Mount a Router instead, ${TABLE}`;
+const PROXY = `routesOf: a router is behind a Proxy. Pass the router itself, ${TABLE}`;
+const REPLACED = `routesOf: a router has a replaced handle(). Keep the original, ${TABLE}`;
+const CYCLE = `routesOf: a router is mounted within itself. Remove that mount, ${TABLE}`;
+const PATHS = `routesOf: a path is neither a string nor a RegExp. Use one of these, ${TABLE}`;
 
 function isRouter(value: unknown): value is Router {
   return hasMethods(value, 'handle', 'use', 'route') && Array.isArray((value as Router).stack);
@@ -50,7 +52,7 @@ export function isExpress(app: unknown): boolean {
   return isApp(app) || isRouter(app);
 }
 
-/** @throws TypeError on what it cannot read to the end; the message says what to do. */
+/** @throws TypeError if it cannot read all routes. The message says what to do. */
 export function readExpress(app: unknown): readonly GuardedRoute[] {
   assert(!isProxy(app), PROXY);
   assert(!('lazyrouter' in Object(app)), VERSION);
@@ -79,19 +81,19 @@ function walk(router: Router, place: Place): void {
   }
 }
 
-/** Reads what `use` was given, if it is a router. What has a `handle` of its own is an app. */
+/** Reads a router that was passed to `use`. Rejects an app, which has a `handle` method. */
 function readMounted(handle: Layer['handle'], place: Place): void {
   if (isRouter(handle)) walk(handle, place);
   else assert(!hasMethods(handle, 'handle') && handle.name !== 'mounted_app', MOUNTED);
 }
 
-/** A row for each method, or one for all of them. */
+/** Returns a row per method, or a single row for `all`. */
 function readRoute(path: string, stack: readonly Layer[], place: Place): readonly GuardedRoute[] {
   const rows = [...new Set(stack.map(methodOf))].map((method) => {
     const above = operationsAbove(method, path, place.fronts);
     return { method, path, ...readChain(chainOf(stack, method), above) };
   });
-  // `app.all` declares each method that Node knows.
+  // `app.all` declares every method that Node knows.
   const methods = rows.map(({ method }) => method);
   const isAll = ['GET', 'CONNECT', 'TRACE'].every((method) => methods.includes(method));
   const kinds = new Set(rows.map(({ operations }) => operations.join()));
@@ -99,7 +101,7 @@ function readRoute(path: string, stack: readonly Layer[], place: Place): readonl
   return rows.slice(0, 1).map((row) => ({ ...row, method: 'ALL' }));
 }
 
-/** The guards that a layer has for what follows it. */
+/** The guards of a layer that run before later layers. */
 function frontsOf({ route, handle, method }: Layer, path: string): readonly Front[] {
   const isPrefix = route === undefined;
   return (route?.stack ?? [{ handle, method }]).flatMap((layer) => {
@@ -109,8 +111,8 @@ function frontsOf({ route, handle, method }: Layer, path: string): readonly Fron
 }
 
 /**
- * The functions that a request of this method meets. With one for errors among them no guard
- * counts: it may let a request go on that made a guard throw.
+ * The functions that run for a request with this method. If one of them handles errors, no guard
+ * counts, because it may let a request continue after a guard threw.
  */
 function chainOf(stack: readonly Layer[], method: string): readonly unknown[] {
   const met = stack.filter((layer) => [method, 'ALL'].includes(methodOf(layer)));
@@ -129,7 +131,7 @@ function pathsOf({ rawPath }: Layer, mount: string): readonly string[] {
   return paths.map((path) => {
     assert(typeof path === 'string' || path instanceof RegExp, PATHS);
     if (path === '/' || path === '') return mount === '' ? '/' : mount;
-    // In parentheses, which no text has, so that the two are never one row.
+    // In parentheses, which string paths cannot have, so that the two never share a row.
     const shown = typeof path === 'string' ? path : `(${String(path)})`;
     return (mount.endsWith('/') ? mount.slice(0, -1) : mount) + shown;
   });

@@ -1,14 +1,14 @@
-/** Routes of Fastify 5, which tells of each one when it is declared, and never again. */
+/** Records the routes of Fastify 5, which reports each route only when it is declared. */
 import { assert, hasMethods } from '../../core/input.js';
 import { operationsOf, readChain } from './guards.js';
 import { assertFew, type GuardedRoute } from './route.js';
 
-/** What Fastify runs before the handler, in order. */
+/** The hooks that Fastify runs before the handler, in order. */
 const HOOKS = ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const;
 
 type Hooks = { readonly [Name in (typeof HOOKS)[number]]?: unknown };
 
-/** What `recordRoutes` needs of a Fastify app. */
+/** The part of a Fastify app that `recordRoutes` uses. */
 export interface FastifyLike {
   addHook(name: 'onRoute', hook: (options: RouteOptionsLike) => void): unknown;
   addHook(name: 'onReady', hook: () => Promise<void>): unknown;
@@ -16,7 +16,7 @@ export interface FastifyLike {
   readonly version: string;
 }
 
-/** What Fastify tells of a route. */
+/** The options of a route, as Fastify passes them to `onRoute`. */
 export interface RouteOptionsLike {
   readonly method: string | readonly string[];
   readonly url: string;
@@ -29,9 +29,9 @@ interface Declared {
   readonly options: RouteOptionsLike;
   /** The app or plugin that declared it. */
   readonly instance: object;
-  /** Its own hooks, once Fastify has taken them: what is put into its options later never runs. */
+  /** The hooks that Fastify copied from its options. Hooks added to the options later never run. */
   hooks: readonly unknown[];
-  /** Whether another hook has changed its place since. */
+  /** Whether another hook has changed its method or url since. */
   isMoved: boolean;
 }
 
@@ -42,18 +42,21 @@ interface Recording {
 
 const recordings = new WeakMap<object, Recording>();
 
-const FIRST = 'recordRoutes(app), right after the app is made and before its first route or plugin';
-const MOVED = 'routesOf: a hook changes the method or the url of a route; pass a table instead';
+const FIRST = 'Call recordRoutes(app) right after fastify(), before the first route or plugin';
+const MOVED =
+  'routesOf: a hook changed the method or url of a route. Pass a table instead, such as ' +
+  "{ 'GET /threats': 'listThreats' }";
 
 export function isFastify(app: unknown): boolean {
   return hasMethods(app, 'addHook', 'printRoutes', 'inject', 'register', 'ready');
 }
 
 /**
- * Has a Fastify app keep its routes for `routesOf`. To be called before the first route, because
- * Fastify tells of routes only as they are declared. Adds two hooks, and does nothing to requests.
+ * Records the routes of a Fastify app for `routesOf`. Call it before the first route or plugin,
+ * because Fastify reports routes only when they are declared. It adds two hooks and does not affect
+ * requests.
  *
- * @throws TypeError if `app` is no Fastify app, or has routes already.
+ * @throws TypeError if `app` is not a Fastify 5 app, or already has routes or plugins.
  * @example
  * const app = fastify();
  * recordRoutes(app);
@@ -63,12 +66,12 @@ export function isFastify(app: unknown): boolean {
  */
 export function recordRoutes(app: FastifyLike): void {
   const isKnown = isFastify(app) && /^5\./.test(String(app.version));
-  assert(isKnown, 'recordRoutes: pass a Fastify 5 app');
+  assert(isKnown, 'recordRoutes: not a Fastify 5 app. Pass the app that fastify() returned');
   if (recordings.has(app)) return;
   const isEmpty = /^\(empty tree\)\s*$/.test(app.printRoutes());
   const plugins = keptBy(app, 'fastify.children');
   const isFirst = isEmpty && Array.isArray(plugins) && plugins.length === 0;
-  assert(isFirst, `recordRoutes: too late; call ${FIRST}`);
+  assert(isFirst, `recordRoutes: the app already has routes or plugins. ${FIRST}`);
   const recording: Recording = { routes: [], isReady: false };
   recordings.set(app, recording);
   app.addHook('onRoute', function onRoute(this: object, options) {
@@ -84,7 +87,7 @@ export function recordRoutes(app: FastifyLike): void {
   });
 }
 
-/** Below a prefix, Fastify itself adds the slash at the end to the url of `/`. */
+/** Below a prefix, Fastify itself appends a slash to the url of `/`. */
 function settle(declared: Declared): void {
   const { options, url, methods } = declared;
   declared.hooks = hooksOf(options as Hooks);
@@ -96,11 +99,11 @@ function methodsOf({ method }: RouteOptionsLike): readonly string[] {
   return typeof method === 'string' ? [method] : [...method];
 }
 
-/** @throws TypeError if the app was not recorded, or is not ready. */
+/** @throws TypeError if `recordRoutes` was not called, or the app is not ready. */
 export function readFastify(app: unknown): readonly GuardedRoute[] {
   const recording = recordings.get(app as object);
-  assert(recording !== undefined, `routesOf: call ${FIRST}`);
-  assert(recording.isReady, 'routesOf: await app.ready() before, so that all plugins are loaded');
+  assert(recording !== undefined, `routesOf: no routes were recorded for this app. ${FIRST}`);
+  assert(recording.isReady, 'routesOf: the app is not ready. Await app.ready() first');
   assert(!recording.routes.some(({ isMoved }) => isMoved), MOVED);
   const gets = recording.routes.filter(({ methods }) => methods.includes('GET'));
   const heads = recording.routes.filter(isHead);
@@ -112,7 +115,7 @@ function isHead({ methods }: Declared): boolean {
   return methods.join() === 'HEAD';
 }
 
-/** Fastify adds a HEAD to each GET: the same handler behind the same guards. */
+/** Whether Fastify added this HEAD to a GET: it has the same handler and the same guards. */
 function isHeadOf(head: Declared, gets: readonly Declared[]): boolean {
   const { url, options, hooks } = head;
   const guards = readChain(hooks).operations.join();
@@ -140,7 +143,7 @@ function hooksOf(hooks: Hooks): readonly unknown[] {
   return HOOKS.flatMap((name) => hooks[name] ?? []);
 }
 
-/** What Fastify keeps for an app or a plugin, and for those within it, under a symbol. */
+/** Reads what Fastify keeps under a symbol for an app or plugin and for its children. */
 function keptBy(instance: object, name: string): unknown {
   for (let holder: object | null = instance; holder !== null; ) {
     const symbols = Object.getOwnPropertySymbols(holder);

@@ -1,12 +1,12 @@
-/** Recognises guards by the mark that an adapter leaves on them, and says which ones count. */
+/** Recognises guards by the mark that adapters leave on them, and decides which ones count. */
 import type { GuardedRoute } from './route.js';
 
 const MARK = Symbol.for('keyscope.operation');
 
-/** What a route's own guards are, and those that only may stand before it. */
+/** The guards of a route, and guards that may run before it. */
 type Guards = Pick<GuardedRoute, 'operations' | 'behind'>;
 
-/** The operation that a guard carries; `undefined` for anything else. */
+/** Returns the operation of a guard; `undefined` for any other value. */
 export function operationOf(value: unknown): string | undefined {
   const isHolder = typeof value === 'function' || (typeof value === 'object' && value !== null);
   if (!isHolder || isProxy(value) || !Object.hasOwn(value, MARK)) return undefined;
@@ -14,14 +14,14 @@ export function operationOf(value: unknown): string | undefined {
   return typeof operation === 'string' && operation !== '' ? operation : undefined;
 }
 
-/** The operations of those that are guards, in order. */
+/** Returns the operations of the guards among these values, in order. */
 export function operationsOf(values: readonly unknown[]): readonly string[] {
   return values.flatMap((value) => operationOf(value) ?? []);
 }
 
 /**
- * Reads the functions that a request meets on one route, in order. A guard counts if nothing but
- * guards stands before it: any other function may answer, and then nobody asks the guard.
+ * Reads the functions of one route in the order in which they run. A guard counts only if all
+ * functions before it are guards: any other function may answer before the guard runs.
  */
 export function readChain(chain: readonly unknown[], before: readonly string[] = []): Guards {
   const end = chain.findIndex((each) => operationOf(each) === undefined);
@@ -30,18 +30,18 @@ export function readChain(chain: readonly unknown[], before: readonly string[] =
   return { operations, behind: [...before, ...operationsOf(chain.slice(first))] };
 }
 
-/** A guard that was declared for a path and everything below it, or for that path alone. */
+/** A guard declared for one path, or for a path and everything below it. */
 export interface Front {
   readonly operation: string;
-  /** `ALL`, or the one method. */
+  /** `ALL` or a single method. */
   readonly method: string;
   readonly path: string;
   readonly isPrefix: boolean;
 }
 
 /**
- * The operations of the guards whose path, read as a text, is above a route. Routers may read the
- * paths otherwise: this is a hint for people, and nothing is decided by it.
+ * Returns the operations of the guards whose path, compared as text, is above a route. Routers may
+ * match paths differently, so this is only a hint for people.
  */
 export function operationsAbove(
   method: string,
@@ -64,7 +64,7 @@ interface Runtime {
   readonly process?: { getBuiltinModule?(name: 'node:util'): Util | undefined };
 }
 
-/** Whether something else answers for it. Node, Bun and Deno can tell; elsewhere nothing is one. */
+/** Whether this is a Proxy. Only Node, Bun and Deno can tell; other runtimes return `false`. */
 export function isProxy(value: unknown): boolean {
   const { process } = globalThis as Runtime;
   return process?.getBuiltinModule?.('node:util')?.types.isProxy(value) ?? false;

@@ -1,4 +1,4 @@
-/** Routes of Hono 4: `app.routes`, in which middleware and handlers stand side by side. */
+/** Reads the routes of Hono 4 from `app.routes`, which lists middleware and handlers alike. */
 import { assert, hasMethods } from '../../core/input.js';
 import { type Front, isProxy, operationOf, operationsAbove, readChain } from './guards.js';
 import type { GuardedRoute } from './route.js';
@@ -9,7 +9,7 @@ interface Entry {
   readonly handler: unknown;
 }
 
-/** What was declared for one method and path, in order. */
+/** The functions declared for one method and path, in order. */
 interface Group {
   readonly method: string;
   readonly path: string;
@@ -17,18 +17,20 @@ interface Group {
   readonly above: readonly string[];
 }
 
-/** Where `route()` keeps the handler of an app that has its own `onError`. */
+/** The property where `route()` keeps the handler of an app with its own `onError`. */
 const COMPOSED = '__COMPOSED_HANDLER';
 
-const USAGE = "routesOf: pass a Hono 4 app itself, or a table: { 'GET /threats': 'listThreats' }";
+const USAGE =
+  'routesOf: this is not a plain Hono 4 app. Pass the app itself, not a Proxy, or a table such ' +
+  "as { 'GET /threats': 'listThreats' }";
 
 export function isHono(app: unknown): boolean {
   return hasMethods(app, 'fetch', 'route', 'basePath', 'mount', 'on');
 }
 
 /**
- * Lists each method and path once, with all functions that were declared for exactly these. Hono
- * keeps what `use`, `all` and `mount` were given alike, as the method `ALL`.
+ * Lists each method and path once, with all functions declared for exactly these. Hono stores the
+ * arguments of `use`, `all` and `mount` alike, under the method `ALL`.
  *
  * @throws TypeError if this is not Hono 4.
  */

@@ -1,6 +1,6 @@
 /**
- * `keyscope/lock`: a committed file that says who may call each route and tool, and what a change
- * widens. Nothing here decides who is let in.
+ * `keyscope/lock`: writes a committed file that says who may call each route and tool, and reports
+ * what a change widens. It does not authorize requests.
  */
 export type { AccessLock, LockedRoute, LockInput } from './access-lock.js';
 export { lockOf } from './access-lock.js';

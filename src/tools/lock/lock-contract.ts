@@ -1,24 +1,24 @@
-/** The lock as tests of a service, beside or instead of the command. */
+/** Tests that compare a service with its lock. Use them with or instead of the command. */
 import { escapeLine, escapeLines } from '../escape.js';
 import type { AccessLock } from './access-lock.js';
 import { diffLocks } from './diff-locks.js';
 import { lockMarkdown } from './lock-markdown.js';
 import { assertAsWritten, parseLock } from './lock-text.js';
 
-/** The function that makes a test, such as `test` of Vitest, Jest or `node:test`. */
+/** The function that registers a test: `test` of Vitest, Jest or `node:test`. */
 type TestFunction = (name: string, body: () => Promise<void>) => unknown;
 
-/** What is compared. */
+/** The committed lock and the current one. */
 export interface LockContractInput {
   /** The text of the committed file. */
   readonly committed: string;
-  /** The lock of the service as it is. */
+  /** The lock of the service in its current state. */
   readonly lock: AccessLock;
 }
 
 /**
- * Tests that a service is what its committed lock says: every route has a guard or a reason, and
- * nobody may call more or less than is written. The text is compared exactly.
+ * Registers two tests: every route has a guard or a reason, and the committed lock matches the
+ * service. The text must match exactly.
  *
  * @example
  * lockContract(test, async () => ({
@@ -30,20 +30,22 @@ export function lockContract(
   test: TestFunction,
   make: () => LockContractInput | Promise<LockContractInput>,
 ): void {
-  test('every route has a guard, or a reason to have none', async () => {
+  test('every route has a guard or a reason', async () => {
     const { committed, lock } = await make();
     const { unguarded } = diffLocks(parseLock(committed), lock);
     if (unguarded.length === 0) return;
     const routes = unguarded.map(({ route }) => route).join(', ');
-    throw new Error(`${escapeLine(routes)}: add a guard, or write in the lock why there is none`);
+    const problem = `routes without a guard or a reason: ${escapeLine(routes)}`;
+    throw new Error(`${problem}. Add a guard, or pass lockOf a reason for each`);
   });
 
-  test('who may call what is as committed', async () => {
+  test('the committed lock matches the service', async () => {
     const { committed, lock } = await make();
     const diff = diffLocks(parseLock(committed), lock);
     if (!diff.isEmpty) {
       const changes = escapeLines(lockMarkdown(diff));
-      throw new Error(`the lock is of another service:\n\n${changes}`);
+      const advice = 'Review the changes, then run keyscope lock --write';
+      throw new Error(`the service differs from the committed lock. ${advice}:\n\n${changes}`);
     }
     assertAsWritten(committed, lock);
   });

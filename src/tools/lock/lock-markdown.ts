@@ -1,11 +1,11 @@
-/** What lies between two locks, for a pull request. */
+/** Writes the difference of two locks as Markdown, for a pull request. */
 import { escapeMarkdown, markdownCode } from '../escape.js';
 import type { CatalogChange, KeyGain, LockDiff, RouteChange } from './diff-locks.js';
 
-/** Of the keys that gain something, as many are named. */
+/** At most this many keys are listed. */
 const SHOWN_KEYS = 20;
 
-/** A heading, and what it stands over: what asks for attention first. */
+/** The headings and their changes, the most important first. */
 const SECTIONS: readonly (readonly [string, (diff: LockDiff) => readonly RouteChange[]])[] = [
   ['Without a guard', ({ unguarded }) => unguarded],
   ['Widened', ({ widened }) => widened],
@@ -16,13 +16,13 @@ const SECTIONS: readonly (readonly [string, (diff: LockDiff) => readonly RouteCh
 ];
 
 /**
- * Writes what {@link diffLocks} found as Markdown.
+ * Writes the result of {@link diffLocks} as Markdown.
  *
  * @example
  * const comment = lockMarkdown(diffLocks(committed, now));
  */
 export function lockMarkdown(diff: LockDiff): string {
-  if (diff.isEmpty) return 'Who may call what has not changed.\n';
+  if (diff.isEmpty) return 'No route, tool or scope has changed.\n';
   const sections = SECTIONS.flatMap(([heading, of]) => {
     const changes = of(diff);
     return changes.length === 0 ? [] : [sectionOf(heading, changes.map(lineOf))];
@@ -43,9 +43,9 @@ function lineOf({ route, what }: RouteChange): string {
 
 const SCOPE_LINES: readonly (readonly [keyof CatalogChange, string])[] = [
   ['joined', 'is new'],
-  ['left', 'is gone: keys that have it may do nothing with it'],
-  ['reserved', 'is reserved now: no wildcard grants it any more'],
-  ['unreserved', 'is reserved no longer: wildcards grant it'],
+  ['left', 'was removed: it no longer allows anything'],
+  ['reserved', 'is now reserved: wildcards no longer grant it'],
+  ['unreserved', 'is no longer reserved: wildcards grant it'],
 ];
 
 function scopeLinesOf(catalog: CatalogChange): readonly string[] {

@@ -1,4 +1,4 @@
-/** What lies between two locks as SARIF 2.1.0, which code hosts show beside the lines. */
+/** Writes the difference of two locks as SARIF 2.1.0, which code hosts show next to the lines. */
 import { escapeSarif, toJson, toUri } from '../escape.js';
 import type { AccessLock } from './access-lock.js';
 import type { LockDiff, RouteChange, RouteChangeKind } from './diff-locks.js';
@@ -6,25 +6,25 @@ import { formatLock } from './lock-text.js';
 
 const RULES: Readonly<Record<RouteChangeKind, readonly [level: Level, text: string]>> = {
   unguarded: ['error', 'A route has no guard, and nobody wrote why.'],
-  widened: ['warning', 'A route lets somebody in who could not call it before.'],
+  widened: ['warning', 'A route lets in callers that it denied before.'],
   added: ['note', 'A route is new.'],
-  narrowed: ['note', 'A route keeps somebody out who could call it before.'],
-  removed: ['note', 'A route is gone.'],
-  changed: ['note', 'A route has other operations, for the same keys.'],
+  narrowed: ['note', 'A route denies callers that it let in before.'],
+  removed: ['note', 'A route was removed.'],
+  changed: ['note', 'A route changed for the same callers.'],
 };
 
 type Level = 'error' | 'warning' | 'note';
 
-/** Where results are shown. */
+/** The options of {@link lockSarif}. */
 export interface SarifOptions {
-  /** The lock as it is now, in which each route has a line. */
+  /** The current lock, in which each route has a line. */
   readonly lock: AccessLock;
-  /** The path of its file in the repository. Default: `keyscope.lock.json`. */
+  /** The path of the lock file in the repository. Default: `keyscope.lock.json`. */
   readonly path?: string | undefined;
 }
 
 /**
- * Writes what {@link diffLocks} found as a SARIF log, to be made JSON of.
+ * Returns the result of {@link diffLocks} as a SARIF log, for you to write as JSON.
  *
  * @example
  * const log = JSON.stringify(lockSarif(diff, { lock: now }));
@@ -51,7 +51,7 @@ function resultOf(
   lines: readonly string[],
 ): object {
   const start = `    ${toJson(route)}: `;
-  // A route that is gone has no line; the file itself is meant then.
+  // A removed route has no line, so its result points to the first one.
   const line = Math.max(1, lines.findIndex((each) => each.startsWith(start)) + 1);
   return {
     ruleId: kind,

@@ -1,6 +1,6 @@
 /**
- * A lock as a file: JSON with a line for each scope and each route, so that a change of one is a
- * change of one line.
+ * Reads and writes a lock as a file: JSON with one line per scope and per route, so that each
+ * change shows as a changed line.
  */
 import { assert, isObject, quote, readStrings, readText } from '../../core/input.js';
 import { isScope } from '../../core/scope.js';
@@ -13,14 +13,14 @@ import {
   whoMay,
 } from './access-lock.js';
 
-/** Of the shape of the file. */
+/** The version of the file format. */
 const VERSION = 1;
 
-const REWRITE = 'run keyscope lock --write, which keeps its reasons';
-const REPAIR = 'repair or delete it, and run keyscope lock --write';
+const REWRITE = 'Run keyscope lock --write, which keeps its reasons';
+const REPAIR = 'Repair or delete the file, then run keyscope lock --write';
 
 /**
- * Writes a lock. The same lock is always the same text.
+ * Writes a lock as text. The same lock always gives the same text.
  *
  * @example
  * writeFileSync('keyscope.lock.json', formatLock(lock));
@@ -53,47 +53,47 @@ function block(lines: readonly string[]): string {
 }
 
 /**
- * Refuses a file that means the same as the lock but is another text: two rows of one route, of
- * which JSON keeps the last, or a `who` that is not what its row says.
+ * Throws if the text of a file differs from the lock's, although it may mean the same: a duplicate
+ * row, of which JSON keeps the last, or a `who` that contradicts its row.
  *
- * @throws TypeError that names the first line, and says what to do.
+ * @throws TypeError that names the first different line and says what to do.
  */
 export function assertAsWritten(text: string, lock: AccessLock): void {
   const expected = formatLock(lock);
   const isCarried = text.replaceAll('\r\n', '\n') === expected && text !== expected;
-  const attributes = '`keyscope.lock.json text eol=lf` into .gitattributes';
-  assert(!isCarried, `the lock ends its lines with CR LF: write ${attributes}`);
+  const attributes = 'Add `keyscope.lock.json text eol=lf` to .gitattributes';
+  assert(!isCarried, `the lock ends its lines with CR LF. ${attributes}`);
   const lines = expected.split('\n');
   const given = text.split('\n');
   const at = lines.findIndex((line, index) => line !== given[index]);
   const line = (at === -1 ? lines.length : at) + 1;
-  assert(text === expected, `the lock: line ${line} is not as keyscope writes it: ${REWRITE}`);
+  assert(text === expected, `the lock: line ${line} differs from what keyscope writes. ${REWRITE}`);
 }
 
 /**
- * Reads a lock that {@link formatLock} wrote. `who` is for people, and not read.
+ * Reads a lock that {@link formatLock} wrote. It ignores `who`, which is for people.
  *
- * @throws TypeError on anything else: another shape, a name that is there twice, a merge conflict,
- *   a later version. It says what to do.
+ * @throws TypeError on any other text: another shape, a duplicate name, a merge conflict, or a
+ *   later version. The message says what to do.
  * @example
  * const committed = parseLock(readFileSync('keyscope.lock.json', 'utf8'));
  */
 export function parseLock(text: string): AccessLock {
   assert(typeof text === 'string', 'parseLock: pass the text of the file', text);
   const conflict = /^(?:<{7}|={7}|>{7})(?: |$)/m;
-  assert(!conflict.test(text), `the lock has a merge conflict: ${REPAIR}`);
-  assert(!text.startsWith('\ufeff'), `the lock begins with a byte order mark: ${REPAIR}`);
+  assert(!conflict.test(text), `the lock has a merge conflict. ${REPAIR}`);
+  assert(!text.startsWith('\ufeff'), `the lock starts with a byte order mark. ${REPAIR}`);
   const file = readJson(text);
   const { version, scopes, routes, ...others } = file;
   const isKnown = typeof version !== 'number' || version <= VERSION;
-  assert(isKnown, 'the lock was written by a newer keyscope: upgrade this one');
-  assert(version === VERSION, `the lock has no version that was ever written: ${REPAIR}`);
+  assert(isKnown, 'the lock is from a newer version of keyscope. Upgrade keyscope');
+  assert(version === VERSION, `the lock has no valid version. ${REPAIR}`);
   const [odd] = Object.keys(others);
-  assert(odd === undefined, `the lock has an unknown field ${quote(odd)}: ${REPAIR}`);
+  assert(odd === undefined, `the lock has an unknown field ${quote(odd)}. ${REPAIR}`);
   const states = Object.entries(readObject(scopes, 'scopes'));
   for (const [scope, state] of states) {
     const isState = isScope(scope) && (state === 'open' || state === 'reserved');
-    assert(isState, `the lock: scopes: ${quote(scope)}: "open" or "reserved"`);
+    assert(isState, `the lock: scopes: ${quote(scope)}: write "open" or "reserved"`);
   }
   const all = states.map(([scope]) => scope);
   const reserved = states.filter(([, state]) => state === 'reserved').map(([scope]) => scope);
@@ -110,15 +110,15 @@ function readJson(text: string): Fields {
   try {
     file = JSON.parse(text);
   } catch {
-    throw new TypeError(`the lock is no JSON: ${REPAIR}`);
+    throw new TypeError(`the lock is not JSON. ${REPAIR}`);
   }
-  // Of two rows of one route JSON keeps the last: the first could hide what a change widens.
+  // JSON keeps the last of two duplicate rows, so the first could hide what a change widens.
   const isWhole = namesIn(text) === namesIn(JSON.stringify(file));
-  assert(isWhole, `the lock has a name twice in one object: ${REPAIR}`);
+  assert(isWhole, `the lock has a duplicate name in an object. ${REPAIR}`);
   return readObject(file, 'file');
 }
 
-/** How many names a JSON text has, in all its objects: each has a colon outside of strings. */
+/** Counts the names in all objects of a JSON text: one per colon outside strings. */
 function namesIn(text: string): number {
   let count = 0;
   let isInString = false;
@@ -133,7 +133,7 @@ function namesIn(text: string): number {
 
 function readObject(value: unknown, what: string): Fields {
   const isMap = isObject(value) && !Array.isArray(value);
-  assert(isMap, `the lock: ${what}: an object was expected; ${REPAIR}`);
+  assert(isMap, `the lock: ${what} is not an object. ${REPAIR}`);
   return value as Fields;
 }
 
@@ -141,28 +141,28 @@ const NAME = /^[A-Z][A-Z-]* \S/;
 
 function readRow(name: string, value: unknown, known: ReadonlySet<string>): LockedRoute {
   const where = `the lock: ${quote(name)}`;
-  assert(NAME.test(name), `${where}: a method and a path were expected`);
+  assert(NAME.test(name), `${where}: write a method and a path`);
   const row = readObject(value, quote(name));
   const { operations, scopes, unguarded, behind, handlers, who: _, ...others } = row;
   const [odd] = Object.keys(others);
   assert(odd === undefined, `${where}: unknown field ${quote(odd)}`);
   if (operations === undefined) {
-    assert(scopes === undefined, `${where}: scopes: a route without operations needs none`);
+    assert(scopes === undefined, `${where}: scopes: remove them, or add operations`);
     const hints = readStrings(behind ?? [], `${where}: behind`);
     const isCount = handlers === undefined || (Number.isInteger(handlers) && Number(handlers) > 1);
-    assert(isCount, `${where}: handlers: a whole number above 1 was expected`);
+    assert(isCount, `${where}: handlers: write a whole number above 1`);
     const count = handlers === undefined ? undefined : Number(handlers);
     const reason = readReason(unguarded, where);
     return { operations: [], scopes: [], reason, behind: hints, handlers: count };
   }
-  assert(unguarded === undefined, `${where}: unguarded: it has operations`);
-  assert(behind === undefined, `${where}: behind: it has operations`);
-  assert(handlers === undefined, `${where}: handlers: it has operations`);
+  assert(unguarded === undefined, `${where}: remove unguarded, because the route has operations`);
+  assert(behind === undefined, `${where}: remove behind, because the route has operations`);
+  assert(handlers === undefined, `${where}: remove handlers, because the route has operations`);
   const guards = readStrings(operations, `${where}: operations`);
-  assert(guards.length > 0, `${where}: operations: write "unguarded" where there is none`);
+  assert(guards.length > 0, `${where}: operations: write "unguarded" instead of an empty list`);
   const needed = readStrings(scopes, `${where}: scopes`, {
     holds: (scope) => known.has(scope),
-    instead: 'a scope of the lock was expected',
+    instead: 'write scopes that the lock lists',
   });
   return { operations: guards, scopes: needed, reason: null };
 }

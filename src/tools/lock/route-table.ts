@@ -1,4 +1,4 @@
-/** Routes that a caller names: a list of them, or a table. */
+/** Reads routes that the caller lists, as an array or a table. */
 import { assert, quote, readFields, readStrings } from '../../core/input.js';
 import { operationsOf } from './guards.js';
 import type { GuardedRoute } from './route.js';
@@ -7,12 +7,13 @@ import type { GuardedRoute } from './route.js';
 const ROUTE = /^([A-Z][A-Z-]*) (\S+)$/;
 
 const USAGE = "{ 'GET /threats': 'listThreats' }, with null for a route without a guard";
+const ELEMENT = '{ method, path, operations }';
 
 export function isRouteList(app: unknown): boolean {
   return Array.isArray(app);
 }
 
-/** @throws TypeError on an element that is no route. */
+/** @throws TypeError on an element that is not a route. */
 export function readRouteList(app: unknown): readonly GuardedRoute[] {
   return (app as readonly unknown[]).map((element, at) => {
     const what = `routesOf: element ${at}`;
@@ -25,7 +26,7 @@ export function readRouteList(app: unknown): readonly GuardedRoute[] {
     const isRoute = typeof method === 'string' && typeof path === 'string';
     assert(
       isRoute && ROUTE.test(`${method} ${path}`),
-      `${what}: pass { method, path, operations }`,
+      `${what} is not a route. Pass ${ELEMENT}, with the method in upper case`,
     );
     const isCount = handlers === undefined || typeof handlers === 'number';
     assert(isCount, `${what}: handlers: pass a number`, handlers);
@@ -41,26 +42,26 @@ export function readRouteList(app: unknown): readonly GuardedRoute[] {
 
 const OPERATION = { holds: (text: string) => text !== '', instead: 'name an operation' };
 
-/** An object without a class; what a framework makes has one. */
+/** Whether this is a plain object. Apps of frameworks are instances of a class. */
 export function isTable(app: unknown): boolean {
   if (typeof app !== 'object' || app === null) return false;
   const prototype: unknown = Object.getPrototypeOf(app);
   return prototype === Object.prototype || prototype === null;
 }
 
-/** @throws TypeError on a key that is no route, or a value that says nothing of guards. */
+/** @throws TypeError on a key that is not a route, or an invalid value. */
 export function readTable(app: unknown): readonly GuardedRoute[] {
   const entries = Object.entries(app as object) as readonly (readonly [string, unknown])[];
-  assert(entries.length > 0, `routesOf: the table is empty; pass ${USAGE}`);
+  assert(entries.length > 0, `routesOf: the table is empty. Pass ${USAGE}`);
   return entries.map(([key, value]) => {
     const [, method, path] = ROUTE.exec(key) ?? [];
     const isRoute = method !== undefined && path !== undefined;
-    assert(isRoute, `routesOf: ${quote(key)} is no route; pass ${USAGE}`);
+    assert(isRoute, `routesOf: ${quote(key)} is not a route. Pass ${USAGE}`);
     return { method, path, operations: readGuards(key, value) };
   });
 }
 
-/** What a value says of the guards of its route: their operations, or a handler with its mark. */
+/** Reads a value of the table: null, an operation, a list of them, or a guarded handler. */
 function readGuards(key: string, value: unknown): readonly string[] {
   if (value === null) return [];
   if (typeof value === 'function') return operationsOf([value]);

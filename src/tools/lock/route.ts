@@ -1,36 +1,36 @@
-/** A route and its guards, as every framework's routes are listed. */
+/** A route and its guards, in the same form for every framework. */
 import { assert } from '../../core/input.js';
 
-/** A route, and what stands before its handler. */
+/** A route and its guards. */
 export interface GuardedRoute {
   /** `GET`, …; `ALL` for every method; or `TOOL` for an MCP tool. */
   readonly method: string;
-  /** As it is declared, with the mount paths before it: `/v1/threats/:id`; a tool's name. */
+  /** The declared path, including mount paths, such as `/v1/threats/:id`; or the tool's name. */
   readonly path: string;
-  /** The operations of the guards on the route itself, in order: none if it has no guard. */
+  /** The operations of the guards on the route itself, in order. Empty if it has no guard. */
   readonly operations: readonly string[];
   /**
-   * Of a route without a guard: the operations of guards on its router, prefix or plugin, or later
-   * on the route, sorted. A hint for people; the route counts as unguarded.
+   * For a route without a guard: the operations of guards on its router, prefix or plugin, or later
+   * on the route, sorted. This is a hint for people; the route counts as unguarded.
    */
   readonly behind?: readonly string[] | undefined;
   /**
-   * Of a route without a guard: how many share its method and path, if there is more than one. A
-   * new one then changes the lock, though the reason of the others would cover it.
+   * For a route without a guard: the number of handlers with its method and path, if above 1. A new
+   * handler then changes the lock, so that an old reason does not silently cover it.
    */
   readonly handlers?: number | undefined;
 }
 
-/** A cyclic or generated tree must end in an error, not in a list that nobody reads. */
+/** Cyclic or generated trees end in an error instead of an endless list. */
 const MAX_ROUTES = 100_000;
 
 export function assertFew(count: number): void {
-  assert(count <= MAX_ROUTES, `routesOf: this has more than ${MAX_ROUTES} routes or routers`);
+  assert(count <= MAX_ROUTES, `routesOf: the app has more than ${MAX_ROUTES} routes or routers`);
 }
 
 /**
- * Sorts routes by path and method, one for each. Of two with the same method and path, only the
- * guards that both have count.
+ * Sorts routes by path and method, one for each. If two share a method and path, a guard counts
+ * only if both have it.
  */
 export function sortRoutes(routes: readonly GuardedRoute[]): readonly GuardedRoute[] {
   assertFew(routes.length);

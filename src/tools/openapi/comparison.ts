@@ -1,4 +1,4 @@
-/** Holds each operation of a document against the policy. */
+/** Compares each operation of a document with the policy. */
 import { assert, assertFunction, hasMethods, isObject, readStrings } from '../../core/input.js';
 import type { Policy } from '../../core/policy.js';
 import type {
@@ -12,30 +12,30 @@ import type {
 import { objectAt, operationsIn } from './document.js';
 
 /**
- * What becomes of an operation.
+ * The result of comparing an operation.
  *
- * - `secured`: in the policy, and its `security` says so.
- * - `unsecured`: in the policy, without a `security` of its own.
- * - `conflicting`: in the policy, with a `security` that says something else.
+ * - `secured`: in the policy, and its `security` matches.
+ * - `unsecured`: in the policy, but without its own `security`.
+ * - `conflicting`: in the policy, but its `security` differs.
  * - `open`: not in the policy; its own `security` lets anybody call it.
  * - `otherScheme`: not in the policy; its own `security` names other schemes.
- * - `unmapped`: not in the policy, and nothing says who may call it.
+ * - `unmapped`: not in the policy, and the document does not say who may call it.
  */
 export type Kind = 'secured' | 'unsecured' | 'conflicting' | 'open' | 'otherScheme' | 'unmapped';
 
-/** An operation of the document, and its name in the policy, if it has one. */
+/** An operation of the document, and its name in the policy, if any. */
 export interface Compared extends FoundOperation {
   readonly kind: Kind;
   readonly operation: string | undefined;
 }
 
-/** All operations of a document, and those that only the policy has. */
+/** All operations of a document, and the operations that only the policy has. */
 export interface Comparison {
   readonly compared: readonly Compared[];
   readonly missing: readonly string[];
 }
 
-/** What a comparison takes, checked. */
+/** The validated input of a comparison. */
 export interface ComparisonInput {
   readonly policy: Policy;
   readonly schemeName: string;
@@ -55,18 +55,19 @@ export function readComparisonInput(
   what: string,
 ): ComparisonInput {
   const { policy, schemeName = 'bearerAuth', operationOf = operationIdOf, elsewhere = [] } = given;
-  assert(hasMethods(policy, 'requires', 'unmapped'), `${what}: pass what definePolicy returned`);
+  const isPolicy = hasMethods(policy, 'requires', 'unmapped');
+  assert(isPolicy, `${what}: policy: pass the policy that definePolicy returned`);
   const isName = typeof schemeName === 'string' && NAME_OF_COMPONENT.test(schemeName);
-  assert(isName, `${what}: schemeName: letters, digits, ".", "_" and "-"`, schemeName);
+  assert(isName, `${what}: schemeName: use letters, digits, ".", "_" and "-"`, schemeName);
   assertFunction(operationOf, `${what}: operationOf`);
   const names = readStrings(elsewhere, `${what}: elsewhere`);
   const table = policy as Policy;
-  // Throws on a name that the policy does not have.
+  // Throws on a name that the policy lacks.
   for (const name of names) table.requires(name);
   return { policy: table, schemeName, operationOf: operationOf as OperationOf, elsewhere: names };
 }
 
-/** Compares, and changes nothing. */
+/** Compares a document with the policy without changing it. */
 export function compare(
   document: WrittenDocument,
   input: ComparisonInput,
@@ -77,7 +78,7 @@ export function compare(
   const compared = operationsIn(document, what).map((found) => compareOne(found, input, schemes));
   const present = new Set(compared.map(({ operation }) => operation));
   const stale = elsewhere.find((name) => present.has(name));
-  const instead = `${what}: elsewhere: this operation is in the document: ${stale}`;
+  const instead = `${what}: elsewhere: the document contains ${stale}. Remove it from elsewhere`;
   assert(stale === undefined, instead);
   const missing = policy.operations.filter(
     (name) => !present.has(name) && !elsewhere.includes(name),
@@ -106,7 +107,7 @@ function kindOfMapped(
   return requires(written.security, schemeName, scopes) ? 'secured' : 'conflicting';
 }
 
-/** Whether this is our scheme alone, with these scopes in any order: nothing else is as strict. */
+/** Whether `security` requires only our scheme with exactly these scopes, in any order. */
 function requires(security: unknown, schemeName: string, scopes: readonly string[]): boolean {
   if (!Array.isArray(security) || security.length !== 1) return false;
   const requirement: unknown = security[0];
@@ -120,7 +121,7 @@ function requires(security: unknown, schemeName: string, scopes: readonly string
   );
 }
 
-/** The document's own `security` is no statement on an operation: it speaks of all of them. */
+/** Ignores the document's own `security`, which applies to all operations. */
 function kindOfUnmapped(written: WrittenOperation, schemeName: string, schemes: Json): Kind {
   const { security } = written;
   if (!Array.isArray(security) || !security.every(isObject)) return 'unmapped';

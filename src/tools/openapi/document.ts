@@ -1,53 +1,53 @@
 /**
- * Reads an OpenAPI 3.1 document as far as security is concerned. What it does not know it refuses:
- * an operation that nobody sees would be one that nobody secures.
+ * Reads the parts of an OpenAPI 3.1 document that matter for security. It rejects anything unknown,
+ * because an operation that it overlooks would stay unsecured.
  */
 import { assert, isObject } from '../../core/input.js';
 import { toJson } from '../escape.js';
 
-/** A part of a document: JSON, and a copy of our own that may be written to. */
+/** A part of a document. It is our own copy of the JSON, which we may change. */
 export type Json = Record<string, unknown>;
 
-/** A document, of which these fields are read or written. */
+/** A document and the fields that we read or write. */
 export interface WrittenDocument extends Json {
   openapi?: unknown;
   swagger?: unknown;
   components?: unknown;
 }
 
-/** An operation, of which these fields are read or written. */
+/** An operation and the fields that we read or write. */
 export interface WrittenOperation extends Json {
   operationId?: unknown;
   security?: unknown;
   responses?: unknown;
 }
 
-/** Where an operation stands in a document. */
+/** The place of an operation in a document. */
 export interface DocumentOperation {
-  /** In capitals: `GET`. */
+  /** In upper case, such as `GET`. */
   readonly method: string;
-  /** As the document has it: `/threats/{id}`. */
+  /** As written in the document, such as `/threats/{id}`. */
   readonly path: string;
-  /** `operationId`, if the document gives it one. */
+  /** The `operationId` of the document, if any. */
   readonly operationId: string | undefined;
 }
 
 /**
- * Finds the name in the policy of an operation of the document, or `undefined` if it has none.
- * `written` is the operation as the document has it, with fields of your own such as `x-operation`.
+ * Returns the name that an operation of the document has in the policy, or `undefined` if it has
+ * none. `written` is the operation in the document, including extensions such as `x-operation`.
  */
 export type OperationOf = (
   operation: DocumentOperation,
   written: Readonly<Record<string, unknown>>,
 ) => string | undefined;
 
-/** An operation with what the document says of it. */
+/** An operation and its place in the document. */
 export interface FoundOperation {
   readonly place: DocumentOperation;
   readonly written: WrittenOperation;
 }
 
-/** The operations that a path item may have (OpenAPI 3.1 §4.8.9), and their methods. */
+/** The fields of a path item that are operations (OpenAPI 3.1 §4.8.9), and their methods. */
 const METHODS: ReadonlyMap<string, string> = new Map([
   ['get', 'GET'],
   ['put', 'PUT'],
@@ -58,24 +58,25 @@ const METHODS: ReadonlyMap<string, string> = new Map([
   ['patch', 'PATCH'],
   ['trace', 'TRACE'],
 ]);
-/** What else it may have. */
+/** The other fields that a path item may have. */
 const OTHER_FIELDS = ['summary', 'description', 'servers', 'parameters'];
 
 /**
- * Copies a document. Refuses other versions: in 3.0 the list of a bearer scheme has to be empty, so
- * the scopes would have no place (3.0 §4.8.30, 3.1 §4.8.30).
+ * Copies a document. Throws on other versions: in 3.0, a bearer scheme must have an empty list, so
+ * it cannot name scopes (3.0 §4.8.30, 3.1 §4.8.30).
  */
 export function readDocument(document: unknown, what: string): WrittenDocument {
   const copy = copyOf(document, what);
   const version = JSON.stringify(copy.openapi ?? copy.swagger ?? null);
-  const instead = `${what}: pass OpenAPI 3.1; before it, a bearer scheme has no scopes`;
-  assert(/^"3\.1\.\d+"$/.test(version), `${instead}, and this is ${version.slice(0, 20)}`);
+  const problem = `${what}: the version of the document is ${version.slice(0, 20)}`;
+  const advice = 'Pass OpenAPI 3.1. In 3.0, a bearer scheme cannot have scopes';
+  assert(/^"3\.1\.\d+"$/.test(version), `${problem}. ${advice}`);
   return copy;
 }
 
-/** As it would be sent: whatever is no JSON is gone or refused. */
+/** Copies a document through JSON, which drops or rejects values that are not JSON. */
 export function copyOf(document: unknown, what: string): WrittenDocument {
-  const instead = `${what}: pass a document that is JSON, without circles`;
+  const instead = `${what}: the document is not JSON. Pass an object without cycles`;
   assert(isObject(document), instead);
   let copy: unknown;
   try {
@@ -87,30 +88,30 @@ export function copyOf(document: unknown, what: string): WrittenDocument {
   return copy as WrittenDocument;
 }
 
-/** An object inside a document: an empty one if it is missing. */
+/** Returns an object inside a document, or an empty object if it is missing. */
 export function objectAt(parent: Json, name: string, what: string): Json {
   const value = Object.hasOwn(parent, name) ? parent[name] : {};
-  assert(isObject(value), `${what}: ${name} has to be an object`);
+  assert(isObject(value), `${what}: ${name} must be an object`);
   return value as Json;
 }
 
-/** Every operation under `paths`, in the order of the document. Not those of webhooks. */
+/** Returns every operation under `paths`, in the order of the document. Ignores webhooks. */
 export function operationsIn(document: WrittenDocument, what: string): readonly FoundOperation[] {
   const paths = objectAt(document, 'paths', what);
   const names = Object.keys(paths).filter((name) => !name.startsWith('x-'));
   return names.flatMap((path) => operationsAt(path, objectAt(paths, path, what), what));
 }
 
-/** Refuses fields that nobody knows: one that is misspelt would be an operation unseen. */
+/** Throws on unknown fields, because a misspelt one could hide an operation. */
 function operationsAt(path: string, item: Json, what: string): readonly FoundOperation[] {
   const where = `${what}: ${toJson(path)}`;
-  assert(path.startsWith('/'), `${where}: a path begins with "/"`);
-  assert(!Object.hasOwn(item, '$ref'), `${where} is written elsewhere; bundle the document first`);
+  assert(path.startsWith('/'), `${where}: start the path with "/"`);
+  assert(!Object.hasOwn(item, '$ref'), `${where} is a $ref. Bundle the document first`);
   const found: FoundOperation[] = [];
   for (const field of Object.keys(item)) {
     const method = METHODS.get(field);
     const isKnown = method !== undefined || OTHER_FIELDS.includes(field) || field.startsWith('x-');
-    assert(isKnown, `${where} has a field that is no method: ${toJson(field)}`);
+    assert(isKnown, `${where} has the unknown field ${toJson(field)}. Write methods in lower case`);
     if (method === undefined) continue;
     const written: WrittenOperation = objectAt(item, field, what);
     const { operationId } = written;
@@ -120,7 +121,7 @@ function operationsAt(path: string, item: Json, what: string): readonly FoundOpe
   return found;
 }
 
-/** How an operation is named in a message. */
+/** Returns the name of an operation for a message. */
 export function show({ method, path, operationId }: DocumentOperation): string {
   const place = toJson(`${method} ${path}`);
   return operationId === undefined ? place : `${place} (${toJson(operationId)})`;

@@ -1,6 +1,6 @@
 /**
- * `keyscope/openapi`: what an OpenAPI document and a reference say of security, made from the
- * catalog and the policy. Nothing here decides who is let in.
+ * `keyscope/openapi`: documents the security of a service from its catalog and policy, in OpenAPI
+ * and as a reference. It does not authorize requests.
  */
 export type { ConflictingOperation, DiffOptions, OperationDiff } from './diff-operations.js';
 export { diffOperations } from './diff-operations.js';

@@ -1,6 +1,6 @@
 /**
- * How a guarded operation refuses, as responses of a document. The examples are what `toResponse`
- * returns, so that they cannot differ from it.
+ * The denials of a guarded operation, as responses of a document. Their examples come from
+ * `toResponse`, so that they match the real answers.
  */
 import { AccessError, DETAILS, StoreError } from '../../core/errors.js';
 import { assert, isObject } from '../../core/input.js';
@@ -14,24 +14,26 @@ const PROBLEM_TYPE = 'application/problem+json';
 const PROBLEM_REFERENCE: Json = { $ref: `#/components/schemas/${PROBLEM_NAME}` };
 
 /**
- * What `toResponse` answers (RFC 9457 §3.1). Open: clients ignore members that they do not know.
+ * The schema of the bodies of `toResponse` (RFC 9457 §3.1). It is open, because clients ignore
+ * unknown members.
  */
 const PROBLEM: Json = {
   type: 'object',
-  description: 'Why a request was refused (RFC 9457).',
+  description: 'Why the service refused a request (RFC 9457).',
   properties: {
     type: { const: 'about:blank' },
-    title: { type: 'string', description: 'The phrase of the status.' },
+    title: { type: 'string', description: 'The reason phrase of the status.' },
     status: { type: 'integer', description: 'The status of the response.' },
-    detail: { type: 'string', description: 'A sentence for people. It may change.' },
+    detail: { type: 'string', description: 'An explanation for people. It may change.' },
     error: {
       type: 'string',
-      // Without a credential there is no `error` (RFC 6750 §3.1).
+      // Answers to requests without a credential omit `error` (RFC 6750 §3.1).
       enum: [...codesBut('missing_credentials'), 'invalid_input'],
-      description: 'The code, as in the challenge. Absent if no credential was sent, and on 503.',
+      description:
+        'The error code, as in the challenge. Absent if the request has no credential, and on 503.',
     },
-    scope: { type: 'string', description: 'The scopes that are needed, separated by spaces.' },
-    field: { type: 'string', description: 'The field that is malformed.' },
+    scope: { type: 'string', description: 'The required scopes, separated by spaces.' },
+    field: { type: 'string', description: 'The malformed field.' },
   },
   required: ['type', 'title', 'status', 'detail'],
 };
@@ -40,16 +42,16 @@ function codesBut(left: string): readonly string[] {
   return Object.keys(DETAILS).filter((code) => code !== left);
 }
 
-/** One status with which a guard refuses. */
+/** A status with which a guard denies requests. */
 interface Refusal {
   readonly status: 400 | 401 | 403 | 503;
-  /** Its name among the responses of the components. */
+  /** Its name in `components.responses`. */
   readonly name: string;
   readonly description: string;
-  /** The header that says more, and whether every such response has it. */
+  /** The header with details, and whether every such response has it. */
   readonly header: 'WWW-Authenticate' | 'Retry-After';
   readonly required: boolean;
-  /** Errors that are answered so, by name. */
+  /** Errors with this status, by name. */
   readonly examples: Readonly<Record<string, unknown>>;
 }
 
@@ -59,7 +61,7 @@ function refusals(requiredScopes: readonly string[]): readonly Refusal[] {
     {
       status: 400,
       name: 'AccessMalformed',
-      description: 'The request is malformed: the credential, the entity, or another part of it.',
+      description: 'The credential, the entity or another part of the request is malformed.',
       header: 'WWW-Authenticate',
       required: false,
       examples: { invalid_request: new AccessError('invalid_request', 'malformed_entity') },
@@ -67,7 +69,7 @@ function refusals(requiredScopes: readonly string[]): readonly Refusal[] {
     {
       status: 401,
       name: 'AccessUnauthenticated',
-      description: 'There is no credential, or one that does not authenticate.',
+      description: 'The credential is missing or not valid.',
       header: 'WWW-Authenticate',
       required: true,
       examples: {
@@ -89,7 +91,7 @@ function refusals(requiredScopes: readonly string[]): readonly Refusal[] {
     {
       status: 503,
       name: 'AccessUnavailable',
-      description: 'Credentials cannot be checked at the moment.',
+      description: 'The service cannot check credentials at the moment.',
       header: 'Retry-After',
       required: true,
       examples: { outage: new StoreError('outage') },
@@ -97,22 +99,22 @@ function refusals(requiredScopes: readonly string[]): readonly Refusal[] {
   ];
 }
 
-/** The responses of a document's refusals, made once and named in its components. */
+/** The denials of a document, which its components define once. */
 export interface RefusalResponses {
   /** The name of each response, and the response. */
   readonly responses: Json;
   /** The name of the schema of their bodies, and the schema. */
   readonly schemas: Json;
-  /** The responses of an operation, and those with which its guard refuses. */
+  /** Adds the denials of its guard to the responses of an operation. */
   readonly addTo: (responses: Json) => Json;
 }
 
 /**
- * Makes them.
+ * Makes the denials of a document.
  *
- * @param document Read where an operation's response refers to another one.
- * @param realm As in `toResponse`; without it, challenges have no examples.
- * @param requiredScopes Of some operation, for the example of a challenge.
+ * @param document The source for responses that an operation refers to.
+ * @param realm As in `toResponse`. Without it, challenges have no examples.
+ * @param requiredScopes The scopes in the example of a challenge.
  */
 export function createRefusals(
   document: Json,
@@ -125,7 +127,7 @@ export function createRefusals(
     response: responseOf(refusal, realm),
   }));
 
-  /** What the document says of a status stays said: of itself, of its range, or by default. */
+  /** Keeps existing responses for a status, written directly, as a range or as the default. */
   function addTo(responses: Json): Json {
     const { default: byDefault } = responses;
     const added: Json = {};
@@ -171,23 +173,23 @@ function responseOf(refusal: Refusal, realm: string | undefined): Json {
   };
 }
 
-// ── Beside what a document says itself ──────────────────────────────────────────────────────────
+// ── Merging with existing responses ─────────────────────────────────────────────────────────────
 
-/** Equal as JSON, in the same order of fields. */
+/** Whether two values are equal as JSON, with fields in the same order. */
 export function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** The response that is meant, if it is written among the components. */
+/** Resolves a reference to a response in the components. */
 function resolve(document: Json, said: unknown, what: string): Json {
-  assert(isObject(said), `${what}: a response has to be an object`);
+  assert(isObject(said), `${what}: a response must be an object`);
   const { $ref: reference, ...own } = said as Json;
   if (reference === undefined) return own;
   const name = /^#\/components\/responses\/([\w.-]+)$/.exec(String(reference))?.[1];
   const target = name === undefined ? {} : responseNamed(document, name, what);
   const isFound = Object.keys(target).length > 0 && !Object.hasOwn(target, '$ref');
-  const instead = `${what}: bundle the document first: this response is written elsewhere`;
-  assert(isFound, `${instead}: ${toJson(reference)}`);
+  const problem = `${what}: cannot find the response ${toJson(reference)}`;
+  assert(isFound, `${problem}. Bundle the document first`);
   return { ...target, ...own };
 }
 
@@ -196,7 +198,7 @@ function responseNamed(document: Json, name: string, what: string): Json {
   return objectAt(responses, name, what);
 }
 
-/** A response that may be either: the one that is written, or the refusal. */
+/** Merges an existing response with a denial: the result may be either. */
 function merge(said: Json, refusal: Json, what: string): Json {
   const content = objectAt(said, 'content', what);
   const media = objectAt(content, PROBLEM_TYPE, what);
@@ -205,7 +207,7 @@ function merge(said: Json, refusal: Json, what: string): Json {
   const listed: readonly unknown[] = Array.isArray(choices) ? choices : [schema];
   if (listed.some((choice) => isSame(choice, PROBLEM_REFERENCE))) return said;
   const descriptions = [said, refusal].map(({ description }) => description);
-  // What has no schema may be anything.
+  // A missing schema allows anything.
   const either = { anyOf: [schema ?? {}, PROBLEM_REFERENCE] };
   const isSaid = Object.hasOwn(content, PROBLEM_TYPE);
   return {
@@ -220,8 +222,8 @@ function merge(said: Json, refusal: Json, what: string): Json {
 }
 
 /**
- * A header that is written stays, however its name is spelled; one that is added is not promised,
- * because only the refusal has it.
+ * Keeps existing headers, whatever the case of their names. Added headers are not required, because
+ * only the denial has them.
  */
 function withHeaders(said: Json, added: Json): Json {
   const folded = (name: string): string => name.toLowerCase();

@@ -1,4 +1,4 @@
-/** The scopes and operations of a service as Markdown, for people. */
+/** Writes the scopes and operations of a service as Markdown. */
 import { escapeMarkdown } from '../escape.js';
 import type { OperationEntry, ScopeEntry, ScopeReferenceInput } from './scope-table.js';
 import { scopeTable } from './scope-table.js';
@@ -8,10 +8,10 @@ const PLAIN_NAME = /^[\w:.-]+$/;
 /**
  * Returns a reference of all scopes and all operations as two Markdown tables (GitHub Flavored
  * Markdown §4.10), scopes in catalog order, operations in the order of the policy. The same catalog
- * and policy give the same text, so that a test can hold a committed file to it.
+ * and policy give the same text, so that a test can compare it with a committed file. For a
+ * different page, use the data of `scopeTable`.
  *
- * Not checked: whether a route or tool exists for each operation. `scopeTable` returns the same as
- * data, for a page of another form.
+ * Not checked: whether a route or tool exists for each operation.
  *
  * @throws TypeError as `scopeTable` does.
  * @example
@@ -34,9 +34,9 @@ export function scopeReference(input: ScopeReferenceInput): string {
 }
 
 const RESERVED =
-  'A reserved scope is in no wildcard: whoever makes a key names it, and says what it is for.';
+  'Wildcards do not include reserved scopes. To issue a key with one, name it and justify it.';
 
-/** The sentence of a scope, and whether it is reserved, in Markdown. */
+/** Returns the description of a scope in Markdown, and says if it is reserved. */
 export function describeScope({ description, reserved }: ScopeEntry): string {
   return reserved ? `${escapeMarkdown(description)} *Reserved.*` : escapeMarkdown(description);
 }
@@ -59,7 +59,9 @@ function showNames(names: readonly string[], none: string): string {
   return names.length === 0 ? none : names.map(showName).join(', ');
 }
 
-/** As code; what could end the code is escaped as text, because operations may have any name. */
+/**
+ * Writes a name as code, or as escaped text if it could end the code. Operations may have any name.
+ */
 export function showName(name: string): string {
   return PLAIN_NAME.test(name) ? `\`${name}\`` : escapeMarkdown(name);
 }

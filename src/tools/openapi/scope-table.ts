@@ -1,4 +1,4 @@
-/** The catalog and the policy as one table, for references and for pages of your own. */
+/** The catalog and the policy as one table, for references and custom pages. */
 import type { Catalog } from '../../core/catalog.js';
 import { assert, hasMethods, readFields } from '../../core/input.js';
 import type { Policy } from '../../core/policy.js';
@@ -7,11 +7,11 @@ import type { Policy } from '../../core/policy.js';
 export interface ScopeEntry {
   /** `threats:read` */
   readonly scope: string;
-  /** The sentence of the catalog. */
+  /** Its description in the catalog. */
   readonly description: string;
-  /** Whether it must be named individually and justified. */
+  /** Whether a key gets it only by name and with a justification. */
   readonly reserved: boolean;
-  /** The operations that need it, in the order of the policy; perhaps none. */
+  /** The operations that need it, in the order of the policy. May be empty. */
   readonly operations: readonly string[];
 }
 
@@ -19,7 +19,7 @@ export interface ScopeEntry {
 export interface OperationEntry {
   /** `listThreats` */
   readonly operation: string;
-  /** All scopes that it needs, in catalog order. Empty: any valid key will do. */
+  /** All scopes that it needs, in catalog order. If empty, any valid key may call it. */
   readonly scopes: readonly string[];
 }
 
@@ -31,22 +31,22 @@ export interface ScopeTable {
   readonly operations: readonly OperationEntry[];
 }
 
-/** What a reference is made of. */
+/** The input of `scopeTable` and `scopeReference`. */
 export interface ScopeReferenceInput {
-  /** What `defineScopes` returned. */
+  /** The catalog that `defineScopes` returned. */
   readonly catalog: Catalog;
-  /** What `definePolicy` returned for that catalog. */
+  /** The policy that `definePolicy` returned for this catalog. */
   readonly policy: Policy;
 }
 
 /**
- * Returns which operations need each scope, and which scopes each operation needs: the data of
- * `scopeReference`. The same catalog and policy give the same table.
+ * Returns the operations that need each scope and the scopes that each operation needs. The same
+ * catalog and policy give the same table. `scopeReference` writes it as Markdown.
  *
  * Not checked: whether a route or tool exists for each operation.
  *
- * @throws TypeError if the policy needs a scope that the catalog does not have, on an unknown
- *   field, or on anything but a catalog and a policy.
+ * @throws TypeError if the policy needs a scope that the catalog lacks, a field is unknown, or
+ *   `catalog` or `policy` is invalid.
  * @example
  * const { scopes } = scopeTable({ catalog, policy });
  * const unneeded = scopes.filter(({ operations }) => operations.length === 0);
@@ -73,7 +73,9 @@ function readCatalogAndPolicy(
   { catalog, policy }: { readonly catalog?: unknown; readonly policy?: unknown },
   what: string,
 ): ScopeReferenceInput {
-  assert(hasMethods(catalog, 'describe', 'expand', 'isReserved'), `${what}: pass the catalog`);
-  assert(hasMethods(policy, 'requires'), `${what}: pass the policy`);
+  const isCatalog = hasMethods(catalog, 'describe', 'expand', 'isReserved');
+  assert(isCatalog, `${what}: catalog: pass the catalog that defineScopes returned`);
+  const isPolicy = hasMethods(policy, 'requires');
+  assert(isPolicy, `${what}: policy: pass the policy that definePolicy returned`);
   return { catalog: catalog as Catalog, policy: policy as Policy };
 }

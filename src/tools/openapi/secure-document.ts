@@ -1,4 +1,4 @@
-/** Writes into a document what the policy says of its operations. */
+/** Adds the security requirements of the policy to an OpenAPI document. */
 import type { Catalog } from '../../core/catalog.js';
 import { assert, isObject, readFields } from '../../core/input.js';
 import { createKeyFormat, SECRET_LENGTH } from '../../core/key.js';
@@ -13,14 +13,14 @@ import { describeScope, showName } from './scope-reference.js';
 import type { ScopeTable } from './scope-table.js';
 import { scopeTable } from './scope-table.js';
 
-/** What `secureDocument` takes besides the document. */
+/** The options of `secureDocument`. */
 export interface SecureDocumentOptions<Operation extends string = string>
   extends DiffOptions<Operation> {
-  /** What `defineScopes` returned: the description of the scheme lists its scopes. */
+  /** The catalog that `defineScopes` returned. The description of the scheme lists its scopes. */
   readonly catalog: Catalog;
   /** The prefix of the keys, for `bearerFormat`. */
   readonly prefix?: string | undefined;
-  /** The realm of the challenges, as in `toResponse`. Without it, they have no examples. */
+  /** The realm of the challenges, as in `toResponse`. Without it, challenges have no examples. */
   readonly realm?: string | undefined;
 }
 
@@ -36,24 +36,24 @@ const FIELDS = [
 ] as const;
 
 /**
- * Returns a copy of an OpenAPI 3.1 document with what the policy says of security: the bearer
- * scheme; for each operation of the policy its scopes, and the 400, 401, 403 and 503 with which its
- * guard refuses. Securing a secured document changes nothing.
+ * Returns a copy of an OpenAPI 3.1 document with the security of the policy: the bearer scheme, the
+ * scopes of each operation, and the responses 400, 401, 403 and 503 of its guard. Securing the
+ * result again changes nothing.
  *
- * What the document says of such a status already, by itself, by range or by default, stays: the
- * response may then be either. A bearer scheme of that name stays as it is written. Operations
+ * If the document already describes such a status, directly, by range or by default, the response
+ * becomes either of the two. An existing bearer scheme of that name stays unchanged. Operations
  * whose own `security` is `[]` stay open; `diffOperations` lists them.
  *
- * Not checked: webhooks and callbacks, which are requests that the service sends; whether the
- * routes are guarded; the rest of the document.
+ * Not checked: webhooks and callbacks, which the service sends itself; whether the routes are
+ * guarded; the rest of the document.
  *
- * @param document JSON; it is not changed.
- * @param options `policy` and `catalog`; the others say how operations are found, and what keys and
+ * @param document JSON. It is not changed.
+ * @param options `policy` and `catalog`; the others say how to find operations, and what keys and
  *   challenges look like.
- * @returns The copy, which has the type of the document.
- * @throws TypeError naming every operation that only one of document and policy has, or whose
- *   `security` says something else; on another version than 3.1; on a component of our names that
- *   is something else; and as `diffOperations` does.
+ * @returns The copy, with the type of the document.
+ * @throws TypeError that names every operation that only the document or only the policy has, or
+ *   whose `security` differs; if the version is not 3.1; if the document uses one of our component
+ *   names for something else; and as `diffOperations` does.
  * @see OpenAPI 3.1 §4.8.27, §4.8.30; RFC 6750 §3; RFC 9457
  * @example
  * const document = secureDocument(written, { policy, catalog, prefix: 'acme', realm: 'acme' });
@@ -87,7 +87,7 @@ export function secureDocument<Document extends object, Operation extends string
     schemas: withComponents(components, 'schemas', refusals.schemas),
     responses: withComponents(components, 'responses', refusals.responses),
   };
-  // Copied again, because components and scopes of ours are in it.
+  // Copied again, so that the result does not share our components and scopes.
   return copyOf(copy, WHAT) as Document;
 }
 
@@ -99,16 +99,16 @@ function readRealm(realm: unknown): string | undefined {
 // ── Differences ─────────────────────────────────────────────────────────────────────────────────
 
 const PROBLEMS: readonly (readonly [Kind, string])[] = [
-  ['unmapped', 'not in the policy; add it there, or say "security: []" if anybody may call it'],
-  ['conflicting', 'its own "security" says something else than the policy; leave it out'],
+  ['unmapped', 'not in the policy. Add it, or write "security: []" if anybody may call it'],
+  ['conflicting', 'its "security" differs from the policy. Remove that field'],
 ];
 
-/** Names all of them, so that a document is mended in one go. */
+/** Throws an error that names all differences at once. */
 function assertNoDifference({ compared, missing }: Comparison): void {
   const differing = PROBLEMS.flatMap(([kind, problem]) =>
     compared.filter((one) => one.kind === kind).map(({ place }) => `${show(place)}: ${problem}`),
   );
-  const instead = 'in the policy alone; add it to the document, or to "elsewhere"';
+  const instead = 'not in the document. Add it there, or to the option "elsewhere"';
   const lacking = missing.map((name) => `${toJson(name)}: ${instead}`);
   const all = [...differing, ...lacking];
   assert(all.length === 0, `${WHAT}: document and policy differ:\n${all.join('\n')}`);
@@ -120,8 +120,8 @@ function assertNoDifference({ compared, missing }: Comparison): void {
 function schemeFor({ scopes }: ScopeTable, prefix: unknown): Json {
   const lines = scopes.map((entry) => `- ${showName(entry.scope)}: ${describeScope(entry)}`);
   const sentence =
-    'An API key, sent as `Authorization: Bearer <key>`. It has the scopes that it was made with; ' +
-    'each operation lists those that it needs, all of them.';
+    'An API key, sent as `Authorization: Bearer <key>`. A key has the scopes that it was issued ' +
+    'with. Each operation lists the scopes that it needs, all of them.';
   return {
     type: 'http',
     scheme: 'bearer',
@@ -140,8 +140,8 @@ function withScheme(components: Json, schemeName: string, scheme: Json): Json {
   const written = schemes[schemeName];
   const { type, scheme: name } = (isObject(written) ? written : {}) as Json;
   const isBearer = type === 'http' && /^bearer$/i.test(String(name));
-  const instead = `${WHAT}: the security scheme ${schemeName} is no http bearer scheme`;
-  assert(isBearer, `${instead}; pass another schemeName`);
+  const problem = `${WHAT}: the security scheme ${schemeName} is not an http bearer scheme`;
+  assert(isBearer, `${problem}. Pass another schemeName`);
   return schemes;
 }
 
@@ -149,7 +149,8 @@ function withComponents(components: Json, kind: string, added: Json): Json {
   const written = objectAt(components, kind, WHAT);
   for (const [name, component] of Object.entries(added)) {
     const isFree = !Object.hasOwn(written, name) || isSame(written[name], component);
-    assert(isFree, `${WHAT}: components.${kind}.${name} is something else; rename it`);
+    const problem = `${WHAT}: keyscope needs the name components.${kind}.${name}`;
+    assert(isFree, `${problem}. Rename yours`);
   }
   return { ...written, ...added };
 }

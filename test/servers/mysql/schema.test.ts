@@ -171,7 +171,7 @@ describeMysql('a table that the service has changed', SLOW, () => {
         await console.rows('INSERT INTO keyscope_schema VALUES (1, 1, 1, NULL)');
         const store = mysqlStore(client);
         const failed = await brokenPromises(store);
-        expect(failed).toEqual(['findByDigest tells digests apart by case and by spaces']);
+        expect(failed).toEqual(['findByDigest distinguishes digests by case and spaces']);
         // So does the database, for a digest that no key has.
         await store.insert(RECORD);
         const digest = alike(RECORD.digest);

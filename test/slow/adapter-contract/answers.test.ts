@@ -1,8 +1,8 @@
-/** That the adapter contract notices an answer that is not what it should be. */
+/** The adapter contract fails an adapter with wrong answers. */
 import { describe } from 'vitest';
 import { noticesEach } from './verdict.ts';
 import { WRONG_ANSWERS } from './wrong-adapters/answers.ts';
 
-describe('the contract of adapters', () => {
+describe('adapterContract', () => {
   noticesEach(WRONG_ANSWERS);
 });

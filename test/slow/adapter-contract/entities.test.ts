@@ -1,8 +1,8 @@
-/** That the adapter contract notices an entity or an operation that was not checked. */
+/** The adapter contract fails an adapter that does not check the entity or the operation. */
 import { describe } from 'vitest';
 import { noticesEach } from './verdict.ts';
 import { WRONG_ENTITIES } from './wrong-adapters/entities.ts';
 
-describe('the contract of adapters', () => {
+describe('adapterContract', () => {
   noticesEach(WRONG_ENTITIES);
 });

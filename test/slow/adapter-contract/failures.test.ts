@@ -1,8 +1,8 @@
-/** That the adapter contract notices a failure that is taken for something else. */
+/** The adapter contract fails an adapter that mishandles failures. */
 import { describe } from 'vitest';
 import { noticesEach } from './verdict.ts';
 import { WRONG_FAILURES } from './wrong-adapters/failures.ts';
 
-describe('the contract of adapters', () => {
+describe('adapterContract', () => {
   noticesEach(WRONG_FAILURES);
 });

@@ -1,8 +1,8 @@
-/** That the adapter contract notices requests that are mixed up. */
+/** The adapter contract fails an adapter that mixes up requests. */
 import { describe } from 'vitest';
 import { noticesEach } from './verdict.ts';
 import { WRONG_REQUESTS } from './wrong-adapters/requests.ts';
 
-describe('the contract of adapters', () => {
+describe('adapterContract', () => {
   noticesEach(WRONG_REQUESTS);
 });

@@ -1,4 +1,4 @@
-/** An adapter that keeps the contract, over `node:http`, in parts that a wrong one can replace. */
+/** A correct adapter over `node:http`, in parts that wrong adapters can replace. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { Admission, DenialResponse } from 'keyscope';
@@ -8,23 +8,23 @@ import { close, listen } from '../../examples/http-harness.ts';
 
 export type Operation = 'whoami' | 'readReports';
 
-/** What `admit` is asked, beside the request. */
+/** The input of `admit` next to the request. */
 export interface AdmissionInput {
   readonly operation: Operation;
   readonly entityUuid: unknown;
 }
 
-/** What an adapter does, step by step. */
+/** The steps of an adapter. */
 export interface AdapterParts {
-  /** When the route is declared. */
+  /** Runs when the route is declared. */
   declare(setup: AdapterSetup, operation: Operation): void;
-  /** Headers of every answer, set before anything is asked. */
+  /** The headers of every answer. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Whether the guard is passed by. */
+  /** Whether the request bypasses the guard. */
   passes(req: IncomingMessage): boolean;
-  /** The entity that the request addresses: all values of the parameter. */
+  /** Returns the entity of the request: all values of the parameter. */
   entity(req: IncomingMessage): unknown;
-  /** What the keyring reads the credential from. */
+  /** Returns the request from which the keyring reads the credential. */
   request(req: IncomingMessage): unknown;
   admit(
     setup: AdapterSetup,
@@ -32,10 +32,10 @@ export interface AdapterParts {
     input: AdmissionInput,
     req: IncomingMessage,
   ): Promise<Admission>;
-  /** Answers what was thrown, or throws what is for somebody else; `null` lets the request in. */
+  /** Answers an error or rethrows it; `null` lets the request in. */
   deny(error: unknown, setup: AdapterSetup, req: IncomingMessage): DenialResponse | null;
   handle(setup: AdapterSetup, admission: Admission): Promise<string>;
-  /** Answers an error that nobody else did. */
+  /** Answers any other error. */
   fail(res: ServerResponse, error: unknown, setup: AdapterSetup): unknown;
 }
 
@@ -43,7 +43,7 @@ export function challengeOf({ realm, resourceMetadata }: AdapterSetup) {
   return { realm, resourceMetadata };
 }
 
-/** All values of the query parameter `entity`. */
+/** Returns all values of the query parameter `entity`. */
 export function entitiesOf(req: IncomingMessage): string[] {
   return queryOf(req).getAll('entity');
 }
@@ -79,14 +79,14 @@ export const RIGHT: AdapterParts = {
   fail: (res) => res.writeHead(500).end(),
 };
 
-/** Serves the right adapter with what `change` replaces in it. */
+/** Serves the correct adapter with the parts that `change` replaces. */
 export function serveWith(change: () => Partial<AdapterParts>): ServeAdapter {
   return async (setup) => {
-    // Anew for each app, for the tests run side by side.
+    // New parts for each app, because tests run in parallel.
     const parts = { ...RIGHT, ...change() };
     parts.declare(setup, 'whoami');
     parts.declare(setup, 'readReports');
-    // Large enough for a credential that is too long.
+    // Large enough for the overlong credential.
     const server = createServer({ maxHeaderSize: 65_536 }, (req, res) => {
       respond(parts, setup, req, res).catch((error) => parts.fail(res, error, setup));
     });

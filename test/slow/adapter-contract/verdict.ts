@@ -1,10 +1,10 @@
-/** What the adapter contract says of an adapter that is wrong. */
+/** Runs the adapter contract on wrong adapters. */
 import { adapterContract, type ServeAdapter } from 'keyscope/testing';
 import { expect, test } from 'vitest';
 import { serveWith } from './right-adapter.ts';
 import type { WrongAdapters } from './wrong-adapter.ts';
 
-/** The tests that an adapter fails, sorted. */
+/** Returns the names of the tests that an adapter fails, sorted. */
 export async function failures(serve: ServeAdapter): Promise<readonly string[]> {
   const failed: string[] = [];
   const running: Promise<void>[] = [];
@@ -15,9 +15,9 @@ export async function failures(serve: ServeAdapter): Promise<readonly string[]> 
   return failed.sort();
 }
 
-/** Registers a test for each wrong adapter: exactly the tests fail that are to notice it. */
+/** Registers a test for each wrong adapter, which must fail exactly the expected tests. */
 export function noticesEach(wrongAdapters: WrongAdapters): void {
-  test.each(Object.entries(wrongAdapters))('notices one that %s', async (_name, wrong) => {
+  test.each(Object.entries(wrongAdapters))('fails an adapter that %s', async (_name, wrong) => {
     expect(await failures(serveWith(wrong.change))).toEqual([...wrong.noticedBy].sort());
   });
 }

@@ -1,20 +1,20 @@
-/** What wrong adapters are made of: a right one, with other parts. */
+/** Parts of wrong adapters: a correct adapter with some parts replaced. */
 import type { DenialResponse } from 'keyscope';
 import { toResponse } from 'keyscope';
 import type { AdapterSetup } from 'keyscope/testing';
 import { type AdapterParts, challengeOf, RIGHT } from './right-adapter.ts';
 
-/** An adapter with one fault, and the tests of the contract that say so: these and no others. */
+/** An adapter with one fault, and exactly the tests of the contract that fail on it. */
 export interface WrongAdapter {
   readonly noticedBy: readonly string[];
-  /** Makes its parts, for one app. */
+  /** Makes the replaced parts for one app. */
   readonly change: () => Partial<AdapterParts>;
 }
 
-/** Wrong adapters by what they do. */
+/** Wrong adapters by their fault. */
 export type WrongAdapters = Readonly<Record<string, WrongAdapter>>;
 
-/** Denials with something changed. */
+/** Changes the denials. */
 export function denyWith(
   change: (answer: DenialResponse, error: unknown) => DenialResponse,
 ): Partial<AdapterParts> {
@@ -30,7 +30,7 @@ export function withHeaders(
   return { ...answer, headers: { ...answer.headers, ...headers } };
 }
 
-/** Denials without one header. */
+/** Removes a header from the denials. */
 export function denyWithout(name: string): Partial<AdapterParts> {
   return denyWith((answer) => {
     const headers = Object.entries(answer.headers).filter(([each]) => each !== name);
@@ -38,7 +38,7 @@ export function denyWithout(name: string): Partial<AdapterParts> {
   });
 }
 
-/** A denial with another status. */
+/** Returns a denial with the status 401. */
 export function unauthorized(setup: AdapterSetup): DenialResponse {
   return { ...toResponse(undefined, challengeOf(setup)), status: 401 };
 }

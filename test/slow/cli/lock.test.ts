@@ -55,7 +55,7 @@ describe('the lock of a service', () => {
     await committed();
     expect(await place.run(['lock', '--check'])).toMatchObject({
       exit: 0,
-      stdout: 'Who may call what has not changed.\n',
+      stdout: 'No route, tool or scope has changed.\n',
     });
     const text = readFileSync(place.file('keyscope.lock.json'), 'utf8');
     expect(text).toContain('{"unguarded":"liveness","who":"anyone: liveness"}');
@@ -64,8 +64,13 @@ describe('the lock of a service', () => {
   });
 
   it.each([
-    ['a `who` that is not what its row says', 'keys with threats:read', 'nobody', 'line 10 is not'],
-    ['two rows of one route', '    "GET /threats"', '    "GET /threats": {},\n$&', 'a name twice'],
+    ['a `who` that is not what its row says', 'keys with threats:read', 'nobody', 'line 10 '],
+    [
+      'two rows of one route',
+      '    "GET /threats"',
+      '    "GET /threats": {},\n$&',
+      'duplicate name',
+    ],
     ['lines that end with CR LF', /\n/g, '\r\n', 'ends its lines with CR LF'],
   ])('is refused for %s', async (_, from, to, said) => {
     await committed();
@@ -86,19 +91,19 @@ describe('the lock of a service', () => {
     [
       'a guard that was moved',
       configOf([['GET', '/threats', 'whoami'], ROUTES[1], ROUTES[2]]),
-      '`GET /threats` needs threats:read no longer (listThreats is now whoami).',
+      '`GET /threats` no longer needs threats:read (listThreats is now whoami).',
     ],
     [
       'a route that was added',
       configOf([...ROUTES, ['GET', '/export', 'listThreats']]),
-      '`GET /export` is new, for keys with threats:read.',
+      '`GET /export` is new, open to keys with threats:read.',
     ],
     [
       'a policy that was widened',
       configOf(ROUTES, ''),
-      '`PUT /threats/:id` needs threats:write no longer. It is for any key.',
+      '`PUT /threats/:id` no longer needs threats:write. It is open to any key.',
     ],
-    ['a route that is gone', configOf([ROUTES[0], ROUTES[2]]), '`PUT /threats/:id` is gone.'],
+    ['a route that is gone', configOf([ROUTES[0], ROUTES[2]]), '`PUT /threats/:id` was removed.'],
   ])('fails by name for %s', async (_, config, said) => {
     await committed();
     place.write('keyscope.config.mjs', config);
@@ -117,7 +122,7 @@ describe('the lock of a service', () => {
     expect(await place.run(['lock', '--write'])).toMatchObject({ exit: 0 });
     const { exit, stdout } = await place.run(['lock', '--against', 'main.lock.json', '--keys']);
     expect(exit).toBe(0);
-    expect(stdout).toContain('### Widened\n\n- `PUT /threats/:id` needs threats:write no longer.');
+    expect(stdout).toContain('### Widened\n\n- `PUT /threats/:id` no longer needs threats:write.');
     expect(stdout).toContain('### Live keys that may do more (1)');
     expect(stdout).toContain(keyId);
     expect(stdout).not.toContain(ended);
@@ -142,7 +147,7 @@ describe('the lock of a service', () => {
       1,
       'Standard input is empty. Check the command before the pipe, such as: git show',
     ],
-    [['--against', 'keyscope.config.mjs'], 1, 'keyscope.config.mjs: the lock is no JSON'],
+    [['--against', 'keyscope.config.mjs'], 1, 'keyscope.config.mjs: the lock is not JSON'],
     [['--check', '--file', 'other.json'], 1, 'There is no other.json here'],
   ])('is asked for in a way that means something: %j', async (args, exit, said) => {
     await committed();
@@ -156,7 +161,7 @@ describe('the lock of a service', () => {
     await committed();
     place.write('keyscope.lock.json', '{ "version": 2 }');
     const newer = await place.run(['lock', '--check']);
-    expect(newer.stderr).toContain('keyscope.lock.json: the lock was written by a newer keyscope');
+    expect(newer.stderr).toContain('keyscope.lock.json: the lock is from a newer version');
     expect(newer.exit).toBe(1);
   });
 

@@ -1,11 +1,10 @@
 /**
- * That the store contract notices a `list` that mixes prefixes, or breaks a promise about what
- * addresses an entity.
+ * The store contract fails a `list` that mixes prefixes, or breaks a promise about `addressing`.
  */
 import { describe } from 'vitest';
 import { refusesEach } from './verdict.ts';
 import { WRONG_ADDRESSINGS } from './wrong-stores/addressing.ts';
 
-describe('the store contract', () => {
+describe('storeContract', () => {
   refusesEach(WRONG_ADDRESSINGS);
 });

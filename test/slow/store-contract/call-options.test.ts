@@ -1,8 +1,8 @@
-/** That the store contract notices a store that makes too much of a last argument. */
+/** The store contract fails a store that mishandles options. */
 import { describe } from 'vitest';
 import { refusesEach } from './verdict.ts';
 import { WRONG_OPTIONS } from './wrong-stores/call-options.ts';
 
-describe('the store contract', () => {
+describe('storeContract', () => {
   refusesEach(WRONG_OPTIONS);
 });

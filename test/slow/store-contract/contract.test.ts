@@ -1,4 +1,4 @@
-/** That a right store passes the store contract, and that no test of it is there for show. */
+/** A correct store passes the store contract, and each of its tests can fail. */
 import { storeContract } from 'keyscope/testing';
 import { describe, expect, test } from 'vitest';
 import { rightStore, withOwnClock, withoutReports } from './right-store.ts';
@@ -41,19 +41,19 @@ async function firstNoticed(title: string): Promise<string | undefined> {
   });
 }
 
-describe('the store contract', () => {
+describe('storeContract', () => {
   storeContract(test, rightStore);
 
-  describe('takes a store without what only reports ask for', () => {
+  describe('passes a store without the optional methods', () => {
     storeContract(test, () => withoutReports(rightStore()));
   });
 
-  // Refused by two tests, for it cannot be asked for another time than now.
-  describe('takes a store whose summarize asks a clock of its own', () => {
+  // Regression: two tests failed such a store, which cannot summarize at another time than now.
+  describe('passes a store whose summarize uses its own clock', () => {
     storeContract(test, () => withOwnClock(rightStore()));
   });
 
-  test.each(TITLES)('needs its test "%s": some wrong store fails it', async (title) => {
+  test.each(TITLES)('needs its test "%s", which some wrong store fails', async (title) => {
     expect(await firstNoticed(title)).toBeDefined();
   });
 });

@@ -1,8 +1,8 @@
-/** That the store contract notices a record that is not what was inserted. */
+/** The store contract fails a record that differs from the inserted one. */
 import { describe } from 'vitest';
 import { refusesEach } from './verdict.ts';
 import { WRONG_FIELDS } from './wrong-stores/fields.ts';
 
-describe('the store contract', () => {
+describe('storeContract', () => {
   refusesEach(WRONG_FIELDS);
 });

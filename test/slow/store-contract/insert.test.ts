@@ -1,8 +1,8 @@
-/** That the store contract notices an `insert` that breaks a promise. */
+/** The store contract fails an `insert` that breaks a promise. */
 import { describe } from 'vitest';
 import { refusesEach } from './verdict.ts';
 import { WRONG_INSERTS } from './wrong-stores/insert.ts';
 
-describe('the store contract', () => {
+describe('storeContract', () => {
   refusesEach(WRONG_INSERTS);
 });

@@ -1,8 +1,8 @@
-/** That the store contract notices a `listLineage` that breaks a promise. */
+/** The store contract fails a `listLineage` that breaks a promise. */
 import { describe } from 'vitest';
 import { refusesEach } from './verdict.ts';
 import { WRONG_LINEAGES } from './wrong-stores/lineage.ts';
 
-describe('the store contract', () => {
+describe('storeContract', () => {
   refusesEach(WRONG_LINEAGES);
 });

@@ -1,8 +1,8 @@
-/** That the store contract notices a `mark` that breaks a promise. */
+/** The store contract fails a `mark` that breaks a promise. */
 import { describe } from 'vitest';
 import { refusesEach } from './verdict.ts';
 import { WRONG_MARKS } from './wrong-stores/mark.ts';
 
-describe('the store contract', () => {
+describe('storeContract', () => {
   refusesEach(WRONG_MARKS);
 });

@@ -1,4 +1,4 @@
-/** A store that keeps the contract, in memory, over rows that a wrong store can reach too. */
+/** A correct store in memory, over rows that wrong stores can access too. */
 import type {
   ChangedKey,
   ChangedQuery,
@@ -15,13 +15,13 @@ import type {
 } from 'keyscope';
 import { applyMark } from '../../../src/stores/marks.js';
 
-/** A record that a store may change, as its own rows. */
+/** A row, which the store may change. */
 export type Row = { -readonly [Field in keyof KeyRecord]: KeyRecord[Field] };
 
-/** What a store has, by key id. */
+/** The rows of a store by key id. */
 export type Rows = Map<string, Row>;
 
-/** A store whose answers are there at once. */
+/** A synchronous store. */
 export interface SyncStore extends KeyStore {
   insert(record: KeyRecord): void;
   findByDigest(digests: readonly string[]): Row[];
@@ -50,7 +50,7 @@ export function isBehind(row: ListPosition, { createdAt, keyId }: ListPosition):
   return row.createdAt < createdAt || (row.createdAt === createdAt && row.keyId < keyId);
 }
 
-/** Whether a listing is about the row, wherever it begins. */
+/** Whether a row belongs in a listing, ignoring the position. */
 export function isAsked(row: KeyRecord, query: ListQuery): boolean {
   const { prefix, entityUuid, addressing = false } = query;
   const isOwn = row.entityUuid === entityUuid;
@@ -58,7 +58,7 @@ export function isAsked(row: KeyRecord, query: ListQuery): boolean {
   return row.prefix === prefix && isNamed && isOwn !== addressing;
 }
 
-/** A part of sorted rows; `next` is the id of its last row, if others follow it. */
+/** Returns a part of sorted rows. `next` is the id of its last row if more rows follow. */
 export function sliceOf(sorted: readonly Row[], { after, limit }: SliceQuery): Slice<Row> {
   const start = sorted.findIndex(({ keyId }) => keyId === after) + 1;
   const items = sorted.slice(start, start + limit).map(copy);
@@ -66,7 +66,7 @@ export function sliceOf(sorted: readonly Row[], { after, limit }: SliceQuery): S
   return { items, next: isLast ? null : (items.at(-1)?.keyId ?? null) };
 }
 
-/** Orders what expires: by `expiresAt`, then by `keyId`. */
+/** Compares expiring keys by `expiresAt`, then by `keyId`. */
 export function soonestFirst(one: KeyRecord, other: KeyRecord): number {
   const difference = Number(one.expiresAt) - Number(other.expiresAt);
   return difference || (one.keyId < other.keyId ? -1 : 1);
@@ -80,13 +80,13 @@ export function isExpiring(
   return revokedAt === null && expiresAt !== null && expiresAt >= from && expiresAt < before;
 }
 
-/** Orders what was marked: by `changedAt`, then by `keyId`. */
+/** Compares marked keys by `changedAt`, then by `keyId`. */
 function oldestFirst(one: ChangedKey, other: ChangedKey): number {
   const difference = one.changedAt - other.changedAt;
   return difference || (one.keyId < other.keyId ? -1 : 1);
 }
 
-/** The rows that were marked, oldest first. */
+/** Returns the marked rows, oldest change first. */
 export function changedIn(rows: readonly Row[]): ChangedKey[] {
   const changed = rows.flatMap(({ keyId, changedAt }) =>
     changedAt === null ? [] : { keyId, changedAt },
@@ -94,7 +94,7 @@ export function changedIn(rows: readonly Row[]): ChangedKey[] {
   return changed.sort(oldestFirst);
 }
 
-/** Whether what was marked stands behind a position; everything does without one. */
+/** Whether a marked key comes after a position. Always true without a position. */
 export function follows(key: ChangedKey, after: ChangedKey | null | undefined): boolean {
   return after === null || after === undefined || oldestFirst(after, key) < 0;
 }
@@ -105,7 +105,7 @@ export function isLive(row: KeyRecord, now: number): boolean {
   return row.revokedAt === null && !retired && !expired;
 }
 
-/** One row per digest scheme of the records, which are taken to be live. */
+/** Returns one row per digest scheme, counting all given records as live. */
 export function summaryOf(live: readonly KeyRecord[]): SchemeSummary[] {
   const schemeOf = ({ digest }: KeyRecord) => digest.slice(0, digest.indexOf('$'));
   const schemes = new Set(live.map(schemeOf));
@@ -197,14 +197,13 @@ export function rightStore(rows: Rows = new Map()): SyncStore {
 }
 
 /**
- * The same as a store that is written from the list of methods alone, where `summarize` has no
- * parameter.
+ * Returns the store with a `summarize` without a parameter, as its author might write it.
  */
 export function withOwnClock(store: KeyStore): KeyStore {
   return { ...store, summarize: () => store.summarize?.(Date.now()) ?? [] };
 }
 
-/** The same without what only reports ask for. */
+/** Returns the store without the optional methods for reports. */
 export function withoutReports(store: KeyStore): KeyStore {
   const { insert, findByDigest, findById, list, listLineage, mark, touch } = store;
   return { insert, findByDigest, findById, list, listLineage, mark, touch };

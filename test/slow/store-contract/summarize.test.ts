@@ -1,8 +1,8 @@
-/** That the store contract notices a `summarize` that breaks a promise. */
+/** The store contract fails a `summarize` that breaks a promise. */
 import { describe } from 'vitest';
 import { refusesEach } from './verdict.ts';
 import { WRONG_SUMMARIES } from './wrong-stores/summarize.ts';
 
-describe('the store contract', () => {
+describe('storeContract', () => {
   refusesEach(WRONG_SUMMARIES);
 });

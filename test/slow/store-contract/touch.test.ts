@@ -1,8 +1,8 @@
-/** That the store contract notices a `touch` that breaks a promise. */
+/** The store contract fails a `touch` that breaks a promise. */
 import { describe } from 'vitest';
 import { refusesEach } from './verdict.ts';
 import { WRONG_TOUCHES } from './wrong-stores/touch.ts';
 
-describe('the store contract', () => {
+describe('storeContract', () => {
   refusesEach(WRONG_TOUCHES);
 });

@@ -1,4 +1,4 @@
-/** What the store contract says of a store that is wrong. */
+/** Runs the store contract on wrong stores. */
 import type { KeyStore } from 'keyscope';
 import { storeContract } from 'keyscope/testing';
 import { expect, test } from 'vitest';
@@ -20,7 +20,7 @@ function makeStore(wrong: WrongStore): KeyStore {
   return { ...right, ...wrong(right, rows) } as KeyStore;
 }
 
-// Of a wrong store, a test is run once, whoever asks for the result.
+// Each test runs once per wrong store.
 const results = new WeakMap<WrongStore, Map<string, Promise<boolean>>>();
 
 /** Whether the contract's test `title` fails on the wrong store. */
@@ -42,15 +42,14 @@ async function runOne(title: string, wrong: WrongStore): Promise<boolean> {
     await runs.get(title)?.();
     return false;
   } catch (error) {
-    // What the suite throws says what broke; an engine's error would be a bug of the suite or of
-    // the wrong store.
+    // An engine's error instead of the suite's own would be a bug in the suite or the wrong store.
     const speaks = error instanceof Error && error.constructor === Error && error.message !== '';
-    if (!speaks) throw new Error(`"${title}" failed and said nothing`, { cause: error });
+    if (!speaks) throw new Error(`"${title}" failed without a message`, { cause: error });
     return true;
   }
 }
 
-/** Sorts what is about the same method as `like` to the front. */
+/** Sorts names about the same method as `like` to the front. */
 export function nearestFirst(like: string, names: readonly string[]): readonly string[] {
   const [method = ''] = like.split(' ');
   const near = names.filter((name) => name.startsWith(method));
@@ -58,15 +57,15 @@ export function nearestFirst(like: string, names: readonly string[]): readonly s
   return [...near, ...rest];
 }
 
-/** Registers a test for each wrong store: some test of the contract fails on it. */
+/** Registers a test for each wrong store, which some test of the contract must fail. */
 export function refusesEach(wrongStores: WrongStores): void {
-  test.each(Object.entries(wrongStores))('refuses a store where %s', async (name, wrong) => {
+  test.each(Object.entries(wrongStores))('fails a store where %s', async (name, wrong) => {
     const noticed = await findFirst(nearestFirst(name, TITLES), (title) => fails(title, wrong));
     expect(noticed).toBeDefined();
   });
 }
 
-/** The first of `candidates` that `holds`. */
+/** Returns the first candidate for which `holds` is true. */
 export async function findFirst(
   candidates: readonly string[],
   holds: (candidate: string) => Promise<boolean>,

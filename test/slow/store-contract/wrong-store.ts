@@ -1,4 +1,4 @@
-/** What wrong stores are made of: a right one, with something else in the place of a method. */
+/** Parts of wrong stores: a correct store with some methods replaced. */
 import type { KeyStore, ListQuery, UsageEntry } from 'keyscope';
 import { copy, type Row, type Rows, type SyncStore } from './right-store.ts';
 
@@ -6,41 +6,41 @@ export type Query = ListQuery;
 export type Entries = readonly UsageEntry[];
 
 /**
- * What a wrong store does instead; `rows` are what `right` reads and writes. Not of the types of a
- * store: some are wrong by what they answer.
+ * Returns the replaced methods of a wrong store. `right` reads and writes `rows`. The type is
+ * loose, because some stores return values of the wrong type.
  */
 export type WrongStore = (right: SyncStore, rows: Rows) => Partial<Record<keyof KeyStore, unknown>>;
 
-/** Wrong stores by what is wrong with them. */
+/** Wrong stores by their fault. */
 export type WrongStores = Readonly<Record<string, WrongStore>>;
 
-/** Far from any clock: what a wrong store takes for its own. */
+/** The clock of wrong stores, far from the real time. */
 export const TIME = 1_000_000_000_000;
 
-/** The next turn of the event loop. */
+/** Waits for the next turn of the event loop. */
 export function tick(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** What folds the case of its arguments. */
+/** Converts a text to lower case. */
 export function lower(text: unknown): string {
   return String(text).toLowerCase();
 }
 
-/** An hour back within the hour that comes twice: Europe, 2024-10-27. */
+/** Subtracts an hour during the repeated hour: Europe, 2024-10-27. */
 export function onTheWall(time: number): number {
   const isTwice = time >= 1_729_990_800_000 && time < 1_729_994_400_000;
   return isTwice ? time - 3_600_000 : time;
 }
 
-/** Makes a row for an id that has none, from any other. */
+/** Inserts a row for an unknown id, copied from any other row. */
 export function makeRow(rows: Rows, keyId: string): void {
   const [some] = rows.values();
   if (some === undefined || rows.has(keyId)) return;
   rows.set(keyId, { ...copy(some), keyId, digest: `${some.digest}-${keyId}` });
 }
 
-/** Look-ups that answer each record with the fields that `change` makes of it. */
+/** Look-ups that change fields of each record. */
 export function answering(right: SyncStore, change: (row: Row) => object): ReturnType<WrongStore> {
   const changed = (row: Row) => ({ ...row, ...change(row) });
   return {
@@ -52,7 +52,7 @@ export function answering(right: SyncStore, change: (row: Row) => object): Retur
   };
 }
 
-/** Look-ups that answer each record with every text in it, names included, as `change` has it. */
+/** Look-ups that change every text of each record, names included. */
 export function retelling(
   right: SyncStore,
   change: (text: string) => string,

@@ -1,4 +1,4 @@
-/** The client of the contract: whom it can ask, how long it waits, and what it looks for. */
+/** The client of the contract: its transports, its timeout, and its search for secrets. */
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { LET_IN, NONE, runOf, serveWith } from './fetch-adapter.ts';
 
@@ -7,30 +7,32 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-describe('the client of the contract of adapters', () => {
-  test('says what serve is to answer', async () => {
+describe('adapterContract', () => {
+  test('says what serve and fetch must return', async () => {
     for (const odd of [undefined, {}, 'http://localhost', { fetch: 1 }]) {
-      const message = 'adapterContract: serve must return { url } or { fetch }';
+      const message =
+        'adapterContract: serve returned no url and no fetch. Return { url } or { fetch }';
       await expect(runOf(() => odd as never, NONE)).rejects.toThrow(new TypeError(message));
     }
     const answersNothing = () => ({ fetch: () => undefined as never });
     await expect(runOf(answersNothing, NONE)).rejects.toThrow(
-      'fetch must answer GET /whoami with a Response',
+      'GET /whoami: fetch must return a Response',
     );
   });
 
-  test('needs no node:http for fetch, and says so where a url does', async () => {
+  test('needs node:http only for a url, and says so', async () => {
     vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined as never);
     await runOf(serveWith(), NONE);
     const close = vi.fn();
     const serve = () => ({ url: 'http://localhost', close });
-    const required = 'a url needs node:http (Node from 20.16 on, Bun, Deno)';
-    const message = `adapterContract: ${required}; let serve return { fetch }`;
+    const message =
+      'adapterContract: this runtime lacks node:http, which { url } needs (Node 20.16 or later, ' +
+      'Bun, Deno). Return { fetch } from serve';
     await expect(runOf(serve, NONE)).rejects.toThrow(new TypeError(message));
     expect(close).toHaveBeenCalledTimes(1);
   });
 
-  test('waits for an answer for some seconds', async () => {
+  test('aborts a request that gets no answer within four seconds', async () => {
     vi.useFakeTimers();
     const asked: Request[] = [];
     const never = serveWith((_answer, request) => {
@@ -38,7 +40,7 @@ describe('the client of the contract of adapters', () => {
       return new Promise(() => {});
     });
     const failed = expect(runOf(never, NONE)).rejects.toThrow(
-      'GET /whoami was not answered within 4000 ms',
+      'GET /whoami: no answer within 4000 ms',
     );
     await vi.advanceTimersByTimeAsync(3999);
     expect(asked.map(({ signal }) => signal.aborted)).toEqual([false]);
@@ -47,15 +49,14 @@ describe('the client of the contract of adapters', () => {
     expect(asked.map(({ signal }) => signal.aborted)).toEqual([true]);
   });
 
-  test('leaves no timer behind', async () => {
+  test('clears its timers', async () => {
     vi.useFakeTimers();
     await runOf(serveWith(), NONE);
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  // Of what it finds it says what it is, and not the thing itself.
-  test('looks for keys in whatever is answered', async () => {
-    const found = 'the answer to GET /reports contains a key';
+  test('finds a key in any header or body, and does not print it', async () => {
+    const found = 'GET /reports: the answer contains a key';
     const keyOf = ({ headers }: Request) => headers.get('authorization')?.slice(7) ?? '';
     const inHeader = serveWith((answer, request) => {
       answer.headers.set('X-Seen', `<${keyOf(request)}>`);

@@ -1,23 +1,23 @@
-/** What the contract of adapters does with its arguments, and with what is no right adapter. */
+/** How `adapterContract` treats its arguments, correct adapters and wrong ones. */
 import { adapterContract } from 'keyscope/testing';
 import { describe, expect, test, vi } from 'vitest';
 import { complaint } from '../../support/complaint.ts';
 import { BUGS, HEAD, LONG, NONE, runOf, serveIn, serveWith, testsOf } from './fetch-adapter.ts';
 
-describe('a right adapter for fetch', () => {
+describe('a correct adapter for fetch', () => {
   adapterContract(test, serveWith());
 });
 
-describe('the contract of adapters', () => {
-  test('takes two functions', () => {
+describe('adapterContract', () => {
+  test('rejects arguments that are not functions', () => {
     const call = adapterContract as (...args: readonly unknown[]) => unknown;
     const noTest = complaint(() => call(undefined, serveWith()));
-    expect(noTest).toMatch('pass the function that registers a test');
+    expect(noTest).toMatch('test is not a function');
     const noServe = complaint(() => call(test, { url: 'http://localhost' }));
-    expect(noServe).toMatch('pass a function that serves the adapter');
+    expect(noServe).toMatch('serve is not a function');
   });
 
-  test('closes what was served, once a test, whatever came of it', async () => {
+  test('closes the served app once per test, even if the test failed', async () => {
     const close = vi.fn(async () => {});
     for (const serve of [serveWith(), serveWith(() => new Response('odd'))]) {
       close.mockClear();
@@ -25,7 +25,7 @@ describe('the contract of adapters', () => {
       for (const run of tests.values()) {
         await run().catch(() => {});
       }
-      // Three were never served.
+      // Three tests never start the app.
       expect(close).toHaveBeenCalledTimes(tests.size - 3);
     }
     const lax = testsOf(() => ({ fetch: () => new Response(), close }));
@@ -36,37 +36,37 @@ describe('the contract of adapters', () => {
     expect(close).toHaveBeenCalledTimes(lax.size);
   });
 
-  test('says what was expected', async () => {
+  test('reports the expected and the actual answer', async () => {
     const odd = serveWith(async (answer) => new Response('{}', answer));
     await expect(runOf(odd, NONE)).rejects.toThrow(
-      /^GET \/whoami\n {2}expected .*"body":"\{.*\n {2}but got {2}.*"body":"\{\}"/,
+      /^GET \/whoami: the denial\n {2}expected .*"body":"\{.*\n {2}but got {2}.*"body":"\{\}"/,
     );
     const unserved = serveWith(() => new Response(null, { status: 404 }));
-    await expect(runOf(unserved, NONE)).rejects.toThrow(/^GET \/whoami\n/);
+    await expect(runOf(unserved, NONE)).rejects.toThrow(/^GET \/whoami: the denial\n/);
   });
 
-  // As Koa 3 does; h3 1 and Elysia 1 reject where nobody listens. The contract threw `undefined`,
-  // and failed for good adapters after four seconds.
-  test('throws nothing that a framework does not answer', async () => {
+  // Koa 3 never answers when a handler throws `undefined`; h3 1 and Elysia 1 leave the rejection
+  // unhandled. The contract used to throw it, so correct adapters failed after four seconds.
+  test('never throws undefined, which frameworks do not answer', async () => {
     const koa = serveIn((thrown) =>
       thrown === undefined || thrown === null ? new Promise(() => {}) : Promise.reject(thrown),
     );
     await runOf(koa, BUGS);
   });
 
-  test('notices a bug that is taken for none because it is falsy', async () => {
+  test('notices a framework that ignores falsy errors', async () => {
     const lax = serveIn((thrown) =>
       thrown ? Promise.reject(thrown) : Promise.resolve({} as never),
     );
     await expect(runOf(lax, BUGS)).rejects.toThrow('an admit that rejects with an empty text');
   });
 
-  test('takes 431 of no adapter that has no server', async () => {
+  test('rejects 431 from an adapter without a server', async () => {
     const refuses = serveWith(() => new Response(null, { status: 431 }));
     await expect(runOf(refuses, LONG)).rejects.toThrow('a credential of more than 16 KiB');
   });
 
-  test('wants no body with HEAD, and takes routes that have no HEAD', async () => {
+  test('rejects a body in an answer to HEAD, and accepts routes without HEAD', async () => {
     const withBody = serveWith((answer, { method }) =>
       method === 'HEAD' ? new Response('denied', answer) : answer,
     );

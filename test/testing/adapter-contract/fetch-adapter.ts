@@ -1,18 +1,18 @@
-/** An adapter for fetch that keeps the contract, and the contract's tests of it, one by one. */
+/** A correct adapter for fetch, and functions that run the contract's tests one by one. */
 import { isAccessError, isStoreError, toResponse } from 'keyscope';
 import { type AdapterSetup, adapterContract, type ServeAdapter } from 'keyscope/testing';
 
-/** What has the last word on an adapter's answers. */
+/** Changes an adapter's answers. */
 export type ChangeAnswer = (answer: Response, request: Request) => Response | Promise<Response>;
 
 // Names of the contract's tests.
-export const NONE = 'no credential is denied, byte for byte as toResponse says';
-export const LET_IN = 'a key that holds the scope is let in, with its principal and its entity';
-export const LONG = 'a credential of more than 16 KiB is denied';
-export const BUGS = 'a bug lets nobody in, and is no denial';
-export const HEAD = 'HEAD is denied as GET is, without a body';
+export const NONE = 'denies a missing credential with exactly the bytes of toResponse';
+export const LET_IN = 'lets in a key with the scope and passes on its principal and entity';
+export const LONG = 'denies a credential of more than 16 KiB';
+export const BUGS = 'lets nobody in after a bug and does not report it as a denial';
+export const HEAD = 'denies HEAD like GET, without a body';
 
-/** Serves a right adapter, whose answers `change` may change. */
+/** Serves a correct adapter, whose answers `change` may change. */
 export function serveWith(change: ChangeAnswer = (answer) => answer): ServeAdapter {
   return (setup) => {
     const { keyring, policy } = setup;
@@ -56,7 +56,7 @@ function answerError(setup: AdapterSetup, { method }: Request, error: unknown): 
   return new Response(method === 'HEAD' ? null : body, { status, headers });
 }
 
-/** A right adapter in a framework that looks at what was thrown before the adapter does. */
+/** Serves a correct adapter in a framework that sees thrown values before the adapter does. */
 export function serveIn(framework: (thrown: unknown) => Promise<never>): ServeAdapter {
   return (setup) => {
     const admit: typeof setup.keyring.admit = (...given) =>

@@ -1,10 +1,10 @@
-/** What the store contract does with its arguments, and with the store that it is given. */
+/** How `storeContract` treats its arguments and the store. */
 import type { KeyStore } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { storeContract } from 'keyscope/testing';
 import { describe, expect, test, vi } from 'vitest';
 
-/** The contract's tests of the stores that a factory makes, by name. */
+/** Returns the contract's tests of a factory's stores, by name. */
 function testsOf(factory: () => KeyStore): ReadonlyMap<string, () => Promise<void>> {
   const tests = new Map<string, () => Promise<void>>();
   storeContract((name, run) => {
@@ -18,7 +18,7 @@ const OPTIONAL = ['summarize', 'listExpiring', 'listAll', 'listChanged'] as cons
 
 describe('storeContract', () => {
   test.each(OPTIONAL)(
-    'passes a store without %s, and says in its names that it may',
+    'passes a store without %s, and marks the method as optional in its test names',
     async (name) => {
       const tests = testsOf(() => ({ ...memoryStore(), [name]: undefined }));
       const about = [...tests].filter(([title]) => title.startsWith(name));
@@ -30,10 +30,10 @@ describe('storeContract', () => {
     },
   );
 
-  test.each(OPTIONAL)('asks for %s of a store that has it', async (name) => {
+  test.each(OPTIONAL)('calls %s if the store has it', async (name) => {
     const broken = () => Promise.reject(new Error('asked'));
     const tests = testsOf(() => ({ ...memoryStore(), [name]: broken }));
-    const about = [...tests].filter(([title]) => title.startsWith(`${name}, if there is one`));
+    const about = [...tests].filter(([title]) => title.startsWith(`${name}, if present`));
     expect(about).not.toEqual([]);
     for (const [, run] of about) await expect(run()).rejects.toThrow('asked');
   });
@@ -46,14 +46,14 @@ describe('storeContract', () => {
     'listLineage',
     'mark',
     'touch',
-  ] as const)('takes no store for whole that has no %s', async (name) => {
+  ] as const)('fails a store without %s', async (name) => {
     const tests = testsOf(() => ({ ...memoryStore(), [name]: undefined }) as unknown as KeyStore);
     const about = [...tests].filter(([title]) => title.startsWith(`${name} `));
     const results = await Promise.allSettled(about.map(([, run]) => run()));
     expect(results.map(({ status }) => status)).toContain('rejected');
   });
 
-  test('closes the store, also after a failure', async () => {
+  test('closes the store, even if the test failed', async () => {
     const insert = vi.fn(() => Promise.reject(new Error('down')));
     const close = vi.fn(async () => {});
     const open = vi.fn(async () => ({ ...memoryStore(), insert, close }));
@@ -66,25 +66,25 @@ describe('storeContract', () => {
     expect(close).toHaveBeenCalledTimes(tests.length);
   });
 
-  // Each test by itself failed with an engine's error, which spoke of no store.
+  // Regression: every test failed with an engine's error that did not mention the store.
   test.each([
     ['a store instead of a factory', memoryStore()],
     ['a promise of a store', Promise.resolve(memoryStore())],
     ['no factory', undefined],
-  ])('refuses %s before it registers a test', (_what, odd) => {
+  ])('rejects %s before it registers a test', (_what, odd) => {
     const registered: string[] = [];
     const call = () =>
       storeContract((title) => registered.push(title), odd as unknown as () => KeyStore);
     const message =
-      'storeContract: pass a function that makes a store, () => myStore(), not a store';
+      'storeContract: factory is not a function. Pass () => myStore() instead of a store';
     expect(call).toThrow(new TypeError(message));
     expect(registered).toEqual([]);
   });
 
-  test('refuses what registers no test', () => {
+  test('rejects arguments in the wrong order', () => {
     const swapped = [memoryStore(), () => undefined] as unknown;
     expect(() => storeContract(...(swapped as Parameters<typeof storeContract>))).toThrow(
-      'storeContract: pass the function that registers a test',
+      'storeContract: test is not a function',
     );
   });
 });

@@ -1,4 +1,4 @@
-/** What a lock is made of, and what is refused. */
+/** How `lockOf` makes a lock, and which inputs it rejects. */
 import { definePolicy, defineScopes } from 'keyscope';
 import { type GuardedRoute, type LockInput, lockOf } from 'keyscope/lock';
 import { describe, expect, it } from 'vitest';
@@ -22,7 +22,7 @@ const lockFor = (routes: readonly GuardedRoute[], reasons?: Record<string, strin
   lockOf({ catalog, policy, routes, reasons });
 
 describe('lockOf', () => {
-  it('has the scopes that the guards of a route need together', () => {
+  it('lists all scopes that the guards of a route need', () => {
     const { routes, scopes, reserved } = lockFor([
       route('GET', '/me', 'whoami'),
       route('PUT', '/threats/:id', 'listThreats', 'updateThreat'),
@@ -37,57 +37,57 @@ describe('lockOf', () => {
     expect(reserved).toEqual(['users:delete']);
   });
 
-  it('takes a route twice if it has the same guards', () => {
+  it('accepts a duplicate route with the same guards', () => {
     const again = [route('GET', '/me', 'whoami'), route('GET', '/me', 'whoami')];
     expect(lockFor(again).routes.size).toBe(1);
   });
 
-  it('takes paths of every language, and tools', () => {
+  it('accepts paths in any language, and tools', () => {
     const routes = [route('GET', '/übersicht'), route('TOOL', 'list threats', 'listThreats')];
     expect([...lockFor(routes).routes.keys()]).toEqual(['GET /übersicht', 'TOOL list threats']);
   });
 
   it.each<[string, Partial<LockInput>, string]>([
-    ['another catalog', { catalog: untyped({}) }, 'catalog: pass what defineScopes made'],
-    ['another policy', { policy: untyped(null) }, 'policy: pass what definePolicy made'],
+    ['an invalid catalog', { catalog: untyped({}) }, 'pass the catalog that defineScopes returned'],
+    ['an invalid policy', { policy: untyped(null) }, 'pass the policy that definePolicy returned'],
     ['an unknown field', untyped({ more: 1 }), 'unknown field "more"'],
     [
       'an unknown operation',
       { routes: [route('GET', '/x', 'nothing')] },
-      'the policy has no nothing',
+      'the policy has no operation nothing',
     ],
     [
-      'an unknown operation before a route',
+      'an unknown operation in behind',
       { routes: [{ ...route('GET', '/x'), behind: ['nothing'] }] },
-      'the policy has no nothing',
+      'the policy has no operation nothing',
     ],
     [
-      'other guards before one route',
+      'a duplicate route behind different guards',
       { routes: [{ ...route('GET', '/x'), behind: ['whoami'] }, route('GET', '/x')] },
-      '"GET /x" is there twice, with different guards',
+      '"GET /x" appears twice, with different guards',
     ],
     [
-      'other guards for one route',
+      'a duplicate route with different guards',
       { routes: [route('GET', '/x', 'whoami'), route('GET', '/x')] },
-      '"GET /x" is there twice, with different guards',
+      '"GET /x" appears twice, with different guards',
     ],
-    ['a method', { routes: [route('get', '/x')] }, 'a method is upper-case letters'],
-    ['no path', { routes: [route('GET', '')] }, 'a path is printable'],
-    ['a path of two lines', { routes: [route('GET', '/x\ny')] }, 'a path is printable'],
-    ['no route', { routes: [untyped({})] }, 'a method is upper-case letters'],
-    ['a reason for nothing', { reasons: { 'GET /x': 'why' } }, 'there is no route "GET /x"'],
+    ['a lower-case method', { routes: [route('get', '/x')] }, 'write methods in upper-case'],
+    ['an empty path', { routes: [route('GET', '')] }, 'write paths in printable characters'],
+    ['a path of two lines', { routes: [route('GET', '/x\ny')] }, 'write paths in printable'],
+    ['an empty route', { routes: [untyped({})] }, 'write methods in upper-case letters'],
+    ['a reason for an unknown route', { reasons: { 'GET /x': 'why' } }, 'unknown route "GET /x"'],
     [
       'a reason for a guarded route',
       { routes: [route('GET', '/x', 'whoami')], reasons: { 'GET /x': 'why' } },
-      '"GET /x" has a guard',
+      '"GET /x" has a guard. Remove the reason',
     ],
     [
-      'no reason',
+      'an empty reason',
       { routes: [route('GET', '/x')], reasons: { 'GET /x': '' } },
       '1 to 500 characters',
     ],
-    ['reasons', { reasons: untyped('x') }, 'reasons: pass { route: reason }'],
-  ])('refuses %s', (_, input, instead) => {
+    ['a text for reasons', { reasons: untyped('x') }, 'reasons: pass { route: reason }'],
+  ])('rejects %s', (_, input, instead) => {
     const all: LockInput = { catalog, policy, routes: [], ...input };
     expect(complaint(() => lockOf(all))).toContain(instead);
   });

@@ -1,6 +1,6 @@
 /**
- * What counts as wider, against everything that can be granted: every set of patterns over a small
- * catalog, every state of its scopes before and after, every set that a route may need.
+ * Compares `diffLocks` with a simple model, over every grant for a small catalog, every state of
+ * its scopes before and after, and every set of scopes that a route may need.
  */
 import fc from 'fast-check';
 import { type AccessLock, diffLocks } from 'keyscope/lock';
@@ -14,16 +14,16 @@ const GRANTS = Array.from({ length: 2 ** PATTERNS.length }, (_, bits) =>
   PATTERNS.filter((_pattern, at) => bits & (1 << at)),
 );
 
-/** Of a scope: not there, open or reserved, and whether the route needs it. */
+/** The states of a scope: absent, open or reserved, and whether the route needs it. */
 const STATES = ['absent', 'open', 'open, needed', 'reserved', 'reserved, needed'] as const;
 
 interface Side {
   readonly lock: AccessLock;
-  /** Whether a key that is given these patterns may call the route. */
+  /** Whether a key with this grant may call the route. */
   readonly lets: (grant: readonly string[]) => boolean;
 }
 
-/** The meaning, written without what is tested: what patterns give, and what the route needs. */
+/** The model, independent of the tested code. */
 function sideOf(states: readonly (typeof STATES)[number][]): Side {
   const scopes: Record<string, 'open' | 'reserved'> = {};
   const needed: string[] = [];
@@ -61,8 +61,8 @@ function everySide(): readonly Side[] {
   return sides;
 }
 
-describe('what is wider', () => {
-  it('is what lets anybody in, of all that can be granted over a small catalog', () => {
+describe('diffLocks', () => {
+  it('agrees with the model for every grant over a small catalog', () => {
     const sides = everySide();
     const open = sides.map(({ lets }) => GRANTS.map(lets));
     let pairs = 0;
@@ -81,7 +81,7 @@ describe('what is wider', () => {
     expect(pairs).toBe(124 ** 2);
   });
 
-  it('is the mirror of what is narrower, over large catalogs, and nothing between equals', () => {
+  it('widens one way exactly if it narrows the other way, over large catalogs', () => {
     const scope = fc.constantFrom(
       ...Array.from({ length: 30 }, (_, at) => `r${at % 6}:a${Math.floor(at / 6)}`),
     );
@@ -106,7 +106,7 @@ describe('what is wider', () => {
         expect(there.widened.length).toBe(back.narrowed.length);
         expect(there.narrowed.length).toBe(back.widened.length);
         expect(diffLocks(one.lock, one.lock).isEmpty).toBe(true);
-        // A witness, where it says so: the scopes by name, or one of them by a wildcard.
+        // A grant that proves it: all scopes by name, or one of them by a wildcard.
         const lets = {
           before: lettingIn(one.table, one.needed),
           after: lettingIn(other.table, other.needed),
@@ -124,7 +124,7 @@ describe('what is wider', () => {
     );
   });
 
-  it('is never what a key with all of the same scopes could do before', () => {
+  it('lists exactly the keys that can newly call the route', () => {
     const keys = GRANTS.filter((grant) => grant.every((pattern) => !pattern.includes('*')));
     for (const before of everySide()) {
       for (const after of everySide()) {

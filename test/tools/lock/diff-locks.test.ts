@@ -1,4 +1,4 @@
-/** Each change of a service, and the sentence that names it. */
+/** The changes between two locks, and the sentences that describe them. */
 import { definePolicy, defineScopes } from 'keyscope';
 import { type AccessLock, diffLocks, lockMarkdown, lockOf } from 'keyscope/lock';
 import { describe, expect, it } from 'vitest';
@@ -16,7 +16,7 @@ const ROUTES: Routes = {
   'GET /healthz': null,
 };
 const REASONS = { 'GET /healthz': 'says only that it runs' };
-const THEN = 'It is for keys with users:delete.';
+const THEN = 'It is open to keys with users:delete.';
 const before = lockWith(SCOPES, ROUTES, REASONS);
 
 function changed(routes: Record<string, readonly string[] | null | undefined>, scopes = SCOPES) {
@@ -28,16 +28,16 @@ function changed(routes: Record<string, readonly string[] | null | undefined>, s
 
 const saidOf = (after: AccessLock): string => lockMarkdown(diffLocks(before, after));
 
-describe('a change', () => {
-  it('that is none is none', () => {
+describe('diffLocks', () => {
+  it('finds no change between equal locks', () => {
     const diff = diffLocks(before, changed({}));
     expect(diff.isEmpty).toBe(true);
-    expect(lockMarkdown(diff)).toBe('Who may call what has not changed.\n');
+    expect(lockMarkdown(diff)).toBe('No route, tool or scope has changed.\n');
   });
 
   it.each<[string, AccessLock, string]>([
     [
-      'a guard is taken away',
+      'a guard is removed',
       changed({ 'GET /threats': null }),
       `### Without a guard
 
@@ -45,7 +45,7 @@ describe('a change', () => {
 
 ### Widened
 
-- \`GET /threats\` has no guard of its own any more, which was do GET /threats.
+- \`GET /threats\` no longer has its own guard (do GET /threats).
 `,
     ],
     [
@@ -53,7 +53,7 @@ describe('a change', () => {
       changed({ 'PUT /threats/:id': ['threats:read'] }),
       `### Widened
 
-- \`PUT /threats/:id\` needs threats:write no longer. It is for keys with threats:read.
+- \`PUT /threats/:id\` no longer needs threats:write. It is open to keys with threats:read.
 `,
     ],
     [
@@ -61,7 +61,7 @@ describe('a change', () => {
       changed({ 'GET /threats': [] }),
       `### Widened
 
-- \`GET /threats\` needs threats:read no longer. It is for any key.
+- \`GET /threats\` no longer needs threats:read. It is open to any key.
 `,
     ],
     [
@@ -69,7 +69,7 @@ describe('a change', () => {
       changed({ 'GET /threats': ['threats:read', 'threats:write'] }),
       `### Narrowed
 
-- \`GET /threats\` needs threats:write, too.
+- \`GET /threats\` also needs threats:write.
 `,
     ],
     [
@@ -77,11 +77,11 @@ describe('a change', () => {
       changed({ 'GET /threats': ['threats:write'] }),
       `### Widened
 
-- \`GET /threats\` needs threats:read no longer. It is for keys with threats:write.
+- \`GET /threats\` no longer needs threats:read. It is open to keys with threats:write.
 
 ### Narrowed
 
-- \`GET /threats\` needs threats:write, too.
+- \`GET /threats\` also needs threats:write.
 `,
     ],
     [
@@ -89,7 +89,7 @@ describe('a change', () => {
       changed({ 'POST /threats': ['threats:write'] }),
       `### Added
 
-- \`POST /threats\` is new, for keys with threats:write.
+- \`POST /threats\` is new, open to keys with threats:write.
 `,
     ],
     [
@@ -101,27 +101,27 @@ describe('a change', () => {
 
 ### Added
 
-- \`GET /debug\` is new, for anyone, and nobody wrote why.
+- \`GET /debug\` is new, open to anyone, and nobody wrote why.
 `,
     ],
     [
-      'a route is gone',
+      'a route is removed',
       changed({ 'GET /threats': undefined }),
       `### Removed
 
-- \`GET /threats\` is gone.
+- \`GET /threats\` was removed.
 `,
     ],
     [
-      'a scope is reserved no longer',
+      'a scope is no longer reserved',
       changed({}, { ...SCOPES, 'users:delete': 'open' }),
       `### Widened
 
-- \`DELETE /users/:id\` needs users:delete, which is reserved no longer: wildcards grant it. ${THEN}
+- \`DELETE /users/:id\` needs users:delete, which is no longer reserved: wildcards grant it. ${THEN}
 
 ### Scopes
 
-- \`users:delete\` is reserved no longer: wildcards grant it.
+- \`users:delete\` is no longer reserved: wildcards grant it.
 `,
     ],
     [
@@ -129,15 +129,15 @@ describe('a change', () => {
       changed({}, { ...SCOPES, 'threats:write': 'reserved' }),
       `### Narrowed
 
-- \`PUT /threats/:id\` needs threats:write, which no wildcard grants any more.
+- \`PUT /threats/:id\` needs threats:write, which wildcards no longer grant.
 
 ### Scopes
 
-- \`threats:write\` is reserved now: no wildcard grants it any more.
+- \`threats:write\` is now reserved: wildcards no longer grant it.
 `,
     ],
     [
-      'scopes join',
+      'scopes are added',
       changed({}, { ...SCOPES, 'reports:read': 'open', 'reports:delete': 'reserved' }),
       `### Scopes
 
@@ -146,37 +146,37 @@ describe('a change', () => {
 `,
     ],
     [
-      'a scope leaves',
+      'a scope is removed',
       changed(
         { 'DELETE /users/:id': undefined },
         { 'threats:read': 'open', 'threats:write': 'open' },
       ),
       `### Removed
 
-- \`DELETE /users/:id\` is gone.
+- \`DELETE /users/:id\` was removed.
 
 ### Scopes
 
-- \`users:delete\` is gone: keys that have it may do nothing with it.
+- \`users:delete\` was removed: it no longer allows anything.
 `,
     ],
-  ])('is said in words: %s', (_, after, said) => {
+  ])('describes the change if %s', (_, after, said) => {
     expect(saidOf(after)).toBe(said);
     expect(diffLocks(before, after).isEmpty).toBe(false);
   });
 });
 
-describe('a route', () => {
-  it('that gets a guard is narrowed', () => {
+describe('diffLocks, of a route', () => {
+  it('reports a new guard as narrowing', () => {
     const bare = lockWith(SCOPES, { 'GET /x': null });
     const guarded = lockWith(SCOPES, { 'GET /x': ['threats:read'] });
     expect(diffLocks(bare, guarded).narrowed).toMatchObject([
-      { route: 'GET /x', what: 'has a guard now, and is for keys with threats:read' },
+      { route: 'GET /x', what: 'now has a guard, and is open to keys with threats:read' },
     ]);
     expect(diffLocks(bare, guarded).widened).toEqual([]);
   });
 
-  it('that never had a guard is named until somebody writes why', () => {
+  it('reports a missing guard until there is a reason', () => {
     const bare = lockWith(SCOPES, { 'GET /x': null });
     expect(diffLocks(bare, bare)).toMatchObject({
       isEmpty: false,
@@ -185,12 +185,12 @@ describe('a route', () => {
     const told = lockWith(SCOPES, { 'GET /x': null }, { 'GET /x': 'a greeting' });
     expect(diffLocks(told, told).isEmpty).toBe(true);
     expect(diffLocks(bare, told).changed).toMatchObject([
-      { what: 'has another reason to have no guard: a greeting' },
+      { what: 'has a new reason for having no guard: a greeting' },
     ]);
   });
 });
 
-describe('an operation', () => {
+describe('diffLocks, of an operation', () => {
   const catalog = defineScopes({ threats: { read: 'Read.', write: 'Write.' } });
   const lockNamed = (operation: string, scopes: readonly ['threats:read' | 'threats:write']) => {
     const policy = definePolicy(catalog, { [operation]: scopes });
@@ -198,34 +198,34 @@ describe('an operation', () => {
     return lockOf({ catalog, policy, routes });
   };
 
-  it('that has another name is named, where it needs the same', () => {
+  it('reports a new name with the same scopes as a change', () => {
     const diff = diffLocks(
       lockNamed('list', ['threats:read']),
       lockNamed('browse', ['threats:read']),
     );
     expect(diff).toMatchObject({ isEmpty: false, widened: [], narrowed: [] });
     expect(lockMarkdown(diff)).toBe(
-      '### Changed\n\n- `GET /threats` is browse, which was list, for the same keys.\n',
+      '### Changed\n\n- `GET /threats` is now browse instead of list, for the same keys.\n',
     );
   });
 
-  it('that a route has moved to is named with what it needs', () => {
+  it('reports a new operation with its different scopes', () => {
     const diff = diffLocks(
       lockNamed('list', ['threats:read']),
       lockNamed('browse', ['threats:write']),
     );
-    expect(lockMarkdown(diff)).toContain('needs threats:read no longer (list is now browse).');
-    expect(lockMarkdown(diff)).toContain('needs threats:write, too (list is now browse).');
+    expect(lockMarkdown(diff)).toContain('no longer needs threats:read (list is now browse).');
+    expect(lockMarkdown(diff)).toContain('also needs threats:write (list is now browse).');
     expect(diff.changed).toEqual([]);
   });
 });
 
-describe('the keys that gain', () => {
+describe('diffLocks, of live keys', () => {
   const key = { keyId: '1', prefix: 'acme', hint: 'KrPP', name: 'a *star*', entityUuid: 'e' };
   const reader = { ...key, scopes: ['threats:read'] };
   const nobody = { ...key, keyId: '2', scopes: ['users:delete', 'gone:scope'] };
 
-  it('are named with what they may do now', () => {
+  it('lists the routes that each key can newly call', () => {
     const after = changed({
       'PUT /threats/:id': ['threats:read'],
       'POST /threats': ['threats:read'],
@@ -238,7 +238,7 @@ describe('the keys that gain', () => {
     );
   });
 
-  it('are counted where there are many', () => {
+  it('shows twenty keys and counts the others', () => {
     const keys = Array.from({ length: 30 }, (_, at) => ({ ...reader, keyId: String(at) }));
     const after = changed({ 'PUT /threats/:id': ['threats:read'] });
     const said = lockMarkdown(diffLocks(before, after, { keys }));
@@ -247,7 +247,7 @@ describe('the keys that gain', () => {
     expect(said).toContain('- and 10 more\n');
   });
 
-  it('are not asked for where nothing opens', () => {
+  it('does not read the keys if nothing is widened or added', () => {
     const keys: Iterable<typeof reader> = {
       [Symbol.iterator]: () => {
         throw new Error('asked');
@@ -258,7 +258,7 @@ describe('the keys that gain', () => {
   });
 });
 
-describe('a guard before a route', () => {
+describe('diffLocks, of a guard before a route', () => {
   const routeWith = (behind: readonly string[], reasons?: Record<string, string>) => {
     const catalog = defineScopes({ threats: { read: 'Read.' } });
     const policy = definePolicy(catalog, { one: ['threats:read'], two: [] });
@@ -267,25 +267,25 @@ describe('a guard before a route', () => {
   };
   const reasons = { 'GET /a': 'why' };
 
-  it('leaves the route unguarded', () => {
+  it('reports the route as unguarded', () => {
     const lock = routeWith(['one', 'two']);
     const [change] = diffLocks(lock, lock).unguarded;
     expect(change).toMatchObject({ kind: 'unguarded', route: 'GET /a' });
   });
 
-  it('is no widening if it is gone, and is named', () => {
+  it('reports its removal as a change, not as widening', () => {
     const diff = diffLocks(routeWith(['one', 'two'], reasons), routeWith([], reasons));
     expect(diff).toMatchObject({ isEmpty: false, widened: [], narrowed: [], unguarded: [] });
-    expect(lockMarkdown(diff)).toContain('- `GET /a` has before it now: no guard.');
+    expect(lockMarkdown(diff)).toContain('- `GET /a` is now behind no guard.');
     const back = diffLocks(routeWith([], reasons), routeWith(['one', 'two'], reasons));
-    expect(lockMarkdown(back)).toContain('- `GET /a` has before it now: one and two.');
+    expect(lockMarkdown(back)).toContain('- `GET /a` is now behind one and two.');
     const same = diffLocks(routeWith(['one'], reasons), routeWith(['one'], reasons));
     expect(same.isEmpty).toBe(true);
   });
 });
 
-// The reason of a logger covered a handler that came later.
-it('names another number of handlers of a row without a guard', () => {
+// Regression: the reason for a logger silently covered a handler that was added later.
+it('reports a different number of handlers of a row without a guard', () => {
   const lockWithHandlers = (handlers?: number) => {
     const catalog = defineScopes({ threats: { read: 'Read.' } });
     const routes = [{ method: 'ALL', path: '/*', operations: [], handlers }];
@@ -294,12 +294,12 @@ it('names another number of handlers of a row without a guard', () => {
   };
   const diff = diffLocks(lockWithHandlers(), lockWithHandlers(2));
   expect(diff).toMatchObject({ isEmpty: false, widened: [], unguarded: [] });
-  expect(lockMarkdown(diff)).toContain('- `ALL /*` has another number of handlers: 2.');
+  expect(lockMarkdown(diff)).toContain('- `ALL /*` has a different number of handlers: 2.');
 });
 
-describe('Markdown', () => {
-  // Two backticks with nothing between them began a span that ended in the next text.
-  it('has something for an empty name', () => {
+describe('lockMarkdown', () => {
+  // Regression: two empty backticks opened a code span that ended in a later text.
+  it('writes a placeholder for an empty name', () => {
     const after = changed({ 'PUT /threats/:id': ['threats:read'] });
     const key = { keyId: 'k', prefix: 'acme', hint: 'abcd', name: '', entityUuid: 'e' };
     const keys = [{ ...key, scopes: ['threats:read'] }];
@@ -307,7 +307,7 @@ describe('Markdown', () => {
     expect(said).toContain('`acme_…abcd` `(none)` of `e`');
   });
 
-  it('is broken out of by no text from a database', () => {
+  it('escapes texts from the database', () => {
     const after = changed({ 'PUT /threats/:id': ['threats:read'] });
     const odd = 'x`\n## Nothing widened\u202e';
     const key = { keyId: odd, prefix: odd, hint: odd, name: odd, entityUuid: odd };
@@ -318,7 +318,7 @@ describe('Markdown', () => {
     expect(said).toContain('of `` x`\ufffd## Nothing widened\ufffd ``');
   });
 
-  it('is broken out of by no path, reason or name', () => {
+  it('escapes paths and reasons', () => {
     const odd = 'GET /`x`/[a](javascript:b)';
     const plain = lockWith(SCOPES, {});
     const diff = diffLocks(
@@ -327,7 +327,8 @@ describe('Markdown', () => {
     );
     expect(lockMarkdown(diff)).toBe(
       '### Added\n\n' +
-        '- `` GET /`x`/[a](javascript:b) `` is new, for anyone: \\<img src=x\\> \\*b\\* `@all`.\n',
+        '- `` GET /`x`/[a](javascript:b) `` is new, open to anyone: ' +
+        '\\<img src=x\\> \\*b\\* `@all`.\n',
     );
   });
 });

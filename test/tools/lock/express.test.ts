@@ -1,4 +1,4 @@
-/** Routes of real Express apps and routers. */
+/** `routesOf` on real Express apps and routers. */
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
@@ -12,7 +12,7 @@ const guard = createGuard(guarding);
 const answer: express.RequestHandler = (_req, res) => res.send('done');
 const pass: express.RequestHandler = (_req, _res, next) => next();
 
-test('lists each method of a route with the guards that are first in its list', () => {
+test('lists each method of a route with the guards that come first in its list', () => {
   const app = express();
   app.get('/a', guard('one'), answer);
   app.post('/a', guard('two'), pass, answer);
@@ -29,7 +29,7 @@ test('lists each method of a route with the guards that are first in its list', 
   ]);
 });
 
-test('lists what route() and all() declare', () => {
+test('lists routes declared with route() and all()', () => {
   const app = express();
   app.route('/a').all(guard('one')).get(answer).post(guard('two'), answer);
   app.all('/b', guard('one'), answer);
@@ -54,7 +54,7 @@ test('lists what route() and all() declare', () => {
   ]);
 });
 
-test('lists lists of paths and expressions', () => {
+test('lists every path of an array and regular expressions', () => {
   const app = express();
   app.get(['/a', '/b/:id'], guard('one'), answer);
   app.get(/^\/c/, answer);
@@ -71,9 +71,9 @@ test('lists lists of paths and expressions', () => {
   ]);
 });
 
-// A stranger's request made the guard throw, the handler of errors let it go on, and the lock said
-// that the guard stood before the route.
-test('counts no guard beside a handler of errors', async () => {
+// Regression: a guard threw, an error handler let the request continue, and the lock still listed
+// the route as guarded.
+test('does not count a guard on a route with an error handler', async () => {
   const app = express();
   const entity = (): string => {
     throw new Error('as a bug of a reader');
@@ -89,13 +89,13 @@ test('counts no guard beside a handler of errors', async () => {
   expect(linesOf(app)).toEqual(['GET /a: (one)']);
 });
 
-// `/^a$/` and `'/^a$/'` had one row, and the reason of the one was that of the other.
-test('tells an expression from a text that looks like it', () => {
+// Regression: `/^a$/` and `'/^a$/'` shared a row and a reason.
+test('distinguishes a regular expression from a path that looks like it', () => {
   const app = express().get(/^a$/, answer).get('/^a$/', answer);
   expect(linesOf(app)).toEqual(['GET (/^a$/):', 'GET /^a$/:']);
 });
 
-test('counts what shares the row of a route without a guard', () => {
+test('counts the handlers that share a row without a guard', () => {
   const app = express().get('/a', pass, answer).get('/b', answer).get('/b', guard('one'), answer);
   const counts = routesOf(app).map(({ path, handlers }) => [path, handlers]);
   expect(counts).toEqual([
@@ -104,13 +104,13 @@ test('counts what shares the row of a route without a guard', () => {
   ]);
 });
 
-test('refuses a router whose handle() was replaced', () => {
+test('rejects a router whose handle() was replaced', () => {
   const router = express.Router().get('/a', guard('one'), answer);
   Object.assign(router, { handle: answer });
-  expect(() => routesOf(router)).toThrow('something else has replaced handle() of a router');
+  expect(() => routesOf(router)).toThrow('a router has a replaced handle()');
 });
 
-test('counts no guard of a router, a prefix or another route, and hints at it', () => {
+test('does not count guards of a router, prefix or other route, but lists them as hints', () => {
   const app = express();
   app.get('/v1/before', answer);
   app.use('/v1', guard('one'));
@@ -131,7 +131,7 @@ test('counts no guard of a router, a prefix or another route, and hints at it', 
   ]);
 });
 
-test('counts of two routes with the same method and path what both have', () => {
+test('counts a guard only if all routes with the same method and path have it', () => {
   const app = express();
   app.get('/a', guard('one'), answer).get('/a', answer);
   app.get('/b', guard('one'), guard('two'), answer).get('/b', guard('two'), answer);
@@ -147,7 +147,7 @@ test('counts of two routes with the same method and path what both have', () => 
   ]);
 });
 
-test('does not take a function for a guard, or a guard for what only errors meet', () => {
+test('does not count wrapped guards, Proxies or guards in error handlers', () => {
   const app = express();
   const onError: express.ErrorRequestHandler = (_error, _req, res, _next) => res.end();
   const four = (_a: unknown, _b: unknown, _c: unknown, next: express.NextFunction) => next();
@@ -162,9 +162,9 @@ test('does not take a function for a guard, or a guard for what only errors meet
   expect(linesOf(app)).toEqual(['GET /a: (one)', 'GET /b: (one)', 'GET /c:', 'GET /d:', 'GET /e:']);
 });
 
-test('refuses apps that are mounted, whoever mounts them', () => {
+test('rejects apps that are mounted in an app or a router', () => {
   const inner = express().get('/a', answer);
-  const words = 'it cannot read an app mounted in another; mount a Router';
+  const words = 'an app is mounted in another app. Mount a Router instead';
   expect(() => routesOf(express().use('/x', inner))).toThrow(words);
   expect(() => routesOf(express.Router().use('/x', inner))).toThrow(words);
   expect(() => routesOf(express().use(new Proxy(inner, {}) as never))).toThrow(words);
@@ -172,13 +172,13 @@ test('refuses apps that are mounted, whoever mounts them', () => {
   expect(() => routesOf(express.Router().use(connect))).toThrow(words);
 });
 
-test('refuses a Proxy', () => {
-  const words = 'it cannot read a router through a Proxy';
+test('rejects a Proxy', () => {
+  const words = 'a router is behind a Proxy';
   expect(() => routesOf(new Proxy(express(), {}))).toThrow(words);
   expect(() => routesOf(express().use(new Proxy(express.Router(), {})))).toThrow(words);
 });
 
-test('refuses routers in a circle', () => {
+test('rejects cyclic routers', () => {
   const router = express.Router();
   router.use('/again', express.Router().use(router));
   expect(() => routesOf(router)).toThrow('a router is mounted within itself');
@@ -190,8 +190,8 @@ test('refuses routers in a circle', () => {
   expect(() => routesOf(doubled)).toThrow('more than 100000 routes or routers');
 });
 
-test('refuses other versions', () => {
-  const words = 'install Express 5 with the package "router" 2.3 or later, or pass a table';
+test('rejects other versions', () => {
+  const words = 'Install Express 5 with the package "router" 2.3 or later, or pass a table';
   const old = express.Router().get('/b', answer);
   for (const layer of old.stack) Reflect.deleteProperty(layer, 'rawPath');
   expect(() => routesOf(old)).toThrow(words);
@@ -200,5 +200,5 @@ test('refuses other versions', () => {
   expect(() => routesOf(without)).toThrow(words);
   const odd = express.Router().get('/b', answer);
   for (const layer of odd.stack) Object.assign(layer, { rawPath: { path: '/b' } });
-  expect(() => routesOf(odd)).toThrow('a path of Express is no string and no RegExp; use one');
+  expect(() => routesOf(odd)).toThrow('a path is neither a string nor a RegExp');
 });

@@ -1,4 +1,4 @@
-/** Routes of real Fastify apps. */
+/** `routesOf` on real Fastify apps. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { FastifyInstance } from 'fastify';
 import { fastify } from 'fastify';
@@ -17,7 +17,7 @@ function recorded(): FastifyInstance {
   return app;
 }
 
-test('lists each route with the guards that are first among its hooks', async () => {
+test('lists each route with the guards that come first among its hooks', async () => {
   const app = recorded();
   app.get('/a', { onRequest: guard('one') }, answer);
   app.post('/a', { preHandler: [guard('one')], preParsing: async () => {} }, answer);
@@ -41,7 +41,7 @@ test('lists each route with the guards that are first among its hooks', async ()
   ]);
 });
 
-test('counts no hook of a plugin, and hints at it', async () => {
+test('does not count guards in plugin hooks, but lists them as hints', async () => {
   const app = recorded();
   await app.register(
     async (plugin) => {
@@ -67,7 +67,7 @@ test('counts no hook of a plugin, and hints at it', async () => {
   ]);
 });
 
-test('counts of two hosts of a route what both have', async () => {
+test('counts a guard only if all hosts of a route have it', async () => {
   const app = recorded();
   app.get('/a', { onRequest: guard('one'), constraints: { host: 'a.example' } }, answer);
   app.get('/a', { constraints: { host: 'b.example' } }, answer);
@@ -78,7 +78,7 @@ test('counts of two hosts of a route what both have', async () => {
   expect(linesOf(app)).toEqual(['GET /a: (one)', 'GET /b: one', 'HEAD /b: (one)']);
 });
 
-test('keeps the routes of each app by itself, and once', async () => {
+test('keeps the routes of different apps separate, and records each app once', async () => {
   const app = recorded();
   recordRoutes(app);
   app.get('/a', answer);
@@ -89,20 +89,21 @@ test('keeps the routes of each app by itself, and once', async () => {
   expect(linesOf(other)).toEqual([]);
 });
 
-test('refuses apps that were not recorded, not in time, or are not ready', async () => {
+test('rejects apps that were not recorded, were recorded too late, or are not ready', async () => {
   const app = fastify();
-  const first = 'call recordRoutes(app), right after the app is made and before its first route';
-  expect(() => routesOf(app)).toThrow(`routesOf: ${first}`);
+  const first = 'Call recordRoutes(app) right after fastify(), before the first route or plugin';
+  expect(() => routesOf(app)).toThrow(`routesOf: no routes were recorded for this app. ${first}`);
   app.get('/a', answer);
-  expect(() => recordRoutes(app)).toThrow(`recordRoutes: too late; ${first}`);
+  const late = 'recordRoutes: the app already has routes or plugins.';
+  expect(() => recordRoutes(app)).toThrow(`${late} ${first}`);
   const older = Object.defineProperty(fastify(), 'version', { value: '4.29.0' });
   for (const other of [{} as FastifyInstance, older]) {
-    expect(() => recordRoutes(other)).toThrow('recordRoutes: pass a Fastify 5 app');
+    expect(() => recordRoutes(other)).toThrow('recordRoutes: not a Fastify 5 app');
   }
-  expect(() => routesOf(recorded())).toThrow('await app.ready() before');
+  expect(() => routesOf(recorded())).toThrow('Await app.ready() first');
 });
 
-test('records the app of a service that is not changed, by the channel of Fastify', async () => {
+test('can record an app without changing its code, using the diagnostics channel', async () => {
   const record = (message: unknown) => {
     recordRoutes((message as { fastify: FastifyInstance }).fastify);
   };
@@ -114,7 +115,7 @@ test('records the app of a service that is not changed, by the channel of Fastif
   expect(linesOf(app)).toEqual(['GET /a:']);
 });
 
-test('has no hint where Fastify hides the hooks of a plugin', async () => {
+test('lists no hints if Fastify hides the hooks of a plugin', async () => {
   const app = recorded();
   app.addHook('onRequest', guard('one'));
   app.get('/a', answer);
@@ -126,8 +127,8 @@ test('has no hint where Fastify hides the hooks of a plugin', async () => {
   expect(linesOf(app)).toEqual(['GET /a:']);
 });
 
-// Fastify takes the hooks of a route once; what came later was listed, and never ran.
-test('counts no guard that is put on a route once Fastify has taken its hooks', async () => {
+// Regression: Fastify copies the hooks of a route once. Later ones were listed, but never ran.
+test('does not count a guard that is added after Fastify has copied the hooks', async () => {
   const app = recorded();
   const routes: { onRequest?: unknown }[] = [];
   app.addHook('onRoute', (options) => void routes.push(options));
@@ -141,7 +142,7 @@ test('counts no guard that is put on a route once Fastify has taken its hooks', 
   expect(linesOf(app)).toEqual(['GET /a:']);
 });
 
-test('refuses an app in which a hook moves a route', async () => {
+test('rejects an app in which a hook moves a route', async () => {
   const moves: readonly Readonly<Record<string, unknown>>[] = [
     { url: '/b' },
     { method: ['GET', 'DELETE'] },
@@ -151,18 +152,18 @@ test('refuses an app in which a hook moves a route', async () => {
     app.addHook('onRoute', (options) => void Object.assign(options, move));
     app.get('/a', { exposeHeadRoute: false }, answer);
     await app.ready();
-    expect(() => routesOf(app)).toThrow('a hook changes the method or the url of a route');
+    expect(() => routesOf(app)).toThrow('a hook changed the method or url of a route');
   }
 });
 
-test('refuses an app that has a plugin before it is recorded', async () => {
+test('rejects an app that already has a plugin', async () => {
   const app = fastify();
   await app.register(async () => {});
-  expect(() => recordRoutes(app)).toThrow('too late');
+  expect(() => recordRoutes(app)).toThrow('the app already has routes or plugins');
 });
 
-// The slash of another route was taken from it, and a HEAD of the user's own was passed over.
-test('leaves out no HEAD but the one that Fastify adds', async () => {
+// Regression: it dropped the trailing slash of another route, and a HEAD declared by the user.
+test('omits only the HEAD routes that Fastify adds', async () => {
   const app = recorded();
   app.get('/a', answer);
   app.route({ method: ['HEAD', 'DELETE'], url: '/a/', handler: answer });
@@ -176,7 +177,7 @@ test('leaves out no HEAD but the one that Fastify adds', async () => {
   expect(linesOf(app)).toEqual(lines);
 });
 
-test('counts the hosts of a route without a guard', async () => {
+test('counts the handlers of a route without a guard on several hosts', async () => {
   const app = recorded();
   app.get('/a', { constraints: { host: 'a.example' } }, answer);
   app.get('/a', { constraints: { host: 'b.example' } }, async () => 'another');

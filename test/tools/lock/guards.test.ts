@@ -1,4 +1,4 @@
-/** The mark of a guard. */
+/** How guards are recognised, and which ones count. */
 import { expect, test, vi } from 'vitest';
 import {
   isProxy,
@@ -11,18 +11,18 @@ const MARK = Symbol.for('keyscope.operation');
 
 const marked = (operation: unknown): object => Object.assign(() => {}, { [MARK]: operation });
 
-test('reads the mark of functions and objects, where it is a text of their own', () => {
+test('reads the mark of functions and objects if it is an own, non-empty text', () => {
   expect(operationOf(marked('one'))).toBe('one');
   expect(operationOf({ [MARK]: 'one' })).toBe('one');
   const others = [marked(''), marked(1), Object.create(marked('one')), () => {}, {}, null, 'one'];
   expect(others.map(operationOf)).toEqual(others.map(() => undefined));
 });
 
-test('does not take the mark of what a Proxy answers for', () => {
+test('ignores the mark of a Proxy', () => {
   expect(operationOf(new Proxy(marked('one'), {}))).toBe(undefined);
 });
 
-test('takes nothing for a Proxy where nobody can tell', () => {
+test('recognises no Proxy if the runtime cannot tell', () => {
   expect(isProxy(new Proxy({}, {}))).toBe(true);
   vi.stubGlobal('process', undefined);
   const isTold = isProxy(new Proxy({}, {}));
@@ -41,7 +41,7 @@ test.each([
   [[], [], []],
   [[other, one, other], [], ['one']],
   [[one, other, two], ['one'], ['two']],
-])('counts guards with nothing but guards before them: %#', (chain, operations, behind) => {
+])('counts a guard only if all functions before it are guards: %#', (chain, operations, behind) => {
   expect(readChain(chain)).toEqual({ operations, behind });
   expect(readChain(chain, ['three'])).toEqual({ operations, behind: ['three', ...behind] });
 });
@@ -52,7 +52,7 @@ test.each([
   ['/a', true, ['/a', '/a/b']],
   ['/a/', true, ['/a/b']],
   ['/a', false, ['/a']],
-])('hints at guards of %s that are above a path (prefix: %s)', (path, isPrefix, below) => {
+])('lists guards of %s as hints for paths below it (prefix: %s)', (path, isPrefix, below) => {
   for (const method of ['ALL', 'GET']) {
     const fronts = [{ operation: 'one', method, path, isPrefix }];
     const above = (each: string) => operationsAbove('GET', each, fronts).length > 0;

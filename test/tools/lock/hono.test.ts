@@ -1,4 +1,4 @@
-/** Routes of real Hono apps. */
+/** `routesOf` on real Hono apps. */
 import type { MiddlewareHandler } from 'hono';
 import { Hono } from 'hono';
 import { expect, test } from 'vitest';
@@ -11,7 +11,7 @@ const guard = createGuard(guarding);
 const answer = () => new Response('done');
 const pass: MiddlewareHandler = (_c, next) => next();
 
-test('lists each method and path with the guards that were declared first for it', () => {
+test('lists each method and path with the guards that come first', () => {
   const app = new Hono();
   app.get('/a', guard('one'), answer);
   app.post('/a', pass, guard('two'), answer);
@@ -30,7 +30,7 @@ test('lists each method and path with the guards that were declared first for it
   ]);
 });
 
-test('counts no guard of another path or method, and hints at those before', () => {
+test('does not count guards of other paths or methods, but lists them as hints', () => {
   const app = new Hono();
   app.get('/v1/before', answer);
   app.use('/v1/*', guard('one'));
@@ -54,7 +54,7 @@ test('counts no guard of another path or method, and hints at those before', () 
   ]);
 });
 
-test('lists the routes of apps within apps, whether or not they have an onError', () => {
+test('lists the routes of nested apps with and without onError', () => {
   const plain = new Hono().get('/a', guard('one'), answer);
   const own = new Hono().get('/b', guard('two'), pass, answer).get('/d', answer);
   own.onError(() => new Response());
@@ -69,13 +69,13 @@ test('lists the routes of apps within apps, whether or not they have an onError'
   ]);
 });
 
-test('lists middleware and what is mounted, which Hono keeps like handlers of ALL', () => {
+test('lists middleware and mounted apps, which Hono stores as handlers of ALL', () => {
   const app = new Hono().use(pass).all('/p', (c, _next) => Promise.resolve(c.text('done')));
   app.mount('/m', answer).use('/n/*', guard('one')).mount('/n', answer);
   expect(linesOf(app)).toEqual(['ALL /*:', 'ALL /m/*:', 'ALL /n/*: one', 'ALL /p:']);
 });
 
-test('takes no function for a guard that a guard is in, and no Proxy', () => {
+test('does not count wrapped guards or Proxies', () => {
   const app = new Hono();
   app.get('/a', answer, guard('one'), answer);
   app.get('/b', guard('one'));
@@ -84,16 +84,16 @@ test('takes no function for a guard that a guard is in, and no Proxy', () => {
   expect(linesOf(app)).toEqual(['GET /a: (one)', 'GET /b: one', 'GET /c:', 'GET /d:']);
 });
 
-test('refuses what is not like version 4', () => {
-  const usage = 'routesOf: pass a Hono 4 app itself, or a table';
+test('rejects apps that do not look like Hono 4', () => {
+  const usage = 'routesOf: this is not a plain Hono 4 app';
   for (const routes of [undefined, [null], [{ path: '/a' }], [{ path: '/a', method: 'GET' }]]) {
     expect(() => routesOf(Object.assign(new Hono(), { routes }))).toThrow(usage);
   }
   expect(() => routesOf(new Proxy(new Hono(), {}))).toThrow(usage);
 });
 
-// The reason of a logger covered a handler that came later, and the lock stayed the same.
-test('counts the functions of a row without a guard', () => {
+// Regression: the reason for a logger silently covered a handler that was added later.
+test('counts the handlers of a row without a guard', () => {
   const app = new Hono().use(async (_c, next) => next());
   const before = routesOf(app).map(({ handlers }) => handlers);
   app.all('*', (c) => c.text('done'));

@@ -1,4 +1,4 @@
-/** The lock as tests of a service. */
+/** The tests that `lockContract` registers. */
 import { formatLock, lockContract } from 'keyscope/lock';
 import { describe, expect, it } from 'vitest';
 import { lockWith } from '../../support/locks.ts';
@@ -22,36 +22,35 @@ describe('lockContract', () => {
     return said;
   }
 
-  it('passes where the service is what is committed', async () => {
+  it('passes if the service matches the committed lock', async () => {
     expect(await run(formatLock(before))).toEqual([]);
   });
 
   it.each([
-    ['a `who` that is not what the row says', 'keys with threats:read', 'any key', 8],
+    ['a `who` that contradicts its row', 'keys with threats:read', 'any key', 8],
     ['white space', '"version": 1', '"version":  1', 2],
     ['an escape', 'GET /old', 'GET \\u002fold', 7],
-    ['no line end', '}\n}\n', '}\n}', 11],
-    ['more at its end', '}\n}\n', '}\n}\n\n', 12],
+    ['a missing line end', '}\n}\n', '}\n}', 11],
+    ['an extra line', '}\n}\n', '}\n}\n\n', 12],
   ])('fails at the line of %s', async (_, text, instead, line) => {
     const committed = formatLock(before).replace(text, instead);
     const [said, ...more] = await run(committed);
-    expect(said).toContain(`the lock: line ${line} is not as keyscope writes it`);
-    expect(said).toContain('run keyscope lock --write, which keeps its reasons');
+    expect(said).toContain(`the lock: line ${line} differs from what keyscope writes`);
+    expect(said).toContain('Run keyscope lock --write, which keeps its reasons');
     expect(more).toEqual([]);
   });
 
-  it('says what to do about lines that end with CR LF', async () => {
+  it('explains how to fix line ends of CR LF', async () => {
     const [said] = await run(formatLock(before).replaceAll('\n', '\r\n'));
-    expect(said).toContain(
-      'ends its lines with CR LF: write `keyscope.lock.json text eol=lf` into',
-    );
+    expect(said).toContain('ends its lines with CR LF. Add `keyscope.lock.json text eol=lf` to');
   });
 
-  it('fails by name where it is not', async () => {
+  it('names the routes that differ', async () => {
     const [unguarded, changed] = await run(formatLock(before), after);
-    expect(unguarded).toContain('GET /bare: add a guard, or write in the lock why there is none');
-    expect(changed).toContain('`GET /threats` needs threats:read no longer');
+    expect(unguarded).toContain('routes without a guard or a reason: GET /bare. Add a guard');
+    expect(changed).toContain('the service differs from the committed lock. Review the changes');
+    expect(changed).toContain('`GET /threats` no longer needs threats:read');
     const [outdated] = await run(formatLock(after), before);
-    expect(outdated).toContain('`GET /threats` needs threats:read, too');
+    expect(outdated).toContain('`GET /threats` also needs threats:read');
   });
 });

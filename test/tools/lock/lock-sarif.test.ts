@@ -1,4 +1,4 @@
-/** The lock for code hosts. */
+/** Changes of the lock as SARIF. */
 import { diffLocks, formatLock, lockSarif } from 'keyscope/lock';
 import { describe, expect, it } from 'vitest';
 import { lockWith } from '../../support/locks.ts';
@@ -7,8 +7,8 @@ const SCOPES = { 'threats:read': 'open' } as const;
 const before = lockWith(SCOPES, { 'GET /threats': ['threats:read'], 'GET /old': [] });
 const after = lockWith(SCOPES, { 'GET /threats': [], 'GET /bare': null });
 
-describe('SARIF', () => {
-  it('shows each change at the line of its route', () => {
+describe('lockSarif', () => {
+  it('reports each change at the line of its route', () => {
     const log = lockSarif(diffLocks(before, after), {
       lock: after,
       path: 'api/keyscope.lock.json',
@@ -43,10 +43,10 @@ describe('SARIF', () => {
       ['added', 'note', '"GET /bare": {"u'],
       ['removed', 'note', '{'],
     ]);
-    expect(runs[0].results[1]?.message.text).toContain('GET /threats needs threats:read no longer');
+    expect(runs[0].results[1]?.message.text).toContain('GET /threats no longer needs threats:read');
   });
 
-  it('names every rule that a result has', () => {
+  it('declares a rule for each kind of change', () => {
     const log = JSON.stringify(lockSarif(diffLocks(before, before), { lock: before }));
     for (const kind of ['widened', 'narrowed', 'added', 'removed', 'changed', 'unguarded']) {
       expect(log).toContain(`"id":"${kind}"`);

@@ -1,4 +1,4 @@
-/** The file: the same service, the same text; and everything that is no lock of this version. */
+/** The lock file: the same service gives the same text, and invalid files are rejected. */
 import fc from 'fast-check';
 import { definePolicy, defineScopes } from 'keyscope';
 import { formatLock, lockOf, parseLock } from 'keyscope/lock';
@@ -23,19 +23,19 @@ const lock = lockWith(
 
 const TEXT = readProjectFile('test/tools/lock/service.lock.txt');
 
-describe('a lock as a file', () => {
-  it('has a line for each scope and each route, by path', () => {
+describe('formatLock', () => {
+  it('writes a line for each scope and each route, sorted by path', () => {
     expect(formatLock(lock)).toBe(TEXT);
   });
 
-  it('is read as it was written', () => {
+  it('writes a text from which parseLock reads the same lock', () => {
     expect(parseLock(TEXT)).toEqual(lock);
     expect(formatLock(parseLock(TEXT))).toBe(TEXT);
     const bare = lockWith({ 'a:b': 'open' }, {});
     expect(parseLock(formatLock(bare))).toEqual(bare);
   });
 
-  it('is the same text in whichever order routes, scopes and operations were declared', () => {
+  it('writes the same text for any order of declarations', () => {
     const routes = Object.entries({ 'GET /b': ['a:y', 'a:x'], 'GET /a': [], 'PUT /a': ['a:x'] });
     const scopes = Object.entries({ 'a:y': 'open', 'a:x': 'reserved', 'b:x': 'open' } as const);
     const shuffled = <T>(list: readonly T[]) =>
@@ -50,12 +50,12 @@ describe('a lock as a file', () => {
     );
   });
 
-  it('is read without `who`, which is for people, and whatever its white space', () => {
+  it('writes a `who` that parseLock ignores, like white space', () => {
     const rewritten = JSON.stringify(JSON.parse(TEXT.replaceAll('"who":"', '"who":"nobody and ')));
     expect(parseLock(rewritten)).toEqual(lock);
   });
 
-  it('has what may be before a route without a guard', () => {
+  it('writes the hints of a route without a guard', () => {
     const catalog = defineScopes({ a: { b: 'Whatever.' } });
     const policy = definePolicy(catalog, { one: ['a:b'], two: [] });
     const routes = [
@@ -76,7 +76,7 @@ describe('a lock as a file', () => {
     expect(Object.isFrozen(hinted.routes.get('GET /a')?.behind)).toBe(true);
   });
 
-  it('is frozen', () => {
+  it('relies on the frozen locks of lockOf and parseLock', () => {
     for (const each of [lock, parseLock(TEXT)]) {
       expect(Object.isFrozen(each)).toBe(true);
       expect(Object.isFrozen(each.routes.get('GET /me'))).toBe(true);
@@ -85,56 +85,56 @@ describe('a lock as a file', () => {
   });
 });
 
-describe('a file that is no lock', () => {
+describe('parseLock', () => {
   const version = TEXT.replace('"version": 1', '"version": 2');
   const route = (row: string): string => {
     return `{ "version": 1, "scopes": { "a:b": "open" }, "routes": { "GET /x": ${row} } }`;
   };
   it.each<[string, string]>([
-    ['', 'is no JSON'],
-    ['{', 'is no JSON'],
-    ['[]', 'an object was expected'],
-    ['null', 'an object was expected'],
+    ['', 'is not JSON'],
+    ['{', 'is not JSON'],
+    ['[]', 'file is not an object'],
+    ['null', 'file is not an object'],
     [
       `<<<<<<< ours\n${TEXT}=======\n${TEXT}>>>>>>> theirs\n`,
-      'has a merge conflict: repair or delete it, and run',
+      'has a merge conflict. Repair or delete the file, then run',
     ],
     [TEXT.replace('    "GET /me"', '<<<<<<< HEAD\n    "GET /me"'), 'has a merge conflict'],
-    [version, 'written by a newer keyscope: upgrade'],
-    [`\ufeff${TEXT}`, 'begins with a byte order mark: repair or delete it'],
-    [route('{ "unguarded": null, "handlers": 1 }'), 'handlers: a whole number above 1'],
-    [route('{ "unguarded": null, "handlers": "2" }'), 'handlers: a whole number above 1'],
-    [route('{ "operations": ["x"], "scopes": [], "handlers": 2 }'), 'handlers: it has operations'],
-    ['{}', 'has no version that was ever written'],
-    ['{ "version": 0 }', 'has no version'],
-    ['{ "version": 1 }', 'scopes: an object was expected'],
-    ['{ "version": 1, "scopes": {} }', 'routes: an object was expected'],
-    ['{ "version": 1, "scopes": [], "routes": {} }', 'scopes: an object was expected'],
+    [version, 'is from a newer version of keyscope. Upgrade'],
+    [`\ufeff${TEXT}`, 'starts with a byte order mark. Repair or delete the file'],
+    [route('{ "unguarded": null, "handlers": 1 }'), 'handlers: write a whole number above 1'],
+    [route('{ "unguarded": null, "handlers": "2" }'), 'handlers: write a whole number above 1'],
+    [route('{ "operations": ["x"], "scopes": [], "handlers": 2 }'), 'remove handlers, because'],
+    ['{}', 'has no valid version'],
+    ['{ "version": 0 }', 'has no valid version'],
+    ['{ "version": 1 }', 'scopes is not an object'],
+    ['{ "version": 1, "scopes": {} }', 'routes is not an object'],
+    ['{ "version": 1, "scopes": [], "routes": {} }', 'scopes is not an object'],
     ['{ "version": 1, "scopes": {}, "routes": {}, "more": 1 }', 'unknown field "more"'],
     ['{ "version": 1, "scopes": { "a": "open" }, "routes": {} }', 'scopes: "a"'],
     ['{ "version": 1, "scopes": { "a:*": "open" }, "routes": {} }', 'scopes: "a:*"'],
     ['{ "version": 1, "scopes": { "a:b": "shut" }, "routes": {} }', '"open" or "reserved"'],
     ['{ "version": 1, "scopes": {}, "routes": { "x": {} } }', 'a method and a path'],
-    [route('1'), 'an object was expected'],
+    [route('1'), 'is not an object'],
     [route('{}'), 'unguarded'],
     [route('{ "unguarded": "" }'), 'unguarded: 1 to 500 characters'],
     [route('{ "unguarded": "x\\ny" }'), 'unguarded: no control'],
-    [route('{ "unguarded": null, "scopes": [] }'), 'a route without operations needs none'],
-    [route('{ "operations": [] , "scopes": [] }'), 'write "unguarded" where there is none'],
+    [route('{ "unguarded": null, "scopes": [] }'), 'scopes: remove them, or add operations'],
+    [route('{ "operations": [] , "scopes": [] }'), 'write "unguarded" instead of an empty list'],
     [route('{ "operations": "x" , "scopes": [] }'), 'operations'],
     [route('{ "operations": ["x"] }'), 'scopes'],
-    [route('{ "operations": ["x"], "scopes": ["c:d"] }'), 'a scope of the lock was expected'],
-    [route('{ "operations": ["x"], "scopes": [], "unguarded": "y" }'), 'it has operations'],
+    [route('{ "operations": ["x"], "scopes": ["c:d"] }'), 'write scopes that the lock lists'],
+    [route('{ "operations": ["x"], "scopes": [], "unguarded": "y" }'), 'remove unguarded, because'],
     [route('{ "operations": ["x"], "scopes": [], "more": 1 }'), 'unknown field "more"'],
-    [route('{ "operations": ["x"], "scopes": [], "behind": ["y"] }'), 'behind: it has operations'],
+    [route('{ "operations": ["x"], "scopes": [], "behind": ["y"] }'), 'remove behind, because'],
     [route('{ "unguarded": null, "behind": "y" }'), 'behind: pass a list of strings'],
     [
       TEXT.replace('    "GET /me"', '    "GET /me": {},\n    "GET /me"'),
-      'a name twice in one object',
+      'a duplicate name in an object',
     ],
-    [route('{ "operations": ["x"], "operations": ["y"], "scopes": [] }'), 'a name twice'],
-    ['{ "version": 1, "scopes": { "a:b": "open", "a:b" : "reserved" }, "routes": {} }', 'twice'],
-  ])('says what to do: %s', (text, instead) => {
+    [route('{ "operations": ["x"], "operations": ["y"], "scopes": [] }'), 'a duplicate name'],
+    ['{ "version": 1, "scopes": { "a:b": "open", "a:b" : "open" }, "routes": {} }', 'duplicate'],
+  ])('rejects and explains: %s', (text, instead) => {
     expect(complaint(() => parseLock(text))).toContain(instead);
   });
 });

@@ -1,4 +1,4 @@
-/** Routes that a caller names. */
+/** `routesOf` on tables and lists of routes. */
 import { expect, test } from 'vitest';
 import { createGuard as createCustomGuard } from '../../../examples/custom-adapter/adapter.ts';
 import { createGuard } from '../../../examples/more/fetch/adapter.ts';
@@ -9,7 +9,7 @@ import { linesOf } from '../../support/route-lines.ts';
 const guard = createGuard(guarding);
 const answer = () => new Response();
 
-test('takes a table of operations', () => {
+test('reads a table of operations', () => {
   const table = {
     'GET /b': 'one',
     'GET /a': null,
@@ -30,7 +30,7 @@ test('takes a table of operations', () => {
   ]);
 });
 
-test('takes a list of routes, and sorts it', () => {
+test('reads a list of routes and sorts it', () => {
   const list = [
     { method: 'POST', path: '/a', operations: [] },
     { method: 'HEAD', path: '/a', operations: ['one'] },
@@ -57,19 +57,19 @@ test('takes a list of routes, and sorts it', () => {
 
 test.each([
   [{}, 'the table is empty'],
-  [{ GET: 'one' }, '"GET" is no route'],
-  [{ 'get /a': 'one' }, '"get /a" is no route'],
-  [{ '/a': { GET: answer } }, '"/a" is no route'],
+  [{ GET: 'one' }, '"GET" is not a route'],
+  [{ 'get /a': 'one' }, '"get /a" is not a route'],
+  [{ '/a': { GET: answer } }, '"/a" is not a route'],
   [{ 'GET /a': 1 }, 'pass a list of strings, not a value of type number'],
   [{ 'GET /a': '' }, 'name an operation, not ""'],
   [{ 'GET /a': undefined }, 'pass a list of strings, not undefined'],
   [[null], 'element 0: pass an object'],
   [[{ method: 'GET', path: '/a' }], 'element 0: operations: pass a list of strings'],
-  [[{ method: 'get', path: '/a', operations: [] }], 'pass { method, path, operations }'],
-  [[{ method: 'GET', path: 1, operations: [] }], 'pass { method, path, operations }'],
+  [[{ method: 'get', path: '/a', operations: [] }], 'element 0 is not a route'],
+  [[{ method: 'GET', path: 1, operations: [] }], 'Pass { method, path, operations }'],
   [[{ method: 'GET', path: '/a', operations: [], scopes: [] }], 'unknown field "scopes"'],
   [[{ method: 'GET', path: '/a', operations: [], behind: [''] }], 'behind: element 0: name an'],
-])('refuses %o', (table, message) => {
+])('rejects %o', (table, message) => {
   expect(() => routesOf(table)).toThrow(TypeError);
   expect(() => routesOf(table)).toThrow(message);
 });
@@ -83,11 +83,11 @@ test.each([
   new Map(),
   new (class App {})(),
   new Proxy({}, { getPrototypeOf: () => Map.prototype }),
-])('refuses what it does not know: %s', (app) => {
+])('rejects an unsupported app: %s', (app) => {
   expect(() => routesOf(app)).toThrow('routesOf: unsupported app. Pass an Express 5 app or router');
 });
 
-test('refuses more routes than anybody declares', () => {
+test('rejects more than 100,000 routes', () => {
   const list = Array.from({ length: 100_001 }, (_, at) => {
     return { method: 'GET', path: `/${at}`, operations: [] };
   });

@@ -1,4 +1,4 @@
-/** The reference service on each framework: what is listed is the table that it was made from. */
+/** `routesOf` on the reference service: every framework has the routes of the same table. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createApp as createHono } from '../../../examples/hono/server.ts';
 import { policy } from '../../../examples/platform/service/policy.ts';
@@ -19,14 +19,14 @@ const table = routes.map(({ method, path, operation }) => {
   return { method, path, operations: [operation] };
 });
 
-test.each(Object.entries(APPS))('%s has the routes of the table, each guarded', async (_, make) => {
+test.each(Object.entries(APPS))('lists every route of %s with its guard', async (_, make) => {
   const listed = routesOf(await make({ ...platform, publicUrl: PUBLIC_URL }));
   expect(listed).toEqual(routesOf(table));
   const operations = listed.flatMap((route) => route.operations);
   expect([...operations].sort()).toEqual([...policy.operations].sort());
 });
 
-test('a route without a guard shows up', () => {
+test('lists a route without a guard', () => {
   const app = createHono({ ...platform, publicUrl: PUBLIC_URL });
   app.get('/threats/:id/notes', (c) => c.text('done'));
   const unguarded = routesOf(app).filter(({ operations }) => operations.length === 0);

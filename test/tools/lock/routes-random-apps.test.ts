@@ -1,6 +1,6 @@
 /**
- * Random apps, as `npm run test:lock` has many more of: nothing that answers a stranger is listed
- * as guarded, and everything that answers is listed.
+ * Random apps: `routesOf` lists every route that answers, and lists none as guarded that answers a
+ * stranger. `npm run test:lock` runs many more.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Dice, emptyTally, judge, type RandomApp } from '../../support/random-apps.ts';
@@ -20,8 +20,8 @@ const MAKERS: readonly [string, (dice: Dice) => RandomApp | Promise<RandomApp>][
   ['Hono', randomHono],
 ];
 
-describe.each(MAKERS)('routesOf of random apps of %s', (_, make) => {
-  it('lists what answers strangers as unguarded, or refuses the app', async () => {
+describe.each(MAKERS)('routesOf on random apps of %s', (_, make) => {
+  it('lists routes that answer strangers as unguarded, or rejects the app', async () => {
     const tally = emptyTally();
     for (let at = 0; at < 30; at += 1) await judge(await make(new Dice(at)), tally);
     const { falseAllClears, unlisted, misread } = tally;

@@ -1,4 +1,4 @@
-/** The tools behind a gate. */
+/** `toolsOf`: the tools behind a gate. */
 import { expect, test } from 'vitest';
 import { tools as platformTools } from '../../../examples/mcp/tools.ts';
 import { policy as platformPolicy } from '../../../examples/platform/service/policy.ts';
@@ -8,7 +8,7 @@ import { guarding } from '../../support/guarded.ts';
 
 const { policy } = guarding;
 
-test('lists each tool with the operation of its name', () => {
+test('lists each tool with the operation of the same name', () => {
   const tools = [{ name: 'two' }, { name: 'one', description: 'One.' }];
   expect(toolsOf({ policy, tools })).toEqual([
     { method: 'TOOL', path: 'one', operations: ['one'] },
@@ -19,7 +19,7 @@ test('lists each tool with the operation of its name', () => {
   ]);
 });
 
-test('lists a tool that the policy lacks as unguarded; the gate refuses it', () => {
+test('lists a tool that the policy lacks as unguarded, and the gate rejects it', () => {
   const options = { ...guarding, tools: [{ name: 'four' }], resource: 'https://example.com/mcp' };
   expect(toolsOf(options)).toEqual([{ method: 'TOOL', path: 'four', operations: [] }]);
   expect(() => createMcpGate(options)).toThrow('"four" is not in the policy');
@@ -32,10 +32,10 @@ test('lists the tools of the platform', () => {
   );
 });
 
-test('refuses what is no gate', () => {
+test('rejects invalid options', () => {
   const tools = [{ name: 'one' }];
-  expect(() => toolsOf({ tools } as never)).toThrow('toolsOf: pass { policy, tools } of the gate');
-  expect(() => toolsOf({ policy, tools: 'one' } as never)).toThrow('pass the list of all tools');
+  expect(() => toolsOf({ tools } as never)).toThrow('pass the gate options { policy, tools }');
+  expect(() => toolsOf({ policy, tools: 'one' } as never)).toThrow('pass a list of all tools');
   expect(() => toolsOf({ policy, tools: [null] } as never)).toThrow('toolsOf: names: element 0');
   expect(() => toolsOf({ policy, tools, operation: 'four' })).toThrow(TypeError);
 });

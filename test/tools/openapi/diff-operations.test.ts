@@ -1,4 +1,4 @@
-/** Each operation is listed once, where it belongs; nothing is passed over. */
+/** `diffOperations` lists each operation once, in the right list, and omits none. */
 import { diffOperations } from 'keyscope/openapi';
 import { describe, expect, it } from 'vitest';
 import { complaint } from '../../support/complaint.ts';
@@ -6,7 +6,7 @@ import { documentOf, operation, PATHS, type Part, policy } from '../../support/o
 
 const diff = (paths: Part, more: Part = {}) =>
   diffOperations(documentOf({ ...PATHS, ...paths }, more), { policy });
-/** The list in which an operation of this security stands, which the policy does not have. */
+/** Returns the list that contains an unmapped operation with this `security`. */
 const listOf = (security: unknown): string | undefined => {
   const components = { securitySchemes: { bearerAuth: {}, cookie: {} } };
   const lists = diff({ '/stray': { get: operation('stray', { security }) } }, { components });
@@ -17,7 +17,7 @@ const listOf = (security: unknown): string | undefined => {
 };
 
 describe('diffOperations', () => {
-  it('lists where document and policy differ, and what is open', () => {
+  it('lists the differences of document and policy, and open operations', () => {
     const security = [{ bearerAuth: ['threats:write'] }];
     const paths = {
       '/me': { get: operation('whoami', { security: [{ bearerAuth: [] }] }) },
@@ -44,7 +44,7 @@ describe('diffOperations', () => {
     });
   });
 
-  it('lists what secureDocument would write, and changes nothing', () => {
+  it('lists the operations that secureDocument would change, without changing them', () => {
     const document = documentOf(PATHS);
     const before = JSON.stringify(document);
     const { unsecured, secured } = diffOperations(document, { policy });
@@ -68,7 +68,7 @@ describe('diffOperations', () => {
     [[null], 'unmapped'],
     ['none', 'unmapped'],
     [undefined, 'unmapped'],
-  ])('takes a stranger with the security %j for %s', (security, list) => {
+  ])('lists an unmapped operation with the security %j as %s', (security, list) => {
     expect(listOf(security)).toBe(list);
   });
 
@@ -80,20 +80,20 @@ describe('diffOperations', () => {
     expect(unmapped[0]).toEqual({ method: 'GET', path: '/all', operationId: undefined });
   });
 
-  it('leaves out what has its place elsewhere, and only that', () => {
+  it('omits exactly the operations in elsewhere', () => {
     const { '/me': _, ...paths } = PATHS;
     const document = documentOf(paths);
     expect(diffOperations(document, { policy }).missing).toEqual(['whoami']);
     expect(diffOperations(document, { policy, elsewhere: ['whoami'] }).missing).toEqual([]);
     const both = { policy, elsewhere: ['listThreats'] as const };
     expect(complaint(() => diffOperations(document, both))).toMatch(
-      /^diffOperations: elsewhere: this operation is in the document: listThreats$/,
+      /^diffOperations: elsewhere: the document contains listThreats\. Remove it from elsewhere$/,
     );
     const unknown = { policy, elsewhere: ['whoamI'] as unknown as ['whoami'] };
     expect(complaint(() => diffOperations(document, unknown))).toMatch(/is not in the table/);
   });
 
-  it('takes what operationOf returns for a name only if it is one', () => {
+  it('ignores results of operationOf that are not names in the policy', () => {
     const operationOf = ({ path }: { readonly path: string }) => {
       const names: Part = { '/me': 'whoami', '/threats': 1, '/health': 'constructor' };
       return names[path] as string;

@@ -1,4 +1,4 @@
-/** The reference as text. That Markdown shows it as meant is asked in test/validators. */
+/** The text of the reference. The tests in test/validators check how Markdown renders it. */
 import { readFileSync } from 'node:fs';
 import { definePolicy, defineScopes } from 'keyscope';
 import { scopeReference } from 'keyscope/openapi';
@@ -10,22 +10,22 @@ import { catalog, policy } from '../../support/openapi.ts';
 const GOLDEN = new URL('../../vectors/scopes.md', import.meta.url);
 
 describe('scopeReference', () => {
-  it('of the reference service is the committed file, to the byte', () => {
+  it('writes exactly the committed file for the reference service', () => {
     const reference = scopeReference({ catalog: platformCatalog, policy: platformPolicy });
     expect(reference).toBe(readFileSync(GOLDEN, 'utf8'));
   });
 
-  it('says where a scope is reserved, and where nothing is needed', () => {
+  it('marks reserved scopes, and operations that do not need a scope', () => {
     const rows = scopeReference({ catalog, policy }).split('\n');
     expect(rows).toContain('| `users:delete` | Delete users. *Reserved.* | no operation |');
     expect(rows).toContain('| `whoami` | no scope: any valid key |');
-    expect(rows.join('\n')).toContain('A reserved scope is in no wildcard');
+    expect(rows.join('\n')).toContain('Wildcards do not include reserved scopes');
     const plain = defineScopes({ a: { b: 'C.' } });
     const without = scopeReference({ catalog: plain, policy: definePolicy(plain, { d: ['a:b'] }) });
     expect(without).not.toContain('eserved');
   });
 
-  it('escapes what Markdown would take for a mark, and what would end a row', () => {
+  it('escapes Markdown, pipes and line ends', () => {
     const odd = defineScopes({ a: { b: 'Pipes | and <b>tags</b>, `code`, *stars* & \\.' } });
     const names = definePolicy(odd, { 'x|y\n| `z`': ['a:b'], 'GET /x': [] });
     const rows = scopeReference({ catalog: odd, policy: names }).split('\n');

@@ -1,4 +1,4 @@
-/** The data of the reference. */
+/** The data of `scopeTable`. */
 import { definePolicy, defineScopes } from 'keyscope';
 import { scopeTable } from 'keyscope/openapi';
 import { describe, expect, it } from 'vitest';
@@ -6,7 +6,7 @@ import { complaint } from '../../support/complaint.ts';
 import { catalog, policy } from '../../support/openapi.ts';
 
 describe('scopeTable', () => {
-  it('has scopes in catalog order and operations in the order of the policy', () => {
+  it('lists scopes in catalog order and operations in the order of the policy', () => {
     expect(scopeTable({ catalog, policy })).toEqual({
       scopes: [
         {
@@ -31,7 +31,7 @@ describe('scopeTable', () => {
     });
   });
 
-  it('refuses a policy that another catalog was for', () => {
+  it('rejects a policy for another catalog', () => {
     const other = defineScopes({ reports: { read: 'Read.' } });
     expect(complaint(() => scopeTable({ catalog: other, policy }))).toMatch(
       /pass scopes of the catalog/,
@@ -44,7 +44,7 @@ describe('scopeTable', () => {
     [{ catalog }, /pass the policy/],
     [{ policy }, /pass the catalog/],
     [{ catalog, policy, format: 'html' }, /unknown field "format"/],
-  ])('refuses what is no catalog with a policy: %#', (given, problem) => {
+  ])('rejects invalid input: %#', (given, problem) => {
     expect(
       complaint(() => scopeTable(given as { catalog: typeof catalog; policy: typeof policy })),
     ).toMatch(problem);

@@ -1,4 +1,4 @@
-/** What holds for every document, however it is written. */
+/** Laws that hold for every document. */
 import { Validator } from '@seriousme/openapi-schema-validator';
 import fc from 'fast-check';
 import { diffOperations, secureDocument } from 'keyscope/openapi';
@@ -32,7 +32,7 @@ const status = fc.constantFrom('200', '400', '401', '403', '503', '4XX', '5XX', 
 const responses = fc.dictionary(status, response, { minKeys: 1 });
 const name = fc.constantFrom(...policy.operations, 'readHealth', 'stray');
 
-/** Up to six operations, each with a place of its own; names may repeat, which is wrong. */
+/** Documents of up to six operations on different paths. Names may repeat, which is an error. */
 const documents = fc
   .array(fc.tuple(name, security, responses, fc.constantFrom(...METHODS)), { maxLength: 6 })
   .map((entries) => {
@@ -45,18 +45,18 @@ const documents = fc
 
 const options = { policy, catalog, realm: 'acme' };
 
-/** The operations of the policy that a document does not have. */
+/** Returns the operations of the policy that a document lacks. */
 function elsewhereOf(document: Part): (typeof policy.operations)[number][] {
   const { missing } = diffOperations(document, { policy });
   return policy.operations.filter((one) => missing.includes(one));
 }
 
-/** Where each operation stands, as text: `GET /0`. */
+/** Returns the place of each operation, such as `GET /0`. */
 const placesOf = (list: readonly { readonly method: string; readonly path: string }[]) =>
   list.map(({ method, path }) => `${method} ${path}`);
 
-describe('for every document', () => {
-  it('each operation stands in one list, and each of the policy is there or missing', () => {
+describe('diffOperations and secureDocument', () => {
+  it('list each operation of the document once, and each of the policy that is missing', () => {
     fc.assert(
       fc.property(documents, (document) => {
         const { missing, ...lists } = diffOperations(document, { policy });
@@ -74,7 +74,7 @@ describe('for every document', () => {
     );
   });
 
-  it('it is refused, or differs from the policy nowhere once it is secured', () => {
+  it('reject a document, or return one that matches the policy', () => {
     let secured = 0;
     fc.assert(
       fc.property(documents, (document) => {
@@ -103,7 +103,7 @@ describe('for every document', () => {
     expect(secured).toBeGreaterThan(5);
   });
 
-  it('what was valid is valid once it is secured', async () => {
+  it('keep a valid document valid', async () => {
     const sound = documents.filter((document) => {
       const { conflicting, unmapped } = diffOperations(document, { policy });
       return conflicting.length + unmapped.length === 0;

@@ -1,4 +1,4 @@
-/** What a document says once it is secured, and what is refused instead of guessed. */
+/** How `secureDocument` changes a document, and which documents it rejects. */
 import { definePolicy } from 'keyscope';
 import { diffOperations, secureDocument } from 'keyscope/openapi';
 import { describe, expect, it } from 'vitest';
@@ -22,7 +22,7 @@ const responsesOf = (document: unknown, ...place: readonly string[]): Part =>
 const reference = (name: string): Part => ({ $ref: `#/components/responses/${name}` });
 
 describe('secureDocument', () => {
-  it('gives each operation of the policy exactly the scopes that it requires', () => {
+  it('gives each operation of the policy exactly the required scopes', () => {
     const { paths } = secure({});
     expect(at(paths, '/me', 'get', 'security')).toEqual([{ bearerAuth: [] }]);
     expect(at(paths, '/threats', 'get', 'security')).toEqual([{ bearerAuth: ['threats:read'] }]);
@@ -31,11 +31,11 @@ describe('secureDocument', () => {
     ]);
   });
 
-  it('leaves what anybody may call as it was written', () => {
+  it('leaves open operations unchanged', () => {
     expect(at(secure({}), 'paths', '/health')).toEqual(PATHS['/health']);
   });
 
-  it('gives each operation of the policy the four refusals, beside its own responses', () => {
+  it('adds the four denials to the responses of each operation of the policy', () => {
     expect(responsesOf(secure({}), '/threats', 'get')).toEqual({
       200: { description: 'OK' },
       400: reference('AccessMalformed'),
@@ -53,7 +53,7 @@ describe('secureDocument', () => {
     expect(description).toMatch(/- `users:delete`: Delete users\. \*Reserved\.\*$/);
   });
 
-  it('says how a key is formatted, and how the scheme is called', () => {
+  it('uses the prefix for bearerFormat, and the name of the scheme', () => {
     const named = { ...options, prefix: 'acme', schemeName: 'key' };
     const document = secureDocument(documentOf(PATHS), named);
     expect(at(document, 'components', 'securitySchemes', 'key', 'bearerFormat')).toBe(
@@ -65,7 +65,7 @@ describe('secureDocument', () => {
     );
   });
 
-  it('shows challenges as they are sent, if it knows the realm', () => {
+  it('adds examples of the challenges if it knows the realm', () => {
     const document = secureDocument(documentOf(PATHS), { ...options, realm: 'the "acme"' });
     const forbidden = at(document, 'components', 'responses', 'AccessForbidden');
     const error = 'error="insufficient_scope", scope="threats:read"';
@@ -83,7 +83,7 @@ describe('secureDocument', () => {
     expect(at(without, 'headers', 'WWW-Authenticate')).toEqual({ schema: { type: 'string' } });
   });
 
-  it('changes neither the document nor what it shares with the next one', () => {
+  it('changes neither its argument nor later results', () => {
     const document = documentOf(PATHS, { components: { schemas: { Own: {} } } });
     const before = JSON.stringify(document);
     const first = secureDocument(document, options);
@@ -96,7 +96,7 @@ describe('secureDocument', () => {
     expect(at(first, 'components', 'schemas', 'Own')).toEqual({});
   });
 
-  it('changes nothing if everything is secured', () => {
+  it('changes nothing in a secured document', () => {
     const own = { description: 'No.', content: { 'application/problem+json': { schema: {} } } };
     const get = operation('listThreats', { responses: { 401: { description: 'No.' }, 400: own } });
     const once = secure({ '/threats': { get } });
@@ -106,7 +106,7 @@ describe('secureDocument', () => {
     expect(Object.values(rest).flat()).toEqual([]);
   });
 
-  it('finds operations by a name of your own', () => {
+  it('finds operations with a custom operationOf', () => {
     const paths = { '/t': { get: { 'x-operation': 'listThreats', responses: {} } } };
     const given = {
       ...options,
@@ -120,8 +120,8 @@ describe('secureDocument', () => {
   });
 });
 
-describe('a difference between document and policy is refused:', () => {
-  it('all of them by name, in one error', () => {
+describe('secureDocument, on a difference of document and policy', () => {
+  it('names all differences in one error', () => {
     const paths = {
       '/stray': { get: operation('stray'), put: {} },
       '/me': { get: operation('whoami', { security: [] }) },
@@ -130,31 +130,31 @@ describe('a difference between document and policy is refused:', () => {
     const document = documentOf({ ...others, ...paths });
     expect(complaint(() => secureDocument(document, options)).split('\n')).toEqual([
       'secureDocument: document and policy differ:',
-      expect.stringMatching(/^"GET \/stray" \("stray"\): not in the policy; /),
-      expect.stringMatching(/^"PUT \/stray": not in the policy; /),
-      expect.stringMatching(/^"GET \/me" \("whoami"\): its own "security" says something else/),
-      expect.stringMatching(/^"listThreats": in the policy alone; /),
+      expect.stringMatching(/^"GET \/stray" \("stray"\): not in the policy\. /),
+      expect.stringMatching(/^"PUT \/stray": not in the policy\. /),
+      expect.stringMatching(/^"GET \/me" \("whoami"\): its "security" differs from the policy/),
+      expect.stringMatching(/^"listThreats": not in the document\. /),
     ]);
   });
 
   it.each([
-    ['nobody but the policy asks for a key', []],
-    ['a key is optional', [{}, { bearerAuth: ['threats:read'] }]],
-    ['a scope less', [{ bearerAuth: [] }]],
-    ['a scope more', [{ bearerAuth: ['threats:read', 'threats:write'] }]],
-    ['another scheme as well', [{ bearerAuth: ['threats:read'], other: [] }]],
-    ['another scheme will do', [{ bearerAuth: ['threats:read'] }, { other: [] }]],
-    ['another scheme', [{ other: ['threats:read'] }]],
-    ['nothing that can be read', 'none'],
-    ['no list of scopes', [{ bearerAuth: 'threats:read' }]],
-    ['no requirement', [null]],
-  ])('%s', (_, security) => {
+    ['requires no key', []],
+    ['makes a key optional', [{}, { bearerAuth: ['threats:read'] }]],
+    ['has one scope less', [{ bearerAuth: [] }]],
+    ['has one scope more', [{ bearerAuth: ['threats:read', 'threats:write'] }]],
+    ['also requires another scheme', [{ bearerAuth: ['threats:read'], other: [] }]],
+    ['accepts another scheme instead', [{ bearerAuth: ['threats:read'] }, { other: [] }]],
+    ['requires another scheme', [{ other: ['threats:read'] }]],
+    ['is a text', 'none'],
+    ['has a text instead of a list of scopes', [{ bearerAuth: 'threats:read' }]],
+    ['contains null', [null]],
+  ])('rejects a security that %s', (_, security) => {
     expect(refused({ '/threats': { get: operation('listThreats', { security }) } })).toMatch(
-      /"GET \/threats" \("listThreats"\): its own "security" says something else/,
+      /"GET \/threats" \("listThreats"\): its "security" differs from the policy/,
     );
   });
 
-  it('not if it says the same, in any order', () => {
+  it('accepts a security with the same scopes in any order', () => {
     const security = [{ bearerAuth: ['threats:write', 'threats:read'] }];
     const post = operation('mergeThreats', { security });
     const document = secure({ '/threats/merge': { post } });
@@ -163,7 +163,7 @@ describe('a difference between document and policy is refused:', () => {
     ]);
   });
 
-  it("the document's own security opens nothing and closes nothing", () => {
+  it("ignores the document's own security", () => {
     const paths = { '/stray': { get: operation('stray') } };
     for (const security of [[], [{ bearerAuth: [] }]]) {
       expect(refused(paths, { security })).toContain('"GET /stray" ("stray"): not in the policy');
@@ -172,11 +172,11 @@ describe('a difference between document and policy is refused:', () => {
   });
 });
 
-describe('what a document says of a status stays', () => {
+describe('secureDocument, on existing responses', () => {
   const Problem = { $ref: '#/components/schemas/AccessProblem' };
   const header = { schema: { type: 'string' } };
 
-  it('and is one of the two that the response may be', () => {
+  it('allows the existing response or the denial', () => {
     const own = {
       description: 'The query is malformed.',
       headers: { 'X-Own': header },
@@ -189,8 +189,8 @@ describe('what a document says of a status stays', () => {
     const responses = responsesOf(secure({ '/threats': { get } }), '/threats', 'get');
     expect(responses['400']).toEqual({
       description:
-        'The query is malformed. Or: The request is malformed: the credential, the entity, or ' +
-        'another part of it.',
+        'The query is malformed. Or: The credential, the entity or another part of the request ' +
+        'is malformed.',
       headers: { 'X-Own': header, 'WWW-Authenticate': { ...header, required: false } },
       content: {
         'application/json': { schema: { type: 'string' } },
@@ -203,7 +203,7 @@ describe('what a document says of a status stays', () => {
     expect(responses['401']).toEqual(reference('AccessUnauthenticated'));
   });
 
-  it('if it says so by range, by default or by reference', () => {
+  it('keeps responses written as a range, the default or a reference', () => {
     const Own = { description: 'Own.', content: {} };
     const components = { responses: { Own } };
     for (const said of [{ '4XX': Own }, { default: reference('Own') }, { 403: reference('Own') }]) {
@@ -216,7 +216,7 @@ describe('what a document says of a status stays', () => {
     }
   });
 
-  it('and promises no header and no body that only the refusal has', () => {
+  it('does not require headers or bodies that only the denial has', () => {
     const own = { description: 'Own.', content: { 'application/problem+json': {} } };
     const get = operation('listThreats', { responses: { 503: own } });
     const responses = responsesOf(secure({ '/threats': { get } }), '/threats', 'get');
@@ -228,37 +228,37 @@ describe('what a document says of a status stays', () => {
     expect(at(alone, 'Retry-After', 'required')).toBe(true);
   });
 
-  it('its headers too, however they are spelled', () => {
+  it('keeps existing headers in any case', () => {
     const own = { description: '', headers: { 'retry-after': { schema: { type: 'integer' } } } };
     const get = operation('listThreats', { responses: { 503: own } });
     const responses = responsesOf(secure({ '/threats': { get } }), '/threats', 'get');
     expect(at(responses, '503', 'headers')).toEqual(own.headers);
     expect(at(responses, '503', 'description')).toBe(
-      'Credentials cannot be checked at the moment.',
+      'The service cannot check credentials at the moment.',
     );
   });
 
   it.each([
     ['a file', { 400: { $ref: 'responses.yaml#/Bad' } }],
-    ['nothing', { 400: { $ref: '#/components/responses/None' } }],
+    ['a missing response', { 400: { $ref: '#/components/responses/None' } }],
     ['another reference', { 400: { $ref: '#/components/responses/Other' } }],
-    ['something else than text', { 400: { $ref: 1 } }],
-  ])('and is refused if it refers to %s', (_, responses) => {
+    ['a number', { 400: { $ref: 1 } }],
+  ])('rejects a reference to %s', (_, responses) => {
     const components = { responses: { Other: { $ref: '#/components/responses/None' } } };
     const get = operation('listThreats', { responses });
     expect(refused({ '/threats': { get } }, { components })).toMatch(
-      /^secureDocument: bundle the document first: this response is written elsewhere: /,
+      /^secureDocument: cannot find the response .*\. Bundle the document first$/,
     );
   });
 
-  it('and is refused if it is no response', () => {
+  it('rejects a response that is not an object', () => {
     const get = operation('listThreats', { responses: { 400: 'Bad' } });
-    expect(refused({ '/threats': { get } })).toMatch(/a response has to be an object/);
+    expect(refused({ '/threats': { get } })).toMatch(/a response must be an object/);
   });
 });
 
-describe('components that are written already', () => {
-  it('keep a bearer scheme as it is', () => {
+describe('secureDocument, on existing components', () => {
+  it('keeps a bearer scheme unchanged', () => {
     const bearerAuth = { type: 'http', scheme: 'Bearer', description: 'Ours.' };
     const securitySchemes = { bearerAuth, cookie: {} };
     const document = secure({}, { components: { securitySchemes } });
@@ -266,40 +266,40 @@ describe('components that are written already', () => {
   });
 
   it.each([{ type: 'apiKey', name: 'k', in: 'header' }, { type: 'http', scheme: 'basic' }, null])(
-    'are refused if the scheme is another: %j',
+    'rejects another kind of scheme under the same name: %j',
     (bearerAuth) => {
       expect(refused({}, { components: { securitySchemes: { bearerAuth } } })).toMatch(
-        /the security scheme bearerAuth is no http bearer scheme; pass another schemeName/,
+        /the security scheme bearerAuth is not an http bearer scheme\. Pass another schemeName/,
       );
     },
   );
 
-  it('are refused where they have our names', () => {
+  it('rejects other components under its own names', () => {
     expect(refused({}, { components: { schemas: { AccessProblem: {} } } })).toMatch(
-      /components\.schemas\.AccessProblem is something else; rename it/,
+      /keyscope needs the name components\.schemas\.AccessProblem\. Rename yours/,
     );
     expect(refused({}, { components: { responses: { AccessForbidden: {} } } })).toMatch(
-      /components\.responses\.AccessForbidden is something else/,
+      /keyscope needs the name components\.responses\.AccessForbidden/,
     );
   });
 });
 
-describe('bad options', () => {
+describe('secureDocument, on its options', () => {
   it.each([
     [{ policy, catalog, realms: 'x' }, /unknown field "realms"/],
     [{ policy }, /pass the catalog/],
-    [{ catalog }, /pass what definePolicy returned/],
+    [{ catalog }, /policy: pass the policy that definePolicy returned/],
     [{ ...options, realm: 1 }, /realm: pass a string/],
     [{ ...options, realm: 'ä' }, /realm: pass printable ASCII/],
-    [{ ...options, schemeName: 'a/b' }, /schemeName: letters, digits/],
+    [{ ...options, schemeName: 'a/b' }, /schemeName: use letters, digits/],
     [{ ...options, operationOf: 'id' }, /operationOf: pass a function/],
-  ])('are refused: %#', (given, problem) => {
+  ])('rejects invalid options: %#', (given, problem) => {
     expect(complaint(() => secureDocument(documentOf(PATHS), given as typeof options))).toMatch(
       problem,
     );
   });
 
-  it('a scheme by the name of a prototype is a name like any other', () => {
+  it('accepts a schemeName that is a property of Object.prototype', () => {
     for (const schemeName of ['__proto__', 'constructor']) {
       const document = secureDocument(documentOf(PATHS), { ...options, schemeName });
       const schemes = at(document, 'components', 'securitySchemes') as object;

@@ -1,4 +1,4 @@
-/** Adapters that answer something else than `toResponse` says, or more than that. */
+/** Adapters whose answers differ from `toResponse`, or reveal more. */
 import type { DenialResponse, StoreError } from 'keyscope';
 import { causeOf, isAccessError, isStoreError } from 'keyscope';
 import { RIGHT } from '../right-adapter.ts';
@@ -18,14 +18,14 @@ import {
 } from '../titles.ts';
 import { denyWith, denyWithout, type WrongAdapters, withHeaders } from '../wrong-adapter.ts';
 
-/** The text of the driver's error that broke the store. */
+/** Returns the text of the driver's error. */
 function driverText(error: StoreError): string {
   const cause = causeOf(error);
   return cause instanceof Error ? cause.message : '';
 }
 
 export const WRONG_ANSWERS: WrongAdapters = {
-  'answers JSON of its own': {
+  'answers its own JSON': {
     noticedBy: DENIALS,
     change: () => denyWith((answer) => ({ ...answer, body: JSON.stringify({ error: 'denied' }) })),
   },
@@ -41,31 +41,31 @@ export const WRONG_ANSWERS: WrongAdapters = {
     change: () =>
       denyWith((answer) => withHeaders(answer, { 'WWW-Authenticate': 'Bearer realm="acme"' })),
   },
-  'names no metadata': {
+  'omits the metadata': {
     noticedBy: CHALLENGED,
     change: () => ({
       deny: (error, { realm, ...setup }, req) =>
         RIGHT.deny(error, { ...setup, realm, resourceMetadata: undefined as never }, req),
     }),
   },
-  'leaves the challenge out': {
-    noticedBy: CHALLENGED,
-    change: () => denyWithout('WWW-Authenticate'),
+  'omits the challenge': { noticedBy: CHALLENGED, change: () => denyWithout('WWW-Authenticate') },
+  'omits Retry-After': { noticedBy: [BROKEN], change: () => denyWithout('Retry-After') },
+  'omits no-store in answers of handlers': {
+    noticedBy: [NO_STORE],
+    change: () => ({ headers: {} }),
   },
-  'leaves Retry-After out': { noticedBy: [BROKEN], change: () => denyWithout('Retry-After') },
-  'forgets no-store': { noticedBy: [NO_STORE], change: () => ({ headers: {} }) },
-  'lets denials be stored': {
+  'omits no-store everywhere': {
     noticedBy: [NO_STORE, ...DENIALS],
     change: () => ({ headers: {}, ...denyWithout('Cache-Control') }),
   },
-  'says the reason': {
+  'reveals the reason': {
     noticedBy: [ALIKE],
     change: () =>
       denyWith((answer, error) =>
         isAccessError(error) ? withHeaders(answer, { 'X-Reason': error.reason }) : answer,
       ),
   },
-  'says the key': {
+  'reveals the key': {
     noticedBy: [OTHER, LONG, TWO, ALIKE, SCOPE, BAD_ENTITY, BROKEN, ONCE, HEAD],
     change: () => ({
       deny: (error, setup, req) =>
@@ -74,7 +74,7 @@ export const WRONG_ANSWERS: WrongAdapters = {
         }),
     }),
   },
-  'says what the driver said': {
+  "reveals the driver's text": {
     noticedBy: [BROKEN],
     change: () =>
       denyWith((answer, error) =>
@@ -83,7 +83,7 @@ export const WRONG_ANSWERS: WrongAdapters = {
           : answer,
       ),
   },
-  'says the digest that the driver said': {
+  "reveals the digest in the driver's text": {
     noticedBy: [BROKEN],
     change: () =>
       denyWith((answer, error) =>

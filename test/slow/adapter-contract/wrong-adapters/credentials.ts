@@ -1,11 +1,11 @@
-/** Adapters that take something else for the credential, or somebody else for the caller. */
+/** Adapters that use the wrong credential or the wrong caller. */
 import type { IncomingMessage } from 'node:http';
 import type { Admission } from 'keyscope';
 import { type AdapterParts, admit, queryOf, RIGHT } from '../right-adapter.ts';
 import { APART, BROKEN, ELSEWHERE, ENTITY, LET_IN, LONG, NAMED, OTHER, TWO } from '../titles.ts';
 import type { WrongAdapters } from '../wrong-adapter.ts';
 
-/** A key that is read from another place too. */
+/** Reads a key from another place too. */
 function readsToo(
   find: (req: IncomingMessage) => string | null | undefined,
 ): Partial<AdapterParts> {
@@ -18,7 +18,7 @@ function readsToo(
 }
 
 export const WRONG_CREDENTIALS: WrongAdapters = {
-  'passes the headers, which hide a second line': {
+  'passes req.headers, which hides a second line': {
     noticedBy: [TWO],
     change: () => ({ request: (req) => req.headers }),
   },
@@ -26,13 +26,13 @@ export const WRONG_CREDENTIALS: WrongAdapters = {
     noticedBy: [TWO],
     change: () => ({ request: ({ headersDistinct: { authorization } }) => authorization?.at(-1) }),
   },
-  'compares the scheme by case': {
+  'compares the scheme case-sensitively': {
     noticedBy: [LET_IN],
     change: () => ({
       request: (req) => (/^bearer /.test(req.headers.authorization ?? '') ? undefined : req),
     }),
   },
-  'takes any scheme': {
+  'accepts any scheme': {
     noticedBy: [OTHER, TWO, ELSEWHERE],
     change: () => ({
       request(req) {
@@ -41,7 +41,7 @@ export const WRONG_CREDENTIALS: WrongAdapters = {
       },
     }),
   },
-  'takes a key as the name of a user': {
+  'accepts a key as the user name of Basic': {
     noticedBy: [OTHER],
     change: () => ({
       request: (req) => {
@@ -51,7 +51,7 @@ export const WRONG_CREDENTIALS: WrongAdapters = {
       },
     }),
   },
-  'cuts a credential': {
+  'truncates a credential': {
     noticedBy: [LONG],
     change: () => ({
       request(req) {
@@ -72,7 +72,7 @@ export const WRONG_CREDENTIALS: WrongAdapters = {
     noticedBy: [ELSEWHERE],
     change: () => readsToo((req) => req.headers['api-key'] as string),
   },
-  'reads X-API-Key beside another scheme': {
+  'reads X-API-Key next to another scheme': {
     noticedBy: [ELSEWHERE],
     change: () => ({
       request(req) {
@@ -86,7 +86,7 @@ export const WRONG_CREDENTIALS: WrongAdapters = {
     noticedBy: [ELSEWHERE],
     change: () => readsToo((req) => /token=(\w+)/.exec(req.headers.cookie ?? '')?.[1]),
   },
-  'hands on the entity of a header': {
+  'passes on the entity of a header': {
     noticedBy: [NAMED],
     change: () => ({
       admit: async (setup, request, input, req) => {
@@ -95,7 +95,7 @@ export const WRONG_CREDENTIALS: WrongAdapters = {
       },
     }),
   },
-  'believes a header that it is called from within': {
+  'trusts a header that marks internal calls': {
     noticedBy: [NAMED],
     change: () => ({ passes: (req) => req.headers['x-internal'] !== undefined }),
   },
@@ -103,7 +103,7 @@ export const WRONG_CREDENTIALS: WrongAdapters = {
     noticedBy: [LET_IN],
     change: () => ({ admit: async (...args) => structuredClone(await RIGHT.admit(...args)) }),
   },
-  'hands on no principal': {
+  'passes on an empty principal': {
     noticedBy: [LET_IN, NAMED, ENTITY, BROKEN, APART],
     change: () => ({
       admit: async (...args) => {

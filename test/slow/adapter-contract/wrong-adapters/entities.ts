@@ -1,21 +1,21 @@
-/** Adapters that check another entity or another operation than the one that is meant. */
+/** Adapters that check the wrong entity or the wrong operation. */
 import { parse } from 'node:querystring';
 import { admit, entitiesOf, queryOf, RIGHT } from '../right-adapter.ts';
 import { APART, BAD_ENTITY, ENTITY, HEAD, ONCE, SCOPE } from '../titles.ts';
 import type { WrongAdapters } from '../wrong-adapter.ts';
 
-/** What a reader takes that expects one value. */
+/** Returns the first value, like a reader that expects only one. */
 function firstOf(asked: unknown): string | undefined {
   const [first] = Array.isArray(asked) ? (asked as unknown[]) : [asked];
   return first === undefined ? undefined : String(first);
 }
 
 export const WRONG_ENTITIES: WrongAdapters = {
-  'takes the first of a repeated entity': {
+  'uses the first of several entities': {
     noticedBy: [BAD_ENTITY],
     change: () => ({ entity: (req) => queryOf(req).get('entity') }),
   },
-  'reads 1,000 parameters': {
+  'reads only 1,000 parameters': {
     noticedBy: [BAD_ENTITY],
     change: () => ({
       entity(req) {
@@ -24,15 +24,15 @@ export const WRONG_ENTITIES: WrongAdapters = {
       },
     }),
   },
-  'takes the last of a repeated entity': {
+  'uses the last of several entities': {
     noticedBy: [BAD_ENTITY],
     change: () => ({ entity: (req) => entitiesOf(req).at(-1) }),
   },
-  'takes a repeated entity once': {
+  'deduplicates entities': {
     noticedBy: [BAD_ENTITY],
     change: () => ({ entity: (req) => [...new Set(entitiesOf(req))] }),
   },
-  'takes an empty entity for none': {
+  'ignores an empty entity': {
     noticedBy: [BAD_ENTITY],
     change: () => ({ entity: (req) => entitiesOf(req).filter(Boolean) }),
   },
@@ -48,7 +48,7 @@ export const WRONG_ENTITIES: WrongAdapters = {
     noticedBy: [ENTITY, BAD_ENTITY, APART, HEAD],
     change: () => ({ entity: () => undefined }),
   },
-  "hands on the key's own entity": {
+  "passes on the key's own entity": {
     noticedBy: [ENTITY, APART],
     change: () => ({
       admit: async (...args) => {
@@ -57,7 +57,7 @@ export const WRONG_ENTITIES: WrongAdapters = {
       },
     }),
   },
-  'hands on the entity unchecked': {
+  'passes on an unchecked entity': {
     noticedBy: [BAD_ENTITY, HEAD],
     change: () => ({
       admit: async (setup, request, input) => {
@@ -70,7 +70,7 @@ export const WRONG_ENTITIES: WrongAdapters = {
     noticedBy: [HEAD],
     change: () => ({ entity: (req) => (req.method === 'HEAD' ? undefined : RIGHT.entity(req)) }),
   },
-  'authenticates alone': {
+  'only authenticates': {
     noticedBy: [SCOPE, ONCE, HEAD],
     change: () => ({
       admit: (setup, request, input) => admit(setup, request, { ...input, operation: 'whoami' }),

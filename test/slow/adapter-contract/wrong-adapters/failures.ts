@@ -1,4 +1,4 @@
-/** Adapters that take a failure for a denial, or let somebody in because of it. */
+/** Adapters that treat a failure as a denial, or let a caller in because of it. */
 import type { Admission } from 'keyscope';
 import { isAccessError, isStoreError } from 'keyscope';
 import { RIGHT } from '../right-adapter.ts';
@@ -14,35 +14,35 @@ function codeOf(error: unknown): unknown {
 }
 
 export const WRONG_FAILURES: WrongAdapters = {
-  'takes every error for a bad key': {
+  'reports every error as a bad key': {
     noticedBy: [...DENIALS, BUG, HEAD],
     change: () => ({ deny: (_error, setup) => unauthorized(setup) }),
   },
-  'takes a bug for a bad key': {
+  'reports a bug as a bad key': {
     noticedBy: [BUG],
     change: () => ({
       deny: (error, setup, req) =>
         isDenial(error) ? RIGHT.deny(error, setup, req) : unauthorized(setup),
     }),
   },
-  'lets in where there is a bug': {
+  'lets callers in after a bug': {
     noticedBy: [BUG],
     change: () => ({
       deny: (error, setup, req) => (isDenial(error) ? RIGHT.deny(error, setup, req) : null),
     }),
   },
-  'lets in where what is thrown is no error': {
+  'lets callers in after a falsy error': {
     noticedBy: [BUG],
     change: () => ({ deny: (error, setup, req) => (error ? RIGHT.deny(error, setup, req) : null) }),
   },
-  'takes a code for a brand': {
+  'recognises denials by their code': {
     noticedBy: [ALIKE, BUG],
     change: () => ({
       deny: (error, setup, req) =>
         codeOf(error) === 'invalid_token' ? unauthorized(setup) : RIGHT.deny(error, setup, req),
     }),
   },
-  'runs the handler where there is a bug': {
+  'runs the handler after a bug': {
     noticedBy: [BUG],
     change: () => ({
       deny(error, setup, req) {
@@ -51,32 +51,32 @@ export const WRONG_FAILURES: WrongAdapters = {
       },
     }),
   },
-  'adds a challenge to errors of its own': {
+  'adds a challenge to server errors': {
     noticedBy: [BUG, THROWS],
     change: () => ({
       fail: (res) => res.writeHead(500, { 'WWW-Authenticate': 'Bearer realm="acme"' }).end(),
     }),
   },
-  'takes an outage for a bad key': {
+  'reports an outage as a bad key': {
     noticedBy: [BROKEN],
     change: () => ({
       deny: (error, setup, req) =>
         isStoreError(error) ? unauthorized(setup) : RIGHT.deny(error, setup, req),
     }),
   },
-  'lets in while the store is broken': {
+  'lets callers in while the store is broken': {
     noticedBy: [BROKEN],
     change: () => ({
       deny: (error, setup, req) => (isStoreError(error) ? null : RIGHT.deny(error, setup, req)),
     }),
   },
-  'takes the errors of handlers for denials': {
+  'reports the errors of handlers as denials': {
     noticedBy: [BUG, THROWS],
     change: () => ({
       fail: (res, _error, setup) => res.writeHead(401, unauthorized(setup).headers).end(),
     }),
   },
-  'runs a handler again that throws': {
+  'runs a throwing handler again': {
     noticedBy: [THROWS],
     change: () => ({
       async handle(setup, admission) {
@@ -94,7 +94,7 @@ export const WRONG_FAILURES: WrongAdapters = {
       handle: (setup, admission) => RIGHT.handle(setup, admission).catch(() => 'failed'),
     }),
   },
-  'denies and goes on': {
+  'denies a request and runs the handler': {
     noticedBy: [...DENIALS, HEAD],
     change: () => ({
       deny(error, setup, req) {

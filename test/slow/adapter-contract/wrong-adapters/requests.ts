@@ -1,4 +1,4 @@
-/** Adapters that ask the keyring once too often or too rarely, or mix up requests. */
+/** Adapters that call the keyring too often or too rarely, or mix up requests. */
 import type { IncomingMessage } from 'node:http';
 import type { Admission } from 'keyscope';
 import { AccessError } from 'keyscope';
@@ -27,7 +27,7 @@ export const WRONG_REQUESTS: WrongAdapters = {
       },
     }),
   },
-  'keeps the caller in a variable of the module': {
+  'keeps the caller in a module variable': {
     noticedBy: [APART],
     change: () => {
       let caller = {} as Admission;
@@ -40,7 +40,7 @@ export const WRONG_REQUESTS: WrongAdapters = {
       };
     },
   },
-  'takes whoever is admitted next for the one who waits longest': {
+  'gives the next admission to the request that waits longest': {
     noticedBy: [APART],
     change: () => {
       const waiting: ((admission: Admission) => void)[] = [];
@@ -68,7 +68,7 @@ export const WRONG_REQUESTS: WrongAdapters = {
       },
     }),
   },
-  'keeps what was admitted with the connection': {
+  'caches the admission per connection': {
     noticedBy: [ONCE],
     change: () => {
       const known = new WeakMap<object, Promise<Admission>>();
@@ -83,7 +83,7 @@ export const WRONG_REQUESTS: WrongAdapters = {
       };
     },
   },
-  'keeps what was admitted': {
+  'caches the admission per request headers': {
     noticedBy: [BAD_ENTITY, BROKEN, ONCE],
     change: () => {
       const kept = new Map<string, Promise<Admission>>();
@@ -97,7 +97,7 @@ export const WRONG_REQUESTS: WrongAdapters = {
       };
     },
   },
-  'asks nobody where there is no credential': {
+  'denies a missing credential without calling the keyring': {
     noticedBy: [ONCE],
     change: () => ({
       admit: async (setup, request, input, req) => {
@@ -108,7 +108,7 @@ export const WRONG_REQUESTS: WrongAdapters = {
       },
     }),
   },
-  'authorizes by itself': {
+  'authorizes without the keyring': {
     noticedBy: [BUG, ONCE],
     change: () => ({
       admit: async ({ keyring, policy }, request, { operation, entityUuid }) => {
@@ -126,7 +126,7 @@ export const WRONG_REQUESTS: WrongAdapters = {
       },
     }),
   },
-  'lets HEAD pass': {
+  'lets HEAD bypass the guard': {
     noticedBy: [HEAD],
     change: () => ({ passes: (req) => req.method === 'HEAD' }),
   },

@@ -1,27 +1,27 @@
-/** Adapters that find out when they are asked what they could have known before. */
+/** Adapters that detect invalid options only at a request. */
 import { admit, RIGHT } from '../right-adapter.ts';
 import { KEYRING, OPERATION, REALM } from '../titles.ts';
 import type { WrongAdapters } from '../wrong-adapter.ts';
 
 export const WRONG_SET_UPS: WrongAdapters = {
-  'looks operations up when it is asked': {
+  'looks operations up at the first request': {
     noticedBy: [OPERATION],
     change: () => ({ declare: (setup) => RIGHT.declare(setup, 'whoami') }),
   },
-  'writes the first challenge when somebody is denied': {
+  'writes the challenge at the first denial': {
     noticedBy: [REALM],
     change: () => ({
       declare: (setup, operation) => RIGHT.declare({ ...setup, realm: 'acme' }, operation),
     }),
   },
-  'looks for its keyring when it is asked': {
+  'looks for its keyring at the first request': {
     noticedBy: [KEYRING],
     change: () => ({
       declare: (setup, operation) =>
         RIGHT.declare({ ...setup, keyring: { admit } as never }, operation),
     }),
   },
-  'says at set-up that it cannot, with another error': {
+  'throws another error than TypeError at set-up': {
     noticedBy: [OPERATION, REALM, KEYRING],
     change: () => ({
       declare(setup, operation) {

@@ -2,7 +2,7 @@
 import { copy, isAsked, isBehind, newestFirst, type Row, type Rows } from '../right-store.ts';
 import { lower, type Query, tick, type WrongStore, type WrongStores } from '../wrong-store.ts';
 
-/** Lists what another rule takes for asked. */
+/** Lists keys by a different rule. */
 function listing(asks: (row: Row, query: Query) => boolean): WrongStore {
   return (_right, rows) => ({ list: (query: Query) => listWhere(rows, query, asks) });
 }
@@ -18,7 +18,7 @@ function listWhere(
   return following.sort(newestFirst).slice(0, limit).map(copy);
 }
 
-/** The same where keys of others are asked for; own keys are listed as they should be. */
+/** Does the same for `addressing` only, and lists own keys correctly. */
 function listingOthers(asks: (row: Row, query: Query) => boolean): WrongStore {
   return listing((row, query) => (query.addressing ? asks(row, query) : isAsked(row, query)));
 }
@@ -27,7 +27,7 @@ function addresses(row: Row, { prefix, entityUuid }: Query): boolean {
   return row.prefix === prefix && row.accessibleEntities.includes(entityUuid);
 }
 
-/** Lists what addresses an entity, but for some rows. */
+/** Lists the keys that address an entity, without some rows. */
 function leavingOut(isLeftOut: (row: Row, query: Query) => boolean): WrongStore {
   return listingOthers((row, query) => isAsked(row, query) && !isLeftOut(row, query));
 }
@@ -39,14 +39,14 @@ const WRONG_PREFIXES: WrongStores = {
   'list with addressing ignores the prefix': listingOthers((row, query) =>
     isAsked(row, { ...query, prefix: row.prefix }),
   ),
-  'list compares the beginning of a prefix': listing((row, query) =>
+  'list compares only the beginning of a prefix': listing((row, query) =>
     isAsked({ ...row, prefix: row.prefix.slice(0, query.prefix.length) }, query),
   ),
-  'list takes a prefix for a pattern': listing((row, query) => {
+  'list treats a prefix as a pattern': listing((row, query) => {
     const pattern = new RegExp(`^${query.prefix.replaceAll('_', '.')}$`);
     return pattern.test(row.prefix) && isAsked(row, { ...query, prefix: row.prefix });
   }),
-  'list takes the newest of all prefixes and then leaves out': (_right, rows) => ({
+  'list limits the records of all prefixes before filtering': (_right, rows) => ({
     list: (query: Query) => {
       const anyPrefix = (row: Row) => isAsked(row, { ...query, prefix: row.prefix });
       const all = listWhere(rows, { ...query, limit: query.limit }, anyPrefix);
@@ -56,44 +56,44 @@ const WRONG_PREFIXES: WrongStores = {
 };
 
 const WRONG_ADDRESSES: WrongStores = {
-  'list with addressing answers own keys': listingOthers((row, query) =>
+  'list with addressing returns own keys': listingOthers((row, query) =>
     isAsked(row, { ...query, addressing: false }),
   ),
-  'list with addressing answers own keys as well': listingOthers(addresses),
-  'list with addressing answers own keys that address others as well': listingOthers(
+  'list with addressing returns own keys as well': listingOthers(addresses),
+  'list with addressing returns own keys that address others as well': listingOthers(
     (row, query) => {
       const reachesFurther = row.accessibleEntities.length > 1;
       const isOwn = row.entityUuid === query.entityUuid;
       return addresses(row, query) && (!isOwn || reachesFurther);
     },
   ),
-  'list without addressing answers nothing to false': (right) => ({
+  'list with addressing false returns nothing': (right) => ({
     list: (query: Query) => right.list({ ...query, addressing: query.addressing !== undefined }),
   }),
-  'list with addressing leaves out what an entity withdrew from': leavingOut((row, query) =>
+  'list with addressing omits keys from which the entity withdrew': leavingOut((row, query) =>
     row.withdrawn.includes(query.entityUuid),
   ),
-  'list with addressing leaves out what somebody withdrew from': leavingOut(
+  'list with addressing omits keys from which any entity withdrew': leavingOut(
     (row) => row.withdrawn.length > 0,
   ),
-  'list with addressing leaves revoked keys out': leavingOut((row) => row.revokedAt !== null),
-  'list with addressing leaves suspended keys out': leavingOut((row) => row.suspendedAt !== null),
-  'list with addressing leaves retired keys out': leavingOut((row) => row.retireAt !== null),
-  'list with addressing leaves expired keys out': leavingOut((row) => row.expiresAt !== null),
-  'list with addressing looks at the last entity': leavingOut(
+  'list with addressing omits revoked keys': leavingOut((row) => row.revokedAt !== null),
+  'list with addressing omits suspended keys': leavingOut((row) => row.suspendedAt !== null),
+  'list with addressing omits retired keys': leavingOut((row) => row.retireAt !== null),
+  'list with addressing omits expired keys': leavingOut((row) => row.expiresAt !== null),
+  'list with addressing reads only the last entity': leavingOut(
     (row, query) => row.accessibleEntities.at(-1) !== query.entityUuid,
   ),
-  'list with addressing looks at the first entity but the own': leavingOut((row, query) => {
+  'list with addressing reads only the first entity of others': leavingOut((row, query) => {
     const others = row.accessibleEntities.filter((entity) => entity !== row.entityUuid);
     return others[0] !== query.entityUuid;
   }),
-  'list with addressing looks at 500 entities': leavingOut(
+  'list with addressing reads 500 entities': leavingOut(
     (row, query) => row.accessibleEntities.indexOf(query.entityUuid) >= 500,
   ),
-  'list with addressing looks at 999 entities': leavingOut(
+  'list with addressing reads 999 entities': leavingOut(
     (row, query) => row.accessibleEntities.indexOf(query.entityUuid) >= 999,
   ),
-  'list with addressing looks into the text of the list': listingOthers((row, query) => {
+  'list with addressing searches the list as text': listingOthers((row, query) => {
     const text = JSON.stringify(row.accessibleEntities);
     const isOwn = row.entityUuid === query.entityUuid;
     return row.prefix === query.prefix && !isOwn && text.includes(String(query.entityUuid));
@@ -111,7 +111,7 @@ const WRONG_ADDRESSES: WrongStores = {
       return right.list({ ...query, after: { ...query.after, keyId: '' } });
     },
   }),
-  'list with addressing takes a page of all and leaves own keys out': (_right, rows) => ({
+  'list with addressing limits all keys before omitting own ones': (_right, rows) => ({
     list: (query: Query) => {
       if (!query.addressing) return listWhere(rows, query, isAsked);
       const all = listWhere(rows, query, addresses);
@@ -121,7 +121,7 @@ const WRONG_ADDRESSES: WrongStores = {
   'list with addressing ignores the limit': (right) => ({
     list: (query: Query) => right.list(query.addressing ? { ...query, limit: 9999 } : query),
   }),
-  'list with addressing answers the rows themselves': (right, rows) => ({
+  'list with addressing returns the rows themselves': (right, rows) => ({
     list: (query: Query) => {
       const found = right.list(query);
       return query.addressing ? found.map(({ keyId }) => rows.get(keyId)) : found;
@@ -129,9 +129,9 @@ const WRONG_ADDRESSES: WrongStores = {
   }),
 };
 
-/** Entries of a listing that are written a turn after the record, or stay as it is refused. */
+/** Stores whose index entries are written a turn after the record, or kept for a rejected one. */
 const WRONG_ENTRIES: WrongStores = {
-  'insert writes the pairs of entities after the record': (right) => {
+  'insert writes the index of entities after the record': (right) => {
     const pending = new Set<string>();
     return {
       insert: async (record: Row) => {
@@ -146,7 +146,7 @@ const WRONG_ENTRIES: WrongStores = {
       },
     };
   },
-  'insert writes the entry of the listing after the record': (right) => {
+  'insert writes the index of the listing after the record': (right) => {
     const pending = new Set<string>();
     return {
       insert: async (record: Row) => {
@@ -158,7 +158,7 @@ const WRONG_ENTRIES: WrongStores = {
       list: (query: Query) => right.list(query).filter(({ keyId }) => !pending.has(keyId)),
     };
   },
-  'insert leaves the pairs of what it refuses': (right, rows) => {
+  'insert keeps the index entries of a rejected record': (right, rows) => {
     const left: Row[] = [];
     return {
       insert: (record: Row) => {

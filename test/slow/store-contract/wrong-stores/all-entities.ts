@@ -11,7 +11,7 @@ import {
 } from '../right-store.ts';
 import { TIME, type WrongStore, type WrongStores } from '../wrong-store.ts';
 
-/** Lists all rows that `lists`. */
+/** Lists the rows for which `lists` holds. */
 function listingAll(lists: (row: Row) => boolean): WrongStore {
   return (_right, rows) => ({
     listAll: (query: SliceQuery) => sliceOf([...rows.values()].filter(lists), query),
@@ -19,13 +19,11 @@ function listingAll(lists: (row: Row) => boolean): WrongStore {
 }
 
 const WRONG_ALL: WrongStores = {
-  'listAll leaves revoked keys out': listingAll((row) => row.revokedAt === null),
-  'listAll leaves suspended keys out': listingAll((row) => row.suspendedAt === null),
-  'listAll leaves expired keys out': listingAll((row) => row.expiresAt === null),
-  'listAll answers keys of one prefix': listingAll((row) => row.prefix !== 'other'),
-  'listAll answers the first keys of their lineages': listingAll(
-    (row) => row.rootKeyId === row.keyId,
-  ),
+  'listAll omits revoked keys': listingAll((row) => row.revokedAt === null),
+  'listAll omits suspended keys': listingAll((row) => row.suspendedAt === null),
+  'listAll omits expired keys': listingAll((row) => row.expiresAt === null),
+  'listAll returns keys of one prefix': listingAll((row) => row.prefix !== 'other'),
+  'listAll returns only the roots of lineages': listingAll((row) => row.rootKeyId === row.keyId),
   'listAll skips the last record': (_right, rows) => ({
     listAll: (query: SliceQuery) => sliceOf([...rows.values()].slice(0, -1), query),
   }),
@@ -35,17 +33,17 @@ const WRONG_ALL: WrongStores = {
   'listAll ignores after': (right) => ({
     listAll: (query: SliceQuery) => right.listAll({ ...query, after: null }),
   }),
-  'listAll ends after a part': (right) => ({
+  'listAll ends after one part': (right) => ({
     listAll: (query: SliceQuery) => ({ ...right.listAll(query), next: null }),
   }),
-  'listAll has no end': (right) => ({
+  'listAll never ends': (right) => ({
     listAll: (query: SliceQuery) => {
       if (query.after === 'end') return { items: [], next: 'end' };
       const part = right.listAll(query);
       return { ...part, next: part.next ?? 'end' };
     },
   }),
-  'listAll has a position that is no text': (_right, rows) => ({
+  'listAll returns a position that is not text': (_right, rows) => ({
     listAll: ({ after, limit }: SliceQuery) => {
       const start = Number(after ?? 0);
       const all = [...rows.values()];
@@ -53,7 +51,7 @@ const WRONG_ALL: WrongStores = {
       return { items: all.slice(start, start + limit), next: isLast ? null : start + limit };
     },
   }),
-  'listAll counts from the newest, which repeats what was seen': (_right, rows) => ({
+  'listAll pages by offset from the newest record': (_right, rows) => ({
     listAll: ({ after, limit }: SliceQuery) => {
       const start = Number(after ?? 0);
       const all = [...rows.values()].reverse();
@@ -62,7 +60,7 @@ const WRONG_ALL: WrongStores = {
       return { items: all.slice(start, start + limit), next };
     },
   }),
-  'listAll answers the rows themselves': (right, rows) => ({
+  'listAll returns the rows themselves': (right, rows) => ({
     listAll: (query: SliceQuery) => {
       const { items, next } = right.listAll(query);
       return { items: items.map(({ keyId }) => rows.get(keyId)), next };
@@ -70,7 +68,7 @@ const WRONG_ALL: WrongStores = {
   }),
 };
 
-/** Lists what another rule takes for expiring. */
+/** Lists expiring keys by a different rule. */
 function listingExpiring(
   lists: (row: Row, query: ExpiringQuery) => boolean,
   order: (one: KeyRecord, other: KeyRecord) => number = soonestFirst,
@@ -84,51 +82,51 @@ function listingExpiring(
 }
 
 const WRONG_EXPIRING: WrongStores = {
-  'listExpiring answers what expires then': listingExpiring((row, query) =>
+  'listExpiring includes keys that expire at before': listingExpiring((row, query) =>
     isExpiring(row, { ...query, before: query.before + 1 }),
   ),
-  'listExpiring leaves out the last millisecond': listingExpiring((row, query) =>
+  'listExpiring omits the last millisecond': listingExpiring((row, query) =>
     isExpiring(row, { ...query, before: query.before - 1 }),
   ),
   'listExpiring ignores from': listingExpiring((row, query) =>
     isExpiring(row, { ...query, from: undefined }),
   ),
-  'listExpiring leaves out what expires at from': listingExpiring((row, query) =>
+  'listExpiring omits keys that expire at from': listingExpiring((row, query) =>
     isExpiring(row, { ...query, from: (query.from ?? -9e15) + 1 }),
   ),
-  'listExpiring answers the millisecond before from': listingExpiring((row, query) =>
+  'listExpiring includes the millisecond before from': listingExpiring((row, query) =>
     isExpiring(row, { ...query, from: (query.from ?? -9e15) - 1 }),
   ),
-  'listExpiring answers revoked keys': listingExpiring((row, query) =>
+  'listExpiring returns revoked keys': listingExpiring((row, query) =>
     isExpiring({ ...row, revokedAt: null }, query),
   ),
-  'listExpiring answers what never expires': listingExpiring(
+  'listExpiring returns keys that never expire': listingExpiring(
     (row, query) => isExpiring(row, query) || row.expiresAt === null,
   ),
-  'listExpiring leaves suspended keys out': listingExpiring(
+  'listExpiring omits suspended keys': listingExpiring(
     (row, query) => isExpiring(row, query) && row.suspendedAt === null,
   ),
-  'listExpiring leaves retired keys out': listingExpiring(
+  'listExpiring omits retired keys': listingExpiring(
     (row, query) => isExpiring(row, query) && row.retireAt === null,
   ),
-  'listExpiring leaves expired keys out': listingExpiring(
+  'listExpiring omits expired keys': listingExpiring(
     (row, query) => isExpiring(row, query) && Number(row.expiresAt) > TIME,
   ),
-  'listExpiring answers keys of one prefix': listingExpiring(
+  'listExpiring returns keys of one prefix': listingExpiring(
     (row, query) => isExpiring(row, query) && !row.prefix.endsWith('x'),
   ),
-  'listExpiring answers the newest first': listingExpiring(isExpiring, newestFirst),
-  'listExpiring answers the last to expire first': listingExpiring(isExpiring, (one, other) =>
+  'listExpiring sorts by creation, newest first': listingExpiring(isExpiring, newestFirst),
+  'listExpiring sorts the latest expiry first': listingExpiring(isExpiring, (one, other) =>
     soonestFirst(other, one),
   ),
-  'listExpiring leaves ties as they come': listingExpiring(
+  'listExpiring does not sort ties': listingExpiring(
     isExpiring,
     (one, other) => Number(one.expiresAt) - Number(other.expiresAt),
   ),
   'listExpiring ignores the limit': (right) => ({
     listExpiring: (query: ExpiringQuery) => right.listExpiring({ ...query, limit: 1_000_000 }),
   }),
-  'listExpiring ends after a part': (right) => ({
+  'listExpiring ends after one part': (right) => ({
     listExpiring: (query: ExpiringQuery) => ({ ...right.listExpiring(query), next: null }),
   }),
   'listExpiring skips the rest of a millisecond': (_right, rows) => ({
@@ -142,7 +140,7 @@ const WRONG_EXPIRING: WrongStores = {
       return { items, next };
     },
   }),
-  'listExpiring counts records and not positions': (_right, rows) => ({
+  'listExpiring pages by offset': (_right, rows) => ({
     listExpiring: (query: ExpiringQuery) => {
       const { after, limit } = query;
       const start = Number(after ?? 0);
@@ -153,7 +151,7 @@ const WRONG_EXPIRING: WrongStores = {
       return { items: sorted.slice(start, start + limit), next };
     },
   }),
-  'insert leaves an entry of what it refuses in listExpiring': (right, rows) => {
+  'insert keeps a rejected record in listExpiring': (right, rows) => {
     const left: KeyRecord[] = [];
     return {
       insert: (record: KeyRecord) => {
@@ -168,7 +166,7 @@ const WRONG_EXPIRING: WrongStores = {
   },
 };
 
-/** A part that begins behind the row of the key that the part before ended with. */
+/** Returns a part that starts after the current row of the previous part's last key. */
 function behindItsKey(sorted: readonly ChangedKey[], query: ChangedQuery): ChangedKey[] {
   const { since, after, limit } = query;
   const changed = sorted.filter(({ changedAt }) => changedAt >= since);
@@ -177,16 +175,16 @@ function behindItsKey(sorted: readonly ChangedKey[], query: ChangedQuery): Chang
 }
 
 const WRONG_CHANGED: WrongStores = {
-  'listChanged leaves out the time itself': (right) => ({
+  'listChanged omits changes at since': (right) => ({
     listChanged: (query: ChangedQuery) => right.listChanged({ ...query, since: query.since + 1 }),
   }),
-  'listChanged answers the millisecond before': (right) => ({
+  'listChanged includes the millisecond before since': (right) => ({
     listChanged: (query: ChangedQuery) => right.listChanged({ ...query, since: query.since - 1 }),
   }),
-  'listChanged answers the newest first': (right) => ({
+  'listChanged sorts the newest first': (right) => ({
     listChanged: (query: ChangedQuery) => right.listChanged(query).reverse(),
   }),
-  'listChanged takes the newest up to its limit': (_right, rows) => ({
+  'listChanged returns the newest changes up to its limit': (_right, rows) => ({
     listChanged: ({ since, limit }: ChangedQuery) => {
       const changed = changedIn([...rows.values()]).filter((each) => each.changedAt >= since);
       return changed.slice(-limit);
@@ -202,44 +200,44 @@ const WRONG_CHANGED: WrongStores = {
     listChanged: ({ since, after, limit }: ChangedQuery) =>
       right.listChanged({ since: after ? after.changedAt + 1 : since, limit }),
   }),
-  'listChanged begins with the key that a part ended with': (_right, rows) => ({
+  'listChanged repeats the last key of a part': (_right, rows) => ({
     listChanged: ({ since, after, limit }: ChangedQuery) => {
       const changed = changedIn([...rows.values()]).filter((each) => each.changedAt >= since);
       return changed.filter((each) => !after || !follows(after, each)).slice(0, limit);
     },
   }),
-  'listChanged leaves ties as they come': (_right, rows) => ({
+  'listChanged does not sort ties': (_right, rows) => ({
     listChanged: (query: ChangedQuery) => {
       const changed = changedIn([...rows.values()].sort(newestFirst)).reverse();
       const sorted = changed.sort((one, other) => one.changedAt - other.changedAt);
       return behindItsKey(sorted, query);
     },
   }),
-  'listChanged goes on behind a key, wherever that stands by now': (_right, rows) => ({
+  "listChanged continues after the key's current position": (_right, rows) => ({
     listChanged: (query: ChangedQuery) => behindItsKey(changedIn([...rows.values()]), query),
   }),
-  'listChanged ends before a part is full': (right) => ({
+  'listChanged returns parts that are not full': (right) => ({
     listChanged: (query: ChangedQuery) => right.listChanged(query).slice(0, query.limit - 1 || 1),
   }),
   'listChanged ignores since': (right) => ({
     listChanged: (query: ChangedQuery) => right.listChanged({ ...query, since: -9e15 }),
   }),
-  'listChanged answers revoked keys only': (right, rows) => ({
+  'listChanged returns revoked keys only': (right, rows) => ({
     listChanged: (query: ChangedQuery) =>
       right.listChanged(query).filter(({ keyId }) => rows.get(keyId)?.revokedAt !== null),
   }),
-  'listChanged leaves out what is live again': (right, rows) => ({
+  'listChanged omits resumed keys': (right, rows) => ({
     listChanged: (query: ChangedQuery) =>
       right.listChanged(query).filter(({ keyId }) => rows.get(keyId)?.endedBy !== null),
   }),
-  'listChanged answers keys alone': (right) => ({
+  'listChanged returns keys without times': (right) => ({
     listChanged: (query: ChangedQuery) => right.listChanged(query).map(({ keyId }) => keyId),
   }),
-  'listChanged answers times as text': (right) => ({
+  'listChanged returns times as text': (right) => ({
     listChanged: (query: ChangedQuery) =>
       right.listChanged(query).map((each) => ({ ...each, changedAt: String(each.changedAt) })),
   }),
-  'listChanged answers a key for each mark': (right) => {
+  'listChanged returns a key once per mark': (right) => {
     const log: { keyId: string; changedAt: number }[] = [];
     return {
       mark: (...[keyId, mark]: Parameters<typeof right.mark>) => {

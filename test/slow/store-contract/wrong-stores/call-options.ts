@@ -1,4 +1,4 @@
-/** Stores that make too much of the last argument, or of a signal that is aborted. */
+/** Stores that mishandle the options, or an aborted signal. */
 import type { CallOptions, KeyRecord, Mark } from 'keyscope';
 import { copy, isAsked, type Row } from '../right-store.ts';
 import { type Entries, type Query, tick, type WrongStores } from '../wrong-store.ts';
@@ -8,54 +8,54 @@ function isAborted(options?: CallOptions): boolean {
 }
 
 export const WRONG_OPTIONS: WrongStores = {
-  'findById needs a signal': (right) => ({
+  'findById requires a signal': (right) => ({
     findById: (keyId: string, options?: CallOptions) => {
       if (options?.signal === undefined) throw new Error('no signal');
       return right.findById(keyId);
     },
   }),
-  'findById needs a signal if it has options': (right) => ({
+  'findById requires a signal in options': (right) => ({
     findById: (keyId: string, options?: CallOptions) => {
       if (options !== undefined && options.signal === undefined) throw new Error('no signal');
       return right.findById(keyId);
     },
   }),
-  'findById takes options for an unknown key': (right) => ({
+  'findById treats a call with options as unknown': (right) => ({
     findById: (keyId: string, ...others: unknown[]) =>
       others.length > 0 && others[0] !== undefined ? null : right.findById(keyId),
   }),
-  'findByDigest refuses to be fresh': (right) => ({
+  'findByDigest throws on fresh': (right) => ({
     findByDigest: (digests: readonly string[], options?: CallOptions) => {
       if (options?.fresh === true) throw new Error('not implemented');
       return right.findByDigest(digests);
     },
   }),
-  'findByDigest answers nothing once it is aborted': (right) => ({
+  'findByDigest returns nothing when aborted': (right) => ({
     findByDigest: (digests: readonly string[], options?: CallOptions) =>
       isAborted(options) ? [] : right.findByDigest(digests),
   }),
-  'findById answers nothing if it is aborted meanwhile': (right) => ({
+  'findById returns nothing when aborted during the call': (right) => ({
     findById: async (keyId: string, options?: CallOptions) => {
       if (options?.signal !== undefined) await tick();
       return isAborted(options) ? null : right.findById(keyId);
     },
   }),
-  'list answers nothing once it is aborted': (right) => ({
+  'list returns nothing when aborted': (right) => ({
     list: (query: Query, options?: CallOptions) => (isAborted(options) ? [] : right.list(query)),
   }),
-  'list takes options for addressing': (right) => ({
+  'list treats options as addressing': (right) => ({
     list: (query: Query, ...others: unknown[]) =>
       right.list({ ...query, addressing: query.addressing || others[0] !== undefined }),
   }),
-  'listLineage answers nothing once it is aborted': (right) => ({
+  'listLineage returns nothing when aborted': (right) => ({
     listLineage: (rootKeyId: string, options?: CallOptions) =>
       isAborted(options) ? [] : right.listLineage(rootKeyId),
   }),
-  'insert answers without writing once it is aborted': (right) => ({
+  'insert succeeds without writing when aborted': (right) => ({
     insert: (record: KeyRecord, options?: CallOptions) =>
       isAborted(options) ? undefined : right.insert(record),
   }),
-  'insert writes half once it is aborted': (right) => {
+  'insert writes half when aborted': (right) => {
     const halves: Row[] = [];
     return {
       insert: (record: KeyRecord, options?: CallOptions) => {
@@ -69,7 +69,7 @@ export const WRONG_OPTIONS: WrongStores = {
       ],
     };
   },
-  'insert stops between its two writes if it is aborted': (right) => {
+  'insert stops between its two writes when aborted': (right) => {
     const unlisted = new Set<string>();
     return {
       insert: async (record: KeyRecord, options?: CallOptions) => {
@@ -82,21 +82,21 @@ export const WRONG_OPTIONS: WrongStores = {
       list: (query: Query) => right.list(query).filter(({ keyId }) => !unlisted.has(keyId)),
     };
   },
-  'insert refuses options': (right) => ({
+  'insert throws on options': (right) => ({
     insert: (record: KeyRecord, options?: CallOptions) => {
       if (options !== undefined) throw new Error('too many arguments');
       return right.insert(record);
     },
   }),
-  'mark says that it wrote, although it was aborted': (right) => ({
+  'mark returns true when aborted without writing': (right) => ({
     mark: (keyId: string, mark: Mark, options?: CallOptions) =>
       isAborted(options) ? true : right.mark(keyId, mark),
   }),
-  'mark says that another was faster, although it was aborted': (right) => ({
+  'mark returns false when aborted': (right) => ({
     mark: (keyId: string, mark: Mark, options?: CallOptions) =>
       isAborted(options) ? false : right.mark(keyId, mark),
   }),
-  'mark writes half once it is aborted': (right, rows) => ({
+  'mark writes half when aborted': (right, rows) => ({
     mark: (keyId: string, mark: Mark, options?: CallOptions) => {
       if (!isAborted(options)) return right.mark(keyId, mark);
       const row = rows.get(keyId);
@@ -104,11 +104,11 @@ export const WRONG_OPTIONS: WrongStores = {
       throw new Error('aborted');
     },
   }),
-  'touch answers without writing once it is aborted': (right) => ({
+  'touch succeeds without writing when aborted': (right) => ({
     touch: (entries: Entries, options?: CallOptions) =>
       isAborted(options) ? undefined : right.touch(entries),
   }),
-  'touch writes half once it is aborted': (right, rows) => ({
+  'touch writes half when aborted': (right, rows) => ({
     touch: (entries: Entries, options?: CallOptions) => {
       if (!isAborted(options)) return right.touch(entries);
       for (const { keyId, lastUsedAt } of entries) {
@@ -117,7 +117,7 @@ export const WRONG_OPTIONS: WrongStores = {
       throw new Error('aborted');
     },
   }),
-  'summarize takes options for a time': (right) => ({
+  'summarize treats options as a time': (right) => ({
     summarize: (now: number, ...others: unknown[]) =>
       others.length > 0 ? [] : right.summarize(now),
   }),

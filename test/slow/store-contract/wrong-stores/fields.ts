@@ -1,8 +1,8 @@
-/** Stores that answer another record than was inserted. */
+/** Stores that return a different record than was inserted. */
 import type { KeyRecord } from 'keyscope';
 import { answering, onTheWall, type Query, retelling, type WrongStores } from '../wrong-store.ts';
 
-/** An hour on within the hour that does not come: Europe, 2024-03-31. */
+/** Adds an hour during the skipped hour: Europe, 2024-03-31. */
 function withoutTheHour(time: number): number {
   const isMissing = time >= 1_711_850_400_000 && time < 1_711_854_000_000;
   return isMissing ? time + 3_600_000 : time;
@@ -24,28 +24,28 @@ export const WRONG_FIELDS: WrongStores = {
     findById: (keyId: string) => withoutField(right.findById(keyId)),
     findByDigest: (digests: readonly string[]) => right.findByDigest(digests).map(withoutField),
   }),
-  'the format is that of this release': (right) => answering(right, () => ({ format: 1 })),
+  'the format is always that of this release': (right) => answering(right, () => ({ format: 1 })),
   'the format is text': (right) => answering(right, (row) => ({ format: String(row.format) })),
-  'a hint has lost its case': (right) =>
+  'a hint is in lower case': (right) =>
     answering(right, (row) => ({ hint: row.hint.toLowerCase() })),
   'a hint is a number': (right) =>
     answering(right, (row) => ({ hint: /^\d+$/.test(row.hint) ? Number(row.hint) : row.hint })),
   'a prefix is cut at 16 characters': (right) =>
     answering(right, (row) => ({ prefix: row.prefix.slice(0, 16) })),
-  'nobody made a key': (right) => answering(right, () => ({ createdBy: null })),
-  'who made a key is an empty text': (right) =>
+  'createdBy is always null': (right) => answering(right, () => ({ createdBy: null })),
+  'createdBy becomes an empty text': (right) =>
     answering(right, (row) => ({ createdBy: row.createdBy ?? '' })),
-  'who ended a key is null for an empty text': (right) =>
+  'endedBy is null instead of an empty text': (right) =>
     answering(right, (row) => ({ endedBy: row.endedBy || null })),
-  'why a key ended is cut at 255 bytes': (right) =>
+  'endReason is cut at 255 bytes': (right) =>
     answering(right, ({ endReason }) => ({
       endReason: endReason && Buffer.from(endReason).subarray(0, 255).toString(),
     })),
-  'every key is the first of its rotations': (right) =>
+  'rootKeyId is always the key id': (right) =>
     answering(right, ({ keyId }) => ({ rootKeyId: keyId })),
-  'nobody is trusted': (right) => answering(right, () => ({ trust: null })),
-  'nothing was issued under a key': (right) => answering(right, () => ({ issuedUnder: null })),
-  'nobody withdrew': (right) => answering(right, () => ({ withdrawn: [] })),
+  'trust is always null': (right) => answering(right, () => ({ trust: null })),
+  'issuedUnder is always null': (right) => answering(right, () => ({ issuedUnder: null })),
+  'withdrawn is always empty': (right) => answering(right, () => ({ withdrawn: [] })),
   'withdrawals are sorted': (right) =>
     answering(right, (row) => ({ withdrawn: [...row.withdrawn].sort() })),
   'withdrawals are in the order of the entities': (right) =>
@@ -54,11 +54,11 @@ export const WRONG_FIELDS: WrongStores = {
     })),
   'withdrawals end at 998': (right) =>
     answering(right, (row) => ({ withdrawn: row.withdrawn.slice(0, 998) })),
-  'a suspension at time 0 is none': (right) =>
+  'a suspension at time 0 is null': (right) =>
     answering(right, (row) => ({ suspendedAt: row.suspendedAt || null })),
   'changedAt is a Date': (right) =>
     answering(right, (row) => ({ changedAt: row.changedAt && new Date(row.changedAt) })),
-  'a column too many': (right) => answering(right, () => ({ id: 1 })),
+  'a record has an extra field': (right) => answering(right, () => ({ id: 1 })),
   'texts are trimmed': (right) => answering(right, (row) => ({ name: row.name.trim() })),
   'texts are folded to NFKD': (right) =>
     answering(right, (row) => ({ name: row.name.normalize('NFKD') })),
@@ -66,9 +66,9 @@ export const WRONG_FIELDS: WrongStores = {
   'texts lose a byte order mark': (right) =>
     retelling(right, (text) => text.replace(/^\ufeff/, '')),
   'texts lose control characters': (right) =>
-    // As XML has it: neither tabs nor line ends, and no NUL.
+    // The control characters that XML forbids: not tabs or line ends.
     retelling(right, (text) => text.replace(/[^\P{Cc}\t\n\r\0]/gu, '')),
-  'texts have what is no character replaced': (right) =>
+  'texts have noncharacters replaced': (right) =>
     retelling(right, (text) => text.replace(/\p{Noncharacter_Code_Point}/gu, '\ufffd')),
   'names in metadata are cut at 255 characters': (right) =>
     answering(right, (row) => {
@@ -104,9 +104,9 @@ export const WRONG_FIELDS: WrongStores = {
     })),
   'times are bigint': (right) => answering(right, (row) => ({ createdAt: BigInt(row.createdAt) })),
   'times are Dates': (right) => answering(right, (row) => ({ createdAt: new Date(row.createdAt) })),
-  'times go by a clock on the wall': (right) =>
+  'times are converted through local time': (right) =>
     answering(right, (row) => ({ lastUsedAt: row.lastUsedAt && onTheWall(row.lastUsedAt) })),
-  'times have no hour that the calendar leaves out': (right) =>
+  'times lose the hour skipped in spring': (right) =>
     answering(right, (row) => ({ expiresAt: row.expiresAt && withoutTheHour(row.expiresAt) })),
   'times end in 2038': (right) =>
     answering(right, (row) => ({
@@ -129,7 +129,7 @@ export const WRONG_FIELDS: WrongStores = {
   'line ends are those of Unix': (right) =>
     answering(right, (row) => ({ name: row.name.replaceAll('\r\n', '\n') })),
   'time 0 is null': (right) => answering(right, (row) => ({ revokedAt: row.revokedAt || null })),
-  'list answers without metadata': (right) => ({
+  'list returns records without metadata': (right) => ({
     list: (query: Query) => right.list(query).map((row) => ({ ...row, metadata: {} })),
   }),
 };

@@ -2,12 +2,12 @@
 import { copy, type Row, type Rows } from '../right-store.ts';
 import { lower, tick, type WrongStores } from '../wrong-store.ts';
 
-/** Copies of the rows that `matches` takes for one of those asked for. */
+/** Returns copies of the rows for which `matches` holds. */
 function findWhere(rows: Rows, matches: (row: Row) => boolean): Row[] {
   return [...rows.values()].filter(matches).map(copy);
 }
 
-/** What `change` makes of the texts; what is no text is one that nothing has. */
+/** Changes the texts, and replaces other values by a text that matches nothing. */
 function changedTexts(values: readonly unknown[], change: (text: string) => string): string[] {
   return values.map((value) => (typeof value === 'string' ? change(value) : 'none'));
 }
@@ -35,13 +35,13 @@ export const WRONG_LOOK_UPS: WrongStores = {
     findByDigest: (digests: unknown[]) =>
       right.findByDigest(changedTexts(digests, (digest) => digest.replace(/\p{Cs}/gu, ''))),
   }),
-  'findByDigest reads a condition': (_right, rows) => ({
+  'findByDigest evaluates a condition': (_right, rows) => ({
     findByDigest: (digests: unknown[]) => {
       const isTrue = digests.some((digest) => String(digest).includes('OR 1=1'));
       return findWhere(rows, (row) => isTrue || digests.includes(row.digest));
     },
   }),
-  'findByDigest answers a batch to each of its callers': (right) => {
+  'findByDigest returns a whole batch to each caller': (right) => {
     let batch: string[] = [];
     return {
       findByDigest: async (digests: string[]) => {
@@ -54,7 +54,7 @@ export const WRONG_LOOK_UPS: WrongStores = {
       },
     };
   },
-  'findByDigest binds the digests of the last call': (right) => {
+  'findByDigest binds the digests of the latest call': (right) => {
     let bound: string[] = [];
     return {
       findByDigest: async (digests: string[]) => {
@@ -64,7 +64,7 @@ export const WRONG_LOOK_UPS: WrongStores = {
       },
     };
   },
-  'findByDigest joins a look-up under way': (right) => {
+  'findByDigest joins a running look-up': (right) => {
     const under = new Map<string, Promise<unknown>>();
     return {
       findByDigest: async (digests: string[]) => {
@@ -80,7 +80,7 @@ export const WRONG_LOOK_UPS: WrongStores = {
       },
     };
   },
-  'findByDigest takes patterns': (_right, rows) => ({
+  'findByDigest accepts patterns': (_right, rows) => ({
     findByDigest: (digests: unknown[]) =>
       findWhere(rows, (row) => digests.includes(row.digest) || digests.includes('%')),
   }),
@@ -94,44 +94,44 @@ export const WRONG_LOOK_UPS: WrongStores = {
   'findByDigest reads objects as text': (right) => ({
     findByDigest: (digests: unknown[]) => right.findByDigest(digests.map(String)),
   }),
-  'findByDigest asks for the first alone': (right) => ({
+  'findByDigest looks up only the first digest': (right) => ({
     findByDigest: (digests: string[]) => right.findByDigest(digests.slice(0, 1)),
   }),
-  'findByDigest takes at most eight': (right) => ({
+  'findByDigest looks up at most eight digests': (right) => ({
     findByDigest: (digests: string[]) => right.findByDigest(digests.slice(0, 8)),
   }),
-  'findByDigest takes at most fifty': (right) => ({
+  'findByDigest looks up at most fifty digests': (right) => ({
     findByDigest: (digests: string[]) => right.findByDigest(digests.slice(0, 50)),
   }),
-  'findByDigest takes at most a thousand': (right) => ({
+  'findByDigest looks up at most a thousand digests': (right) => ({
     findByDigest: (digests: string[]) => right.findByDigest(digests.slice(0, 1000)),
   }),
-  'findByDigest takes the digests out of the list': (right) => ({
+  'findByDigest empties the given list': (right) => ({
     findByDigest: (digests: string[]) => right.findByDigest(digests.splice(0)),
   }),
-  'findByDigest of nothing answers everything': (right, rows) => ({
+  'findByDigest returns everything for an empty list': (right, rows) => ({
     findByDigest: (digests: string[]) =>
       digests.length === 0 ? [...rows.values()] : right.findByDigest(digests),
   }),
-  'findByDigest leaves revoked keys out': (right) => ({
+  'findByDigest omits revoked keys': (right) => ({
     findByDigest: (digests: string[]) =>
       right.findByDigest(digests).filter((row) => row.revokedAt === null),
   }),
-  'findByDigest throws where there is none': (right) => ({
+  'findByDigest throws on an unknown digest': (right) => ({
     findByDigest: (digests: string[]) => {
       const found = right.findByDigest(digests);
       if (found.length === 0) throw new Error('none');
       return found;
     },
   }),
-  'findById throws where there is none': (right) => ({
+  'findById throws on an unknown id': (right) => ({
     findById: (keyId: string) => {
       const found = right.findById(keyId);
       if (found === null) throw new Error('none');
       return found;
     },
   }),
-  'findById answers undefined': (right) => ({
+  'findById returns undefined instead of null': (right) => ({
     findById: (keyId: string) => right.findById(keyId) ?? undefined,
   }),
   'findById ignores case': (_right, rows) => ({

@@ -1,4 +1,4 @@
-/** Stores whose `insert` breaks a promise, or keeps what it was given. */
+/** Stores whose `insert` breaks a promise, or that share objects with callers. */
 import type { KeyRecord } from 'keyscope';
 import { copy } from '../right-store.ts';
 import { lower, type Query, tick, type WrongStores } from '../wrong-store.ts';
@@ -10,10 +10,10 @@ export const WRONG_INSERTS: WrongStores = {
       return right.insert(record);
     },
   }),
-  'insert ignores a second key id in silence': (right, rows) => ({
+  'insert silently ignores a duplicate key id': (right, rows) => ({
     insert: (record: KeyRecord) => (rows.has(record.keyId) ? undefined : right.insert(record)),
   }),
-  'insert takes a second digest': (_right, rows) => ({
+  'insert accepts a duplicate digest': (_right, rows) => ({
     insert: (record: KeyRecord) => {
       if (rows.has(record.keyId)) throw new Error('exists');
       rows.set(record.keyId, copy(record));
@@ -26,7 +26,7 @@ export const WRONG_INSERTS: WrongStores = {
       return right.insert(record);
     },
   }),
-  'insert throws but has written': (right, rows) => ({
+  'insert writes and then throws': (right, rows) => ({
     insert: (record: KeyRecord) => {
       const digests = [...rows.values()].map(({ digest }) => digest);
       if (!digests.includes(record.digest)) return right.insert(record);
@@ -34,7 +34,7 @@ export const WRONG_INSERTS: WrongStores = {
       throw new Error('exists');
     },
   }),
-  'insert looks first and writes later': (right, rows) => ({
+  'insert checks first and writes later': (right, rows) => ({
     insert: async (record: KeyRecord) => {
       if (right.findByDigest([record.digest]).length > 0) throw new Error('exists');
       if (rows.has(record.keyId)) throw new Error('exists');
@@ -42,12 +42,12 @@ export const WRONG_INSERTS: WrongStores = {
       rows.set(record.keyId, copy(record));
     },
   }),
-  'insert answers before it has written': (_right, rows) => ({
+  'insert returns before it writes': (_right, rows) => ({
     insert: (record: KeyRecord) => {
       setImmediate(() => rows.set(record.keyId, copy(record)));
     },
   }),
-  'insert loses all but one of parallel writes': (_right, rows) => ({
+  'insert keeps only one of parallel writes': (_right, rows) => ({
     insert: async (record: KeyRecord) => {
       const before = new Map(rows);
       await tick();
@@ -58,33 +58,33 @@ export const WRONG_INSERTS: WrongStores = {
       rows.set(record.keyId, copy(record));
     },
   }),
-  'insert refuses a digest that differs by trailing spaces': (right, rows) => ({
+  'insert rejects a digest that differs in trailing spaces': (right, rows) => ({
     insert: (record: KeyRecord) => {
       const taken = [...rows.values()].map(({ digest }) => digest.trimEnd());
       if (taken.includes(record.digest.trimEnd())) throw new Error('exists');
       return right.insert(record);
     },
   }),
-  'insert refuses a digest that differs by case': (right, rows) => ({
+  'insert rejects a digest that differs in case': (right, rows) => ({
     insert: (record: KeyRecord) => {
       const taken = [...rows.values()].map(({ digest }) => lower(digest));
       if (taken.includes(lower(record.digest))) throw new Error('exists');
       return right.insert(record);
     },
   }),
-  'insert cuts what is longer than 65,535 characters': (right) => ({
+  'insert cuts texts at 65,535 characters': (right) => ({
     insert: (record: KeyRecord) => right.insert({ ...record, name: record.name.slice(0, 65_535) }),
   }),
   'insert cuts a digest at 96 characters': (right) => ({
     insert: (record: KeyRecord) => right.insert({ ...record, digest: record.digest.slice(0, 96) }),
   }),
-  'insert refuses a digest of more than 96 characters': (right) => ({
+  'insert rejects a digest of more than 96 characters': (right) => ({
     insert: (record: KeyRecord) => {
       if (record.digest.length > 96) throw new Error('too long');
       return right.insert(record);
     },
   }),
-  'insert spends the key id of what it refuses': (right) => {
+  'insert reserves the key id of a rejected record': (right) => {
     const spent = new Set<string>();
     return {
       insert: (record: KeyRecord) => {
@@ -94,7 +94,7 @@ export const WRONG_INSERTS: WrongStores = {
       },
     };
   },
-  'insert spends the digest of what it refuses': (right) => {
+  'insert reserves the digest of a rejected record': (right) => {
     const spent = new Set<string>();
     return {
       insert: (record: KeyRecord) => {
@@ -104,7 +104,7 @@ export const WRONG_INSERTS: WrongStores = {
       },
     };
   },
-  'insert sorts the lists it is given': (right) => ({
+  'insert sorts the given lists': (right) => ({
     insert: (record: { scopes: string[] } & KeyRecord) => {
       right.insert(record);
       record.scopes.sort();
@@ -114,13 +114,13 @@ export const WRONG_INSERTS: WrongStores = {
     insert: (record: KeyRecord) =>
       right.insert({ ...record, name: record.name.split('\0')[0] ?? '' }),
   }),
-  'insert throws at a NUL but has written': (right) => ({
+  'insert writes a text with NUL and then throws': (right) => ({
     insert: (record: KeyRecord) => {
       right.insert(record);
       if (record.name.includes('\0')) throw new Error('NUL');
     },
   }),
-  'insert rebuilds the listing, which is empty meanwhile': (right) => {
+  'insert empties the listing while it rebuilds it': (right) => {
     let rebuilding = 0;
     return {
       insert: async (record: KeyRecord) => {
@@ -133,12 +133,12 @@ export const WRONG_INSERTS: WrongStores = {
         rebuilding > 0 && query.after !== null ? [] : right.list(query),
     };
   },
-  'insert keeps the object it was given': (_right, rows) => ({
+  'insert keeps the given object': (_right, rows) => ({
     insert: (record: KeyRecord) => {
       rows.set(record.keyId, record);
     },
   }),
-  'answers are the rows themselves': (_right, rows) => ({
+  'look-ups return the rows themselves': (_right, rows) => ({
     findById: (keyId: string) => rows.get(keyId) ?? null,
     findByDigest: (digests: readonly string[]) =>
       [...rows.values()].filter((row) => digests.includes(row.digest)),

@@ -2,7 +2,7 @@
 import { copy, type Row } from '../right-store.ts';
 import { lower, tick, type WrongStore, type WrongStores } from '../wrong-store.ts';
 
-/** Answers the lineage, but for some rows. */
+/** Returns the lineage without some rows. */
 function leavingOut(isLeftOut: (row: Row, root: Row | undefined) => boolean): WrongStore {
   return (right, rows) => ({
     listLineage: (rootKeyId: string) => {
@@ -13,21 +13,21 @@ function leavingOut(isLeftOut: (row: Row, root: Row | undefined) => boolean): Wr
 }
 
 export const WRONG_LINEAGES: WrongStores = {
-  'listLineage answers the root alone': leavingOut((row) => row.keyId !== row.rootKeyId),
-  'listLineage leaves the root out': leavingOut((row) => row.keyId === row.rootKeyId),
-  'listLineage leaves out what was issued under it': leavingOut(
+  'listLineage returns only the root': leavingOut((row) => row.keyId !== row.rootKeyId),
+  'listLineage omits the root': leavingOut((row) => row.keyId === row.rootKeyId),
+  'listLineage omits keys issued under the root': leavingOut(
     (row, root) => row.rootKeyId !== root?.rootKeyId,
   ),
-  'listLineage answers first keys that were issued under it, and not their rotations': leavingOut(
+  'listLineage omits rotations of keys issued under the root': leavingOut(
     (row, root) => row.rootKeyId !== root?.rootKeyId && row.keyId !== row.rootKeyId,
   ),
-  'listLineage answers a key twice that is in it by both': (right) => ({
+  'listLineage repeats a key that belongs to it twice': (right) => ({
     listLineage: (rootKeyId: string) => {
       const rows = right.listLineage(rootKeyId);
       return [...rows, ...rows.filter((row) => row.issuedUnder === row.rootKeyId)];
     },
   }),
-  'listLineage answers grandchildren, too': (right, rows) => ({
+  'listLineage includes grandchildren': (right, rows) => ({
     listLineage: (rootKeyId: string) => {
       const lineage = right.listLineage(rootKeyId);
       const roots = new Set(lineage.map((row) => row.rootKeyId));
@@ -36,36 +36,36 @@ export const WRONG_LINEAGES: WrongStores = {
       return [...lineage, ...below.filter(({ keyId }) => lineage.every((r) => r.keyId !== keyId))];
     },
   }),
-  'listLineage leaves revoked keys out': leavingOut((row) => row.revokedAt !== null),
-  'listLineage leaves retired keys out': leavingOut((row) => row.retireAt !== null),
-  'listLineage leaves suspended keys out': leavingOut((row) => row.suspendedAt !== null),
-  'listLineage leaves expired keys out': leavingOut((row) => row.expiresAt !== null),
-  'listLineage answers keys of one prefix': leavingOut(
+  'listLineage omits revoked keys': leavingOut((row) => row.revokedAt !== null),
+  'listLineage omits retired keys': leavingOut((row) => row.retireAt !== null),
+  'listLineage omits suspended keys': leavingOut((row) => row.suspendedAt !== null),
+  'listLineage omits expired keys': leavingOut((row) => row.expiresAt !== null),
+  'listLineage returns keys of one prefix': leavingOut(
     (row, root) => root !== undefined && row.prefix !== root.prefix,
   ),
-  'listLineage answers at most 100': (right) => ({
+  'listLineage returns at most 100 keys': (right) => ({
     listLineage: (rootKeyId: string) => right.listLineage(rootKeyId).slice(0, 100),
   }),
-  'listLineage goes by rotatedFrom': (_right, rows) => ({
+  'listLineage follows rotatedFrom': (_right, rows) => ({
     listLineage: (rootKeyId: string) => {
       const isNext = (row: Row) => row.keyId === rootKeyId || row.rotatedFrom === rootKeyId;
       return [...rows.values()].filter(isNext).map(copy);
     },
   }),
-  'listLineage takes rotatedFrom as well': (_right, rows) => ({
+  'listLineage also follows rotatedFrom': (_right, rows) => ({
     listLineage: (rootKeyId: string) => {
       const isOne = (row: Row) =>
         [row.rootKeyId, row.issuedUnder, row.rotatedFrom].includes(rootKeyId);
       return [...rows.values()].filter(isOne).map(copy);
     },
   }),
-  'listLineage takes any key of it': (right, rows) => ({
+  'listLineage accepts any key of the lineage': (right, rows) => ({
     listLineage: (keyId: string) => right.listLineage(rows.get(keyId)?.rootKeyId ?? keyId),
   }),
   'listLineage ignores case': (right) => ({
     listLineage: (rootKeyId: string) => right.listLineage(lower(rootKeyId)),
   }),
-  'listLineage answers a copy that was made before': (right) => {
+  'listLineage returns a stale copy': (right) => {
     const seen = new Map<string, readonly Row[]>();
     return {
       listLineage: (rootKeyId: string) => {
@@ -75,7 +75,7 @@ export const WRONG_LINEAGES: WrongStores = {
       },
     };
   },
-  'listLineage joins a listing under way': (right) => {
+  'listLineage joins a running listing': (right) => {
     const under = new Map<string, Promise<readonly Row[]>>();
     const send = async (rootKeyId: string) => {
       const found = right.listLineage(rootKeyId);
@@ -95,14 +95,14 @@ export const WRONG_LINEAGES: WrongStores = {
       },
     };
   },
-  'listLineage throws where there is none': (right) => ({
+  'listLineage throws on an unknown root': (right) => ({
     listLineage: (rootKeyId: string) => {
       const found = right.listLineage(rootKeyId);
       if (found.length === 0) throw new Error('none');
       return found;
     },
   }),
-  'listLineage answers the rows themselves': (right, rows) => ({
+  'listLineage returns the rows themselves': (right, rows) => ({
     listLineage: (rootKeyId: string) =>
       right.listLineage(rootKeyId).map(({ keyId }) => rows.get(keyId)),
   }),

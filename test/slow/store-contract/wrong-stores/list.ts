@@ -3,12 +3,12 @@ import type { KeyRecord } from 'keyscope';
 import { copy, isAsked, isBehind, newestFirst, type Row, type Rows } from '../right-store.ts';
 import { lower, onTheWall, type Query, type WrongStores } from '../wrong-store.ts';
 
-/** The rows behind the position, in no order and however many. */
+/** Returns all rows after the position, unsorted. */
 function following(rows: Rows, { after }: Query): Row[] {
   return [...rows.values()].filter((row) => after === null || isBehind(row, after));
 }
 
-/** Of these, the ones that the listing is about. */
+/** Returns the rows of these that belong in the listing. */
 function askedFollowing(rows: Rows, query: Query): Row[] {
   return following(rows, query).filter((row) => isAsked(row, query));
 }
@@ -17,8 +17,10 @@ export const WRONG_LISTS: WrongStores = {
   'list is not sorted': (_right, rows) => ({
     list: (query: Query) => askedFollowing(rows, query).slice(0, query.limit).map(copy),
   }),
-  'list is oldest first': (right) => ({ list: (query: Query) => right.list(query).reverse() }),
-  'list leaves ties as they come': (_right, rows) => ({
+  'list sorts the oldest first': (right) => ({
+    list: (query: Query) => right.list(query).reverse(),
+  }),
+  'list does not sort ties': (_right, rows) => ({
     list: (query: Query) => {
       const found = askedFollowing(rows, query);
       const sorted = found.sort((one, other) => other.createdAt - one.createdAt);
@@ -48,7 +50,7 @@ export const WRONG_LISTS: WrongStores = {
     list: (query: Query) =>
       right.list({ ...query, after: query.after && { ...query.after, keyId: '' } }),
   }),
-  'list needs the record of the position': (right, rows) => ({
+  'list requires a record at the position': (right, rows) => ({
     list: (query: Query) => {
       const { after } = query;
       if (after === null) return right.list(query);
@@ -56,7 +58,7 @@ export const WRONG_LISTS: WrongStores = {
       return last?.createdAt === after.createdAt ? right.list(query) : [];
     },
   }),
-  'list counts pages and not positions': (right) => {
+  'list pages by page number': (right) => {
     const seen = new Map<string, number>();
     return {
       list: (query: Query) => {
@@ -67,7 +69,7 @@ export const WRONG_LISTS: WrongStores = {
       },
     };
   },
-  'list looks for its position among eight of a millisecond': (right, rows) => ({
+  'list searches its position among eight of a millisecond': (right, rows) => ({
     list: (query: Query) => {
       const { after } = query;
       if (after === null || !rows.has(after.keyId)) return right.list(query);
@@ -76,7 +78,7 @@ export const WRONG_LISTS: WrongStores = {
       return found.filter((row) => isBehind(row, after)).slice(0, query.limit);
     },
   }),
-  'list orders by a clock on the wall': (right) => ({
+  'list sorts by local time': (right) => ({
     list: (query: Query) => {
       const wall = (row: KeyRecord) => ({ ...row, createdAt: onTheWall(row.createdAt) });
       return right.list(query).sort((one, other) => newestFirst(wall(one), wall(other)));
@@ -94,29 +96,29 @@ export const WRONG_LISTS: WrongStores = {
   'list stops at 100': (right) => ({
     list: (query: Query) => right.list({ ...query, limit: Math.min(100, query.limit) }),
   }),
-  'list counts from the wrong record beyond 60': (right, rows) => ({
+  'list skips a record after 60': (right, rows) => ({
     list: (query: Query) => {
       const all = right.list({ ...query, after: null, limit: rows.size });
       const from = all.findIndex(({ keyId }) => keyId === query.after?.keyId) + 2;
       return all.length > 60 && from > 1 ? all.slice(from, from + query.limit) : right.list(query);
     },
   }),
-  'list changes what it is asked': (right) => ({
+  'list changes its query': (right) => ({
     list: (query: { limit: number } & Query) => {
       query.limit += 1;
       return right.list({ ...query, limit: query.limit - 1 });
     },
   }),
-  'list leaves ended keys out': (right) => ({
+  'list omits ended keys': (right) => ({
     list: (query: Query) => right.list(query).filter((row) => row.revokedAt === null),
   }),
-  'list leaves suspended keys out': (right) => ({
+  'list omits suspended keys': (right) => ({
     list: (query: Query) => right.list(query).filter((row) => row.suspendedAt === null),
   }),
-  'list leaves expired keys out': (right) => ({
+  'list omits expired keys': (right) => ({
     list: (query: Query) => right.list(query).filter((row) => row.expiresAt === null),
   }),
-  'list answers what can address the entity': (_right, rows) => ({
+  'list returns keys that can address the entity': (_right, rows) => ({
     list: (query: Query) => {
       const { prefix, entityUuid } = query;
       const own = following(rows, query).filter((row) => row.prefix === prefix);

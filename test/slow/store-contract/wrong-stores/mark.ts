@@ -7,10 +7,10 @@ import { makeRow, TIME, tick, type WrongStore, type WrongStores } from '../wrong
 type Kind = Mark['kind'];
 type Condition = 'revokedAt' | 'suspendedAt' | 'retireAt' | 'withdrawn';
 
-/** What a mark makes of a row; null if it may not be written. */
+/** The row after a mark; null if the mark may not be written. */
 type Rule = (row: Row, mark: Mark) => KeyRecord | null;
 
-/** Marks by another rule than that of the contract. */
+/** Marks by a different rule than the contract's. */
 function byRule(rule: Rule): WrongStore {
   return (_right, rows) => ({
     mark: (keyId: string, mark: Mark) => {
@@ -23,7 +23,7 @@ function byRule(rule: Rule): WrongStore {
   });
 }
 
-/** Marks as it should, and then changes what was written. */
+/** Marks correctly and then changes the row. */
 function writing(change: (marked: KeyRecord, row: Row, mark: Mark) => Partial<Row>): WrongStore {
   return byRule((row, mark) => {
     const marked = applyMark(row, mark);
@@ -31,12 +31,12 @@ function writing(change: (marked: KeyRecord, row: Row, mark: Mark) => Partial<Ro
   });
 }
 
-/** The same for one kind of mark. */
+/** Does the same for one kind of mark. */
 function writingOf(kind: Kind, change: (marked: KeyRecord, row: Row) => Partial<Row>): WrongStore {
   return writing((marked, row, mark) => (mark.kind === kind ? change(marked, row) : {}));
 }
 
-/** Marks of a kind without one of their conditions. */
+/** Skips one condition of one kind of mark. */
 function ignoring(kind: Kind, field: Condition): WrongStore {
   return byRule((row, mark) => {
     if (mark.kind !== kind) return applyMark(row, mark);
@@ -48,7 +48,7 @@ function ignoring(kind: Kind, field: Condition): WrongStore {
   });
 }
 
-/** A value with which the condition holds. */
+/** A value that satisfies the condition. */
 function freeValue(field: Condition, row: Row, mark: Mark): unknown {
   if (mark.kind === 'resume' && field === 'suspendedAt') return 1;
   if (field !== 'withdrawn') return null;
@@ -78,7 +78,7 @@ function withoutConditions(): WrongStores {
   return Object.fromEntries(wrong);
 }
 
-/** Marks of a kind with one condition more. */
+/** Adds a condition to one kind of mark. */
 function refusing(kind: Kind, refuses: (row: Row) => boolean): WrongStore {
   return byRule((row, mark) => {
     const isRefused = mark.kind === kind && refuses(row);
@@ -86,7 +86,7 @@ function refusing(kind: Kind, refuses: (row: Row) => boolean): WrongStore {
   });
 }
 
-/** Looks whether it may, and writes what it makes of what it saw a turn later. */
+/** Checks the row, and writes a turn later what it computed from that row. */
 function lookingFirst(rows: Rows, kinds: readonly Kind[]) {
   return async (keyId: string, mark: Mark) => {
     const row = rows.get(keyId);
@@ -100,16 +100,16 @@ function lookingFirst(rows: Rows, kinds: readonly Kind[]) {
   };
 }
 
-/** Wrong stores that look first, for each kind. */
+/** Wrong stores that check first, for each kind. */
 function lookFirst(): WrongStores {
   const wrong = KINDS.map((kind): readonly [string, WrongStore] => {
-    const name = `mark looks first and writes later to ${kind}`;
+    const name = `mark checks first and writes later to ${kind}`;
     return [name, (_right, rows) => ({ mark: lookingFirst(rows, [kind]) })];
   });
   return Object.fromEntries(wrong);
 }
 
-/** Wrong stores that write no `changedAt`, for each kind. */
+/** Wrong stores that do not write `changedAt`, for each kind. */
 function withoutChangedAt(): WrongStores {
   const wrong = KINDS.map((kind) => {
     const wrongStore = writingOf(kind, (_marked, { changedAt }) => ({ changedAt }));
@@ -118,7 +118,7 @@ function withoutChangedAt(): WrongStores {
   return Object.fromEntries(wrong);
 }
 
-/** Revokes what is marked already by another rule. */
+/** Revokes an already revoked key by a different rule. */
 function replacing(may: (row: Row, mark: RevokeMark) => boolean): WrongStore {
   return byRule((row, mark) => {
     const isMarked = mark.kind === 'revoke' && row.revokedAt !== null;
@@ -127,104 +127,104 @@ function replacing(may: (row: Row, mark: RevokeMark) => boolean): WrongStore {
   });
 }
 
-/** Wrong stores that do not compare the seal that a revocation replaces. */
+/** Wrong stores that ignore the seal that a revocation replaces. */
 const REPLACING: WrongStores = {
   'mark never replaces a seal': replacing(() => false),
   'mark replaces any seal': replacing(
     (row, { replaces = null }) => replaces !== null && row.seal !== null,
   ),
-  'mark replaces no seal by one': replacing((row, { replaces = null }) => row.seal === replaces),
+  'mark replaces a missing seal': replacing((row, { replaces = null }) => row.seal === replaces),
   'mark replaces a seal without case': replacing(
     (row, { replaces }) => row.seal !== null && row.seal === replaces?.toLowerCase(),
   ),
 };
 
-/** Wrong stores whose conditions are too many. */
+/** Wrong stores with extra conditions. */
 const TOO_STRICT: WrongStores = {
-  'mark does not revoke what is retired': refusing('revoke', (row) => row.retireAt !== null),
-  'mark does not revoke what is suspended': refusing('revoke', (row) => row.suspendedAt !== null),
-  'mark does not revoke what is expired': refusing('revoke', (row) => row.expiresAt === 0),
-  'mark does not revoke what entities withdrew from': refusing(
+  'mark does not revoke retired keys': refusing('revoke', (row) => row.retireAt !== null),
+  'mark does not revoke suspended keys': refusing('revoke', (row) => row.suspendedAt !== null),
+  'mark does not revoke expired keys': refusing('revoke', (row) => row.expiresAt === 0),
+  'mark does not revoke keys with withdrawals': refusing(
     'revoke',
     (row) => row.withdrawn.length > 0,
   ),
-  'mark does not suspend what is retired': refusing('suspend', (row) => row.retireAt !== null),
-  'mark does not resume what is retired': refusing('resume', (row) => row.retireAt !== null),
-  'mark does not withdraw from what is revoked': refusing(
-    'withdraw',
-    (row) => row.revokedAt !== null,
-  ),
-  'mark does not withdraw from what is suspended': refusing(
+  'mark does not suspend retired keys': refusing('suspend', (row) => row.retireAt !== null),
+  'mark does not resume retired keys': refusing('resume', (row) => row.retireAt !== null),
+  'mark does not withdraw from revoked keys': refusing('withdraw', (row) => row.revokedAt !== null),
+  'mark does not withdraw from suspended keys': refusing(
     'withdraw',
     (row) => row.suspendedAt !== null,
   ),
-  'mark takes withdrawn for a set': byRule((row, mark) => {
+  'mark compares withdrawn as a set': byRule((row, mark) => {
     if (mark.kind !== 'retire') return applyMark(row, mark);
     const { withdrawn = [] } = mark;
     const isSame = [...withdrawn].sort().join() === [...row.withdrawn].sort().join();
     return applyMark(row, isSame ? { ...mark, withdrawn: row.withdrawn } : mark);
   }),
-  'mark takes withdrawn for its length': byRule((row, mark) => {
+  'mark compares only the length of withdrawn': byRule((row, mark) => {
     if (mark.kind !== 'retire') return applyMark(row, mark);
     const isSame = (mark.withdrawn ?? []).length === row.withdrawn.length;
     return applyMark(row, isSame ? { ...mark, withdrawn: row.withdrawn } : mark);
   }),
 };
 
-/** Wrong stores that write too little, too much or something else. */
+/** Wrong stores that write too few, too many or other fields. */
 const WRONG_CHANGES: WrongStores = {
-  'mark leaves the seal of what it revokes': writingOf('revoke', (_marked, { seal }) => ({ seal })),
-  'mark replaces a seal only by another': writingOf('revoke', (marked, row) => ({
+  'mark keeps the old seal in a revocation': writingOf('revoke', (_marked, { seal }) => ({ seal })),
+  'mark replaces a seal only with another': writingOf('revoke', (marked, row) => ({
     seal: marked.seal ?? row.seal,
   })),
-  'mark clears a suspension as it revokes': writingOf('revoke', () => ({ suspendedAt: null })),
-  'mark clears a retirement as it revokes': writingOf('revoke', () => ({ retireAt: null })),
-  'mark clears a retirement as it resumes': writingOf('resume', () => ({ retireAt: null })),
-  'mark leaves who suspended as it resumes': writingOf('resume', (_marked, { endedBy }) => ({
+  'mark clears a suspension in a revocation': writingOf('revoke', () => ({ suspendedAt: null })),
+  'mark clears a retirement in a revocation': writingOf('revoke', () => ({ retireAt: null })),
+  'mark clears a retirement in a resumption': writingOf('resume', () => ({ retireAt: null })),
+  'mark keeps endedBy in a resumption': writingOf('resume', (_marked, { endedBy }) => ({
     endedBy,
   })),
-  'mark leaves why as it resumes': writingOf('resume', (_marked, { endReason }) => ({ endReason })),
-  'mark says who withdrew': writingOf('withdraw', () => ({ endedBy: null })),
-  'mark clears why as an entity withdraws': writingOf('withdraw', () => ({ endReason: null })),
+  'mark keeps endReason in a resumption': writingOf('resume', (_marked, { endReason }) => ({
+    endReason,
+  })),
+  'mark clears endedBy in a withdrawal': writingOf('withdraw', () => ({ endedBy: null })),
+  'mark clears endReason in a withdrawal': writingOf('withdraw', () => ({ endReason: null })),
   'mark keeps only the newest withdrawal': writingOf('withdraw', ({ withdrawn }) => ({
     withdrawn: withdrawn.slice(-1),
   })),
-  'mark adds a withdrawal in front': writingOf('withdraw', ({ withdrawn }) => ({
+  'mark adds a withdrawal at the front': writingOf('withdraw', ({ withdrawn }) => ({
     withdrawn: [...withdrawn.slice(-1), ...withdrawn.slice(0, -1)],
   })),
   'mark keeps 500 withdrawals': writingOf('withdraw', ({ withdrawn }) => ({
     withdrawn: withdrawn.slice(-500),
   })),
-  'mark takes an entity out of accessibleEntities as it withdraws': writingOf(
+  'mark removes a withdrawn entity from accessibleEntities': writingOf(
     'withdraw',
     ({ accessibleEntities, withdrawn }) => ({
       accessibleEntities: accessibleEntities.filter((entity) => !withdrawn.includes(entity)),
     }),
   ),
-  'mark does not say who retired': writingOf('retire', (_marked, { endedBy }) => ({ endedBy })),
-  'mark keeps who it was where nobody is named': writing((marked, row, { kind }) =>
+  'mark does not write endedBy in a retirement': writingOf('retire', (_marked, { endedBy }) => ({
+    endedBy,
+  })),
+  'mark keeps endedBy if by is null': writing((marked, row, { kind }) =>
     kind === 'resume' ? {} : { endedBy: marked.endedBy ?? row.endedBy },
   ),
-  'mark has null for an empty text': writing((marked) => ({ endedBy: marked.endedBy || null })),
+  'mark writes null for an empty text': writing((marked) => ({ endedBy: marked.endedBy || null })),
   'mark cuts reasons at 255 characters': writing((marked) => ({
     endReason: marked.endReason?.slice(0, 255) ?? null,
   })),
-  'mark takes the time of a retirement for that of the mark': writingOf(
-    'retire',
-    ({ retireAt }) => ({ changedAt: retireAt }),
-  ),
+  'mark uses retireAt as the time of the mark': writingOf('retire', ({ retireAt }) => ({
+    changedAt: retireAt,
+  })),
   'mark writes changedAt only forward': writing((marked, row) => ({
     changedAt: Math.max(marked.changedAt ?? 0, row.changedAt ?? Number.NEGATIVE_INFINITY),
   })),
-  'mark retires nothing later than its own clock': writing(({ retireAt }) => ({
+  'mark limits retireAt by its own clock': writing(({ retireAt }) => ({
     retireAt: retireAt && Math.min(retireAt, TIME * 3),
   })),
   'mark writes another field': writing(() => ({ lastUsedAt: 1 })),
 };
 
-/** Wrong stores that answer something else, or reach further than the key. */
+/** Wrong stores that return wrong answers, or write to other keys. */
 const WRONG_CALLS: WrongStores = {
-  'mark takes time 0 for no mark': (right, rows) => ({
+  'mark treats time 0 as no mark': (right, rows) => ({
     mark: (keyId: string, mark: Mark) => {
       const row = rows.get(keyId);
       if (row !== undefined) {
@@ -234,27 +234,27 @@ const WRONG_CALLS: WrongStores = {
       return right.mark(keyId, mark);
     },
   }),
-  'mark retires nothing before the year 1': (right) => ({
+  'mark ignores times before the year 1': (right) => ({
     mark: (keyId: string, mark: Mark) =>
       mark.at < -62_135_596_800_000 ? false : right.mark(keyId, mark),
   }),
-  'mark does not revoke what its own clock has ended': (right, rows) => ({
+  'mark does not revoke keys that have ended by its own clock': (right, rows) => ({
     mark: (keyId: string, mark: Mark) => {
       const expiresAt = rows.get(keyId)?.expiresAt ?? 0;
       return expiresAt < 0 ? false : right.mark(keyId, mark);
     },
   }),
-  'mark is always true': (right) => ({
+  'mark always returns true': (right) => ({
     mark: (keyId: string, mark: Mark) => {
       right.mark(keyId, mark);
       return true;
     },
   }),
-  'mark is true where the row has its value already': (right, rows) => ({
+  'mark returns true if the row already has the value': (right, rows) => ({
     mark: (keyId: string, mark: Mark) =>
       right.mark(keyId, mark) || (rows.has(keyId) && rows.get(keyId)?.changedAt === mark.at),
   }),
-  'mark answers a count': (right) => ({
+  'mark returns a count': (right) => ({
     mark: (keyId: string, mark: Mark) => Number(right.mark(keyId, mark)),
   }),
   'mark throws on an unknown id': (right, rows) => ({
@@ -263,7 +263,7 @@ const WRONG_CALLS: WrongStores = {
       return right.mark(keyId, mark);
     },
   }),
-  'mark makes a row for an unknown id': (right, rows) => ({
+  'mark inserts a row for an unknown id': (right, rows) => ({
     mark: (keyId: string, mark: Mark) => {
       makeRow(rows, keyId);
       return right.mark(keyId, mark);
@@ -281,7 +281,7 @@ const WRONG_CALLS: WrongStores = {
       return true;
     },
   }),
-  'mark writes the last of parallel times': (right, rows) => ({
+  'mark overwrites the time of a parallel mark': (right, rows) => ({
     mark: (keyId: string, mark: Mark) => {
       const wrote = right.mark(keyId, mark);
       const row = rows.get(keyId);
@@ -289,7 +289,7 @@ const WRONG_CALLS: WrongStores = {
       return wrote;
     },
   }),
-  'mark marks successors as well': (right, rows) => ({
+  'mark also marks successors': (right, rows) => ({
     mark: (keyId: string, mark: Mark) => {
       for (const row of rows.values()) {
         if (row.rotatedFrom === keyId) right.mark(row.keyId, mark);

@@ -3,7 +3,7 @@ import type { KeyStore } from 'keyscope';
 import { isLive, type Row, type Rows, summaryOf, withOwnClock } from '../right-store.ts';
 import type { WrongStore, WrongStores } from '../wrong-store.ts';
 
-/** A summary of the rows that `counts` takes for live. */
+/** Returns a summary of the rows for which `counts` holds. */
 function summaryWhere(rows: Rows, counts: (row: Row) => boolean) {
   return summaryOf([...rows.values()].filter(counts));
 }
@@ -13,7 +13,7 @@ const WRONG_AT_ANY_TIME: WrongStores = {
     summarize: (now: number) =>
       summaryWhere(rows, (row) => isLive({ ...row, revokedAt: null }, now)),
   }),
-  'summarize counts what is revoked at a time to come': (_right, rows) => ({
+  'summarize counts keys revoked at a future time': (_right, rows) => ({
     summarize: (now: number) => {
       const isToCome = ({ revokedAt }: Row) => revokedAt !== null && revokedAt > now;
       const counts = (row: Row) => isLive(isToCome(row) ? { ...row, revokedAt: null } : row, now);
@@ -28,15 +28,15 @@ const WRONG_AT_ANY_TIME: WrongStores = {
     summarize: (now: number) =>
       summaryWhere(rows, (row) => isLive({ ...row, retireAt: null }, now)),
   }),
-  'summarize leaves suspended keys out': (_right, rows) => ({
+  'summarize omits suspended keys': (_right, rows) => ({
     summarize: (now: number) =>
       summaryWhere(rows, (row) => isLive(row, now) && row.suspendedAt === null),
   }),
-  'summarize leaves retiring keys out': (_right, rows) => ({
+  'summarize omits retiring keys': (_right, rows) => ({
     summarize: (now: number) =>
       summaryWhere(rows, (row) => isLive(row, now) && row.retireAt === null),
   }),
-  'summarize takes a deadline as the last live millisecond': (right) => ({
+  'summarize treats a deadline as the last live millisecond': (right) => ({
     summarize: (now: number) => right.summarize(now - 1),
   }),
   'summarize ends a millisecond early': (right) => ({
@@ -45,16 +45,16 @@ const WRONG_AT_ANY_TIME: WrongStores = {
   'summarize needs a time': (_right, rows) => ({
     summarize: (now: number) => summaryWhere(rows, (row) => isLive(row, now)),
   }),
-  'summarize takes no time for 1970': (right) => ({
+  'summarize treats no time as 1970': (right) => ({
     summarize: (now: number) => right.summarize(now ?? 0),
   }),
-  'summarize asks its own clock': (right) => ({
+  'summarize uses its own clock': (right) => ({
     summarize: (_now: number) => right.summarize(Date.now()),
   }),
-  'summarize takes a clock for wrong that is before 1970': (right) => ({
+  'summarize rejects times before 1970': (right) => ({
     summarize: (now: number) => right.summarize(Math.max(now, 0)),
   }),
-  'summarize takes no time after the year 9999': (right) => ({
+  'summarize rejects times after the year 9999': (right) => ({
     summarize: (now: number) => right.summarize(Math.min(now, 253_402_300_799_999)),
   }),
   'summarize lists schemes without live keys': (right, rows) => ({
@@ -65,46 +65,46 @@ const WRONG_AT_ANY_TIME: WrongStores = {
       return [...live, ...ended.map((row) => ({ ...row, live: 0 }))];
     },
   }),
-  'summarize takes schemes by their first letters': (_right, rows) => ({
+  'summarize matches schemes by their beginning': (_right, rows) => ({
     summarize: (now: number) => {
       const live = [...rows.values()].filter((row) => isLive(row, now));
       return summaryOf(live.map((row) => ({ ...row, digest: `${row.digest.slice(0, 25)}$` })));
     },
   }),
-  'summarize takes deadlines of 0 for none': (_right, rows) => ({
+  'summarize treats deadlines of 0 as none': (_right, rows) => ({
     summarize: (now: number) =>
       summaryWhere(rows, (row) => {
         const deadlines = { retireAt: row.retireAt || null, expiresAt: row.expiresAt || null };
         return isLive({ ...row, ...deadlines }, now);
       }),
   }),
-  'summarize takes a revocation at 0 for none': (_right, rows) => ({
+  'summarize treats a revocation at 0 as none': (_right, rows) => ({
     summarize: (now: number) =>
       summaryWhere(rows, (row) => isLive({ ...row, revokedAt: row.revokedAt || null }, now)),
   }),
-  'summarize takes time 0 for never used': (right) => ({
+  'summarize treats time 0 as never used': (right) => ({
     summarize: (now: number) =>
       right.summarize(now).map((row) => ({ ...row, lastUsedAt: row.lastUsedAt || null })),
   }),
-  'summarize answers at most 20 schemes': (right) => ({
+  'summarize returns at most 20 schemes': (right) => ({
     summarize: (now: number) => right.summarize(now).slice(-20),
   }),
-  'summarize counts as text': (right) => ({
+  'summarize returns counts as text': (right) => ({
     summarize: (now: number) =>
       right.summarize(now).map((row) => ({ ...row, live: String(row.live) })),
   }),
-  'summarize has 0 for never used': (right) => ({
+  'summarize returns 0 for never used': (right) => ({
     summarize: (now: number) =>
       right.summarize(now).map((row) => ({ ...row, lastUsedAt: row.lastUsedAt ?? 0 })),
   }),
-  'summarize has the newest use as text order has it': (_right, rows) => ({
+  'summarize compares the latest use as text': (_right, rows) => ({
     summarize: (now: number) =>
       summaryWhere(rows, (row) => isLive(row, now)).map((row) => ({
         ...row,
         lastUsedAt: row.lastUsedAt === 10 ? 9 : row.lastUsedAt,
       })),
   }),
-  'summarize counts one entity': (_right, rows) => ({
+  'summarize counts only one entity': (_right, rows) => ({
     summarize: (now: number) => {
       const [first] = rows.values();
       const counts = (row: Row) => isLive(row, now) && row.entityUuid === first?.entityUuid;
@@ -113,10 +113,10 @@ const WRONG_AT_ANY_TIME: WrongStores = {
   }),
 };
 
-/** What nobody can see from the outside who cannot say what time it is. */
+/** Faults that are invisible if callers cannot pass a time. */
 const UNSEEN = [
   'needs a time',
-  'no time for 1970',
+  'no time as 1970',
   'a deadline as the last',
   'a millisecond early',
   'its own clock',
@@ -132,7 +132,7 @@ const seen = Object.entries(WRONG_AT_ANY_TIME).filter(
   ([name]) => !UNSEEN.some((words) => name.includes(words)),
 );
 const byOwnClocks = seen.map(
-  ([name, wrong]) => [`${name}, by a clock of its own`, byOwnClock(wrong)] as const,
+  ([name, wrong]) => [`${name}, with its own clock`, byOwnClock(wrong)] as const,
 );
 
 export const WRONG_SUMMARIES: WrongStores = {

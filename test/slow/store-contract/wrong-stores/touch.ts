@@ -5,12 +5,12 @@ import { type Entries, lower, makeRow, tick, type WrongStores } from '../wrong-s
 
 type Used = UsageEntry['scopesUsed'];
 
-/** The entries with what `change` makes of the scopes that were used. */
+/** Returns the entries with their used scopes changed. */
 function withScopesUsed(entries: Entries, change: (used: Used) => Used): Entries {
   return entries.map((entry) => ({ ...entry, scopesUsed: change(entry.scopesUsed) }));
 }
 
-/** Changes the rows that the entries name. */
+/** Changes the rows of the entries. */
 function assignEach(
   rows: Rows,
   entries: Entries,
@@ -23,13 +23,13 @@ function assignEach(
 
 export const WRONG_TOUCHES: WrongStores = {
   'touch writes nothing': () => ({ touch: () => undefined }),
-  'touch goes backwards': (right, rows) => ({
+  'touch moves lastUsedAt back': (right, rows) => ({
     touch: (entries: Entries) => {
       right.touch(entries);
       assignEach(rows, entries, ({ lastUsedAt }) => ({ lastUsedAt }));
     },
   }),
-  'touch goes backwards for a scope': (right, rows) => ({
+  'touch moves a scope back': (right, rows) => ({
     touch: (entries: Entries) => {
       right.touch(entries);
       for (const { keyId, scopesUsed } of entries) {
@@ -37,7 +37,7 @@ export const WRONG_TOUCHES: WrongStores = {
       }
     },
   }),
-  'touch skips scopes where lastUsedAt is older': (right, rows) => ({
+  'touch skips scopes if lastUsedAt is older': (right, rows) => ({
     touch: (entries: Entries) => {
       const lastUse = (keyId: string) => rows.get(keyId)?.lastUsedAt ?? -1;
       right.touch(entries.filter(({ keyId, lastUsedAt }) => lastUse(keyId) < lastUsedAt));
@@ -49,7 +49,7 @@ export const WRONG_TOUCHES: WrongStores = {
       right.touch(entries);
     },
   }),
-  'touch forgets the scopes': (right) => ({
+  'touch ignores the scopes': (right) => ({
     touch: (entries: Entries) => right.touch(withScopesUsed(entries, () => ({}))),
   }),
   'touch compares times as text': (right, rows) => ({
@@ -58,7 +58,7 @@ export const WRONG_TOUCHES: WrongStores = {
       right.touch(entries.filter(({ keyId, lastUsedAt }) => lastUse(keyId) <= String(lastUsedAt)));
     },
   }),
-  'touch takes a name for a path': (right) => ({
+  'touch treats a name as a path': (right) => ({
     touch: (entries: Entries) => {
       const firstSteps = (used: Used) => {
         const cut = Object.entries(used).map(([scope, time]) => {
@@ -79,7 +79,7 @@ export const WRONG_TOUCHES: WrongStores = {
     touch: (entries: Entries) =>
       right.touch(entries.map((entry) => ({ ...entry, keyId: lower(entry.keyId) }))),
   }),
-  'touch makes a row for an unknown id': (right, rows) => ({
+  'touch inserts a row for an unknown id': (right, rows) => ({
     touch: (entries: Entries) => {
       for (const { keyId } of entries) {
         makeRow(rows, keyId);
@@ -87,10 +87,10 @@ export const WRONG_TOUCHES: WrongStores = {
       right.touch(entries);
     },
   }),
-  'touch takes the first entry alone': (right) => ({
+  'touch uses only the first entry': (right) => ({
     touch: (entries: Entries) => right.touch(entries.slice(0, 1)),
   }),
-  'touch takes one entry a key, the last': (right) => ({
+  'touch uses only the last entry per key': (right) => ({
     touch: (entries: Entries) => {
       const last = new Map(entries.map((entry) => [entry.keyId, entry]));
       right.touch([...last.values()]);
@@ -114,17 +114,17 @@ export const WRONG_TOUCHES: WrongStores = {
       right.touch(withScopesUsed(entries, few));
     },
   }),
-  'touch takes time 0 for never': (right) => ({
+  'touch treats time 0 as never': (right) => ({
     touch: (entries: Entries) => right.touch(entries.filter(({ lastUsedAt }) => lastUsedAt !== 0)),
   }),
-  'touch takes time 0 of a scope for never': (right) => ({
+  'touch treats time 0 of a scope as never': (right) => ({
     touch: (entries: Entries) => {
       const ever = (used: Used) =>
         Object.fromEntries(Object.entries(used).filter(([, time]) => time !== 0));
       right.touch(withScopesUsed(entries, ever));
     },
   }),
-  'touch takes the ids out of its entries': (right) => ({
+  'touch removes the ids from its entries': (right) => ({
     touch: (entries: Entries) => {
       right.touch(structuredClone(entries));
       for (const entry of entries) {
@@ -132,7 +132,7 @@ export const WRONG_TOUCHES: WrongStores = {
       }
     },
   }),
-  'touch locks rows in the order given, which ends in a deadlock': (right) => {
+  'touch locks rows in the given order and deadlocks': (right) => {
     const owners = new Map<string, object>();
     const lock = async (keyId: string, owner: object) => {
       for (let turns = 0; owners.has(keyId) && owners.get(keyId) !== owner; turns++) {
@@ -186,13 +186,13 @@ export const WRONG_TOUCHES: WrongStores = {
       assignEach(rows, live, () => ({ revokedAt: null }));
     },
   }),
-  'touch ends retirement': (right, rows) => ({
+  'touch clears a retirement': (right, rows) => ({
     touch: (entries: Entries) => {
       right.touch(entries);
       assignEach(rows, entries, () => ({ retireAt: null }));
     },
   }),
-  'touch touches the entity': (right, rows) => ({
+  'touch touches all keys of the entity': (right, rows) => ({
     touch: (entries: Entries) => {
       right.touch(entries);
       const [first] = entries;

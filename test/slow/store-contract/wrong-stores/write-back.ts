@@ -1,12 +1,12 @@
-/** Stores that wait between reading and writing, and write back more than they were to change. */
+/** Stores that wait between reading and writing, and write back more than they should. */
 import type { KeyRecord, Mark } from 'keyscope';
 import { copy, type Row, type Rows, type SyncStore } from '../right-store.ts';
 import { type Entries, tick, type WrongStore, type WrongStores } from '../wrong-store.ts';
 
-/** Which rows are read, given the ids of those that are written. */
+/** Chooses the rows to read, given the ids of the rows to write. */
 type Which = (rows: Rows, ids: readonly string[]) => readonly Row[];
 
-/** What of a row is written back. */
+/** Chooses the fields to write back. */
 type Part = (row: Row) => Partial<Row>;
 
 type Wait = () => Promise<unknown>;
@@ -15,7 +15,7 @@ function own(rows: Rows, ids: readonly string[]): readonly Row[] {
   return [...rows.values()].filter(({ keyId }) => ids.includes(keyId));
 }
 
-/** The other keys of the entities that these keys are of. */
+/** The other keys of the same entities. */
 function others(rows: Rows, ids: readonly string[]): readonly Row[] {
   const entities = own(rows, ids).map(({ entityUuid }) => entityUuid);
   const all = [...rows.values()].filter(({ entityUuid }) => entities.includes(entityUuid));
@@ -31,7 +31,7 @@ const marks: Part = ({ revokedAt, suspendedAt, retireAt, withdrawn }) => ({
 const usage: Part = ({ lastUsedAt, scopesUsed }) => ({ lastUsedAt, scopesUsed });
 const whole: Part = (row) => row;
 
-/** Reads rows, and returns what writes a part of them back as they are now. */
+/** Reads rows, and returns a function that writes some of their fields back. */
 function remember(rows: Rows, read: readonly Row[], part: Part): () => void {
   const then = read.map(copy);
   return () => {
@@ -76,7 +76,7 @@ function insertWritesBack(wait: Wait): WrongStore {
   });
 }
 
-/** The same store, where to mark a key takes as long as anything else. */
+/** The same store with an equally slow `mark`. */
 function slowToMark(wait: Wait, wrong: WrongStore): WrongStore {
   return (right: SyncStore, rows) => ({
     ...wrong(right, rows),
@@ -87,7 +87,7 @@ function slowToMark(wait: Wait, wrong: WrongStore): WrongStore {
   });
 }
 
-/** What a database takes between reading and writing. */
+/** The time that a database takes between reading and writing. */
 const WAITS: Readonly<Record<string, Wait>> = {
   'a microtask': async () => {},
   'a turn': tick,
@@ -99,12 +99,12 @@ function sleep(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
-/** Each has a right write, and beside it reads, waits and writes back what it read. */
+/** Makes stores that write correctly, but also write back what they read before waiting. */
 function writingBack(wait: Wait): WrongStores {
   const touchesMarks = touchWritesBack(wait, own, marks);
   return {
     'touch writes the marks back': touchesMarks,
-    'touch writes the marks back, and to mark takes as long': slowToMark(wait, touchesMarks),
+    'touch writes the marks back, next to a slow mark,': slowToMark(wait, touchesMarks),
     'touch writes the entity’s other keys back': touchWritesBack(wait, others, whole),
     'insert writes the entity’s other keys back': insertWritesBack(wait),
     'mark writes the usage of the entity’s other keys back': markWritesBack(wait, usage),
