@@ -1,8 +1,8 @@
-/** What the command says of an error, without telling a secret. */
+/** Turns errors into messages and exit codes, without revealing a secret. */
 import { causeOf, isAccessError, isInputError, isStoreError } from '../../core/errors.js';
 import { CommandError, EXIT } from './command-error.js';
 
-/** What the command says of an error, and exits with. */
+/** An error as the command reports it. */
 interface Failure {
   readonly exit: number;
   /** `usage`, `config`, `fault` and so on, or the code of an `AccessError`. */
@@ -10,9 +10,9 @@ interface Failure {
   readonly message: string;
 }
 
-/** Says what an error means for whoever typed the command. */
+/** Explains an error to the person who typed the command. */
 export function explain(error: unknown): Failure {
-  // Our own words, which may name files: what they quote of others is masked already.
+  // Our own text, which may name files. Anything it quotes is already masked.
   if (error instanceof CommandError) {
     return { exit: error.exit, code: error.kind, message: error.message };
   }
@@ -27,7 +27,6 @@ export function explain(error: unknown): Failure {
 
 const AUTHORITY = /^authority\./;
 
-/** The command's own authority has every right; what it cannot do is the keyring's to say. */
 const LIFETIME = " The keyring's maxLifetimeMs allows no such life: write an earlier --expires.";
 
 function messageOf(error: unknown): string {
@@ -39,8 +38,8 @@ function messageOf(error: unknown): string {
 }
 
 /**
- * What a driver's error says of the outage: its code, and where it is keyscope's own, what to do.
- * The rest may quote rows.
+ * Returns the code of a driver's error, or the text if it is keyscope's own. Other texts may quote
+ * rows.
  */
 export function hintOf(cause: unknown): string {
   const { code, message } = Object(cause) as {
@@ -51,20 +50,20 @@ export function hintOf(cause: unknown): string {
   return typeof code === 'string' && /^[A-Z0-9_]{2,40}$/.test(code) ? ` (${code})` : '';
 }
 
-/** The text of anything that was thrown. */
+/** Returns the text of anything thrown. */
 export function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Variables whose values nobody prints. */
+/** Environment variables whose values may be secret. */
 const SECRET_NAME = /PASS|SECRET|TOKEN|PEPPER|KEY|CREDENTIAL|URL|DSN|DATABASE|CONNECTION/i;
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * Masks what could be a secret in the text of an error that others wrote: values of such variables
- * of the environment, what stands before the `@` of an address, and long runs of letters and
- * digits, as keys, digests and peppers are. Returns it on one line.
+ * Masks possible secrets in the error text of other code: values of secret environment variables,
+ * credentials before the `@` of an address, and long runs of letters and digits, which could be
+ * keys, digests or peppers. Returns it on one line.
  */
 export function withoutSecrets(text: string): string {
   let masked = text;
@@ -78,7 +77,7 @@ export function withoutSecrets(text: string): string {
     .replace(/\s+/g, ' ');
 }
 
-/** Names of errors and options have no digits; ids are no secrets. */
+/** Names of errors and options have no digits, and ids are not secret. */
 function isPlain(run: string): boolean {
   return UUID.test(run) || !/\d/.test(run) || !/[a-z]/i.test(run);
 }

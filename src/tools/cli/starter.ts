@@ -1,32 +1,32 @@
-/** The files that `keyscope init` writes. Each of them runs as TypeScript and as JavaScript. */
+/** The files that `keyscope init` writes. Each runs both as TypeScript and as JavaScript. */
 import { isBuiltin } from 'node:module';
 import { readPackageFile } from './package-file.js';
 
-/** A framework or a database, and the packages by which it is recognised. */
+/** A framework or a database, and the packages that reveal it. */
 interface Part {
   readonly packages: readonly string[];
-  /** Lines that import what the code takes. */
+  /** Import statements. */
   readonly imports: readonly string[];
 }
 
-/** A framework: its example of a service. Its adapter is one of the package's examples. */
+/** A framework, with an example service. Its adapter is one of the package's examples. */
 interface Framework extends Part {
   readonly service: string;
 }
 
-/** A database: how its client is opened and closed, and how `doctor` asks it in SQL. */
+/** A database: how to open and close its client, and how `doctor` queries it. */
 interface Database extends Part {
-  /** The variable that says where it is. */
+  /** The environment variable with its address. */
   readonly variable?: string;
   readonly open: string;
   readonly close: string;
   readonly sql?: string;
 }
 
-/** For a framework that is none of those: a config and a keyring, without a guard. */
+/** For any other framework: a config and a keyring, without a guard. */
 const NO_FRAMEWORK: Framework = { packages: [], imports: [], service: '' };
 
-/** By name. The first one is taken where package.json has none. */
+/** By name. The first one is the default if package.json has none of them. */
 export const FRAMEWORKS: Readonly<Record<string, Framework>> = {
   express: {
     packages: ['express'],
@@ -65,7 +65,7 @@ const SQLITE_OF_NODE: Database = {
   sql: 'client.prepare(sql).all()',
 };
 
-/** For Node 20, which has none of its own. */
+/** For Node 20, which has no `node:sqlite`. */
 const BETTER_SQLITE: Database = {
   ...SQLITE_OF_NODE,
   packages: ['better-sqlite3'],
@@ -73,7 +73,7 @@ const BETTER_SQLITE: Database = {
   open: "new Database('keys.db')",
 };
 
-/** The same of databases. Connections are bounded in time, so that no command hangs. */
+/** By name, as above. Connections have time limits, so that no command hangs. */
 export const DATABASES: Readonly<Record<string, Database>> = {
   sqlite: isBuiltin('node:sqlite') ? SQLITE_OF_NODE : BETTER_SQLITE,
   postgres: {
@@ -111,20 +111,20 @@ export const DATABASES: Readonly<Record<string, Database>> = {
   },
 };
 
-/** Makes a pepper. */
+/** Prints a new pepper. */
 export const PEPPER_COMMAND = `node -p "crypto.randomBytes(32).toString('base64url')"`;
 
-/** What the files are made of. */
+/** The choices that determine the files. */
 interface Choice {
   readonly framework: string;
   readonly database: string;
-  /** Of keys: what they begin with. */
+  /** The prefix of keys. */
   readonly prefix: string;
-  /** Of the files: `mjs` where nothing takes types off. */
+  /** The extension of the files. */
   readonly ending: 'ts' | 'mts' | 'mjs';
 }
 
-/** The text of each file, by its path in the project. */
+/** Returns the text of each file by its path in the project. */
 export function starterFiles(choice: Choice): ReadonlyMap<string, string> {
   const { framework, ending } = choice;
   const files = new Map([
@@ -141,7 +141,7 @@ export function starterFiles(choice: Choice): ReadonlyMap<string, string> {
 function configText({ database, prefix, ending }: Choice): string {
   const { sql } = DATABASES[database] ?? {};
   const query = sql && `\n  sql: { dialect: '${database}', query: async (sql) => ${sql} },`;
-  return `// What the command keyscope knows of this service.
+  return `// Describes this service to the command keyscope.
 import { defineConfig } from 'keyscope/cli';
 import { migrate } from 'keyscope/stores/${database}';
 import { catalog, client, close, keyring, peppers, store } from './keyscope/keyring.${ending}';

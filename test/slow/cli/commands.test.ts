@@ -55,7 +55,7 @@ describe('migrate and schema', () => {
   it('create the tables, twice if need be, and print them', async () => {
     for (let round = 0; round < 2; round += 1) {
       const { stdout, exit } = await place.run(['migrate']);
-      expect({ stdout, exit }).toEqual({ stdout: 'The schema is version 1.\n', exit: 0 });
+      expect({ stdout, exit }).toEqual({ stdout: 'The schema is at version 1.\n', exit: 0 });
     }
     const { stdout } = await place.run(['schema', 'postgres', '--triggers', 'no']);
     expect(stdout).toContain('CREATE TABLE');
@@ -71,7 +71,9 @@ describe('issue', () => {
     const { stdout, stderr, exit } = await place.run(['issue', ...ON, ...NEW]);
     expect(exit).toBe(0);
     expect(stdout.trim()).toMatch(KEY);
-    expect(stderr).toMatch(/^acme_…\w{4}, key id [0-9a-f-]{36}\. It is shown this once\.\n$/);
+    expect(stderr).toMatch(
+      /^acme_…\w{4}, key id [0-9a-f-]{36}\. Copy the key now: you will not see it again\.\n$/,
+    );
   });
 
   it('keeps who made it, and what was asked', async () => {
@@ -97,7 +99,7 @@ describe('issue', () => {
     const before = await place.run(['list', ...ON, '--json']);
     const again = await place.run(args);
     expect(again.exit).toBe(2);
-    expect(again.stderr).toContain('No key was made');
+    expect(again.stderr).toContain('No key was created');
     const after = await place.run(['list', ...ON, '--json']);
     expect(after.stdout).toBe(before.stdout);
   });

@@ -69,13 +69,13 @@ describe.each([
     place = openPlace(sqliteConfig(lines, 'sql: undefined, migrate: undefined,'));
     const { exit, stdout, stderr } = await place.run(ISSUE);
     expect({ exit, stdout }).toEqual({ exit: 3, stdout: '' });
-    expect(stderr).toContain('ends with this command');
+    expect(stderr).toContain('No key was created: the store in your config is in memory');
     const rotated = await place.run(['rotate', ENTITY, ...ON, '--overlap', '1d', '--yes']);
     expect(rotated).toMatchObject({ exit: 3, stdout: '' });
     const listed = await place.run(['list', ...ON]);
-    expect(listed.stderr).toContain('sees no key of any other process');
+    expect(listed.stderr).toContain('cannot see keys of other processes');
     const doctor = await place.run(['doctor']);
     expect(doctor.exit).toBe(1);
-    expect(doctor.stdout).toMatch(/records +to do +they end with the process/);
+    expect(doctor.stdout).toMatch(/records +to do +they are lost when the process ends/);
   });
 });

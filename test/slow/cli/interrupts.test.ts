@@ -51,7 +51,7 @@ describe('a signal', () => {
     place = openPlace(sqliteConfig(slow('insert', 500)));
     const { stdout, stderr, exit } = await interrupt(ISSUE, ['SIGINT']);
     expect(stdout).toMatch(/^acme_\w{32}\n$/);
-    expect(stderr).toContain('is being finished');
+    expect(stderr).toContain('Finishing the change.');
     expect(stderr).toContain('and was completed');
     expect(exit).toBe(130);
     expect(await countKeys()).toBe(1);
@@ -61,14 +61,14 @@ describe('a signal', () => {
     place = openPlace(sqliteConfig(slow('insert', 60_000)));
     const { stdout, stderr, exit } = await interrupt(ISSUE, ['SIGINT', 'SIGTERM']);
     expect(stdout).toBe('');
-    expect(stderr).toContain('unknown whether the change was written');
+    expect(stderr).toContain('The change may or may not be written.');
     expect(exit).toBe(143);
   });
 
   it('while nothing is being changed: the command ends, and has changed nothing', async () => {
     place = openPlace(sqliteConfig(slow('list', 60_000)));
     const { stderr, exit } = await interrupt(['list', ...ON], ['SIGTERM']);
-    expect(stderr).toContain('Interrupted; nothing was changed.');
+    expect(stderr).toContain('Interrupted. Nothing was changed.');
     expect(exit).toBe(143);
   });
 

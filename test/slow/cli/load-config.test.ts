@@ -22,16 +22,16 @@ describe('a config', () => {
     place.write('keyscope.config.ts', '');
     const both = await place.run(LIST);
     expect(both.exit).toBe(3);
-    expect(both.stderr).toContain('There are two configs');
+    expect(both.stderr).toContain('Found more than one config');
     const named = await place.run([...LIST, '--config', 'other.mjs']);
     expect(named.exit).toBe(3);
-    expect(named.stderr).toContain('There is no config');
+    expect(named.stderr).toContain('Cannot find the config');
   });
 
   it.each([
-    ['export default 1;', 'has to default-export what defineConfig'],
-    ['export const keyring = 1;', 'has to default-export what defineConfig'],
-    ['export default { keyring: {}, store: {}, catalog: {} };', 'defineConfig of keyscope/cli'],
+    ['export default 1;', 'must default-export the result of defineConfig'],
+    ['export const keyring = 1;', 'must default-export the result of defineConfig'],
+    ['export default { keyring: {}, store: {}, catalog: {} };', 'defineConfig from keyscope/cli'],
     ['export default {', 'it threw: Unexpected'],
     ["import 'no-such-package';", "it threw: Cannot find package 'no-such-package'"],
     ["throw new Error('no DATABASE_URL');", 'it threw: no DATABASE_URL'],
@@ -39,10 +39,10 @@ describe('a config', () => {
     ['export default { [Symbol.for("keyscope.config")]: 2 };', 'made by a newer keyscope'],
     [
       "import { defineConfig } from 'keyscope/cli'; export default defineConfig({});",
-      'defineConfig: keyring: pass what createKeyring returned',
+      'defineConfig: keyring: pass the keyring that createKeyring returned',
     ],
     [sqliteConfig('', "databse: 'x',"), 'unknown field "databse"'],
-    [sqliteConfig('', "peppers: [{ id: 'p1' }],"), 'a list of the ids alone'],
+    [sqliteConfig('', "peppers: [{ id: 'p1' }],"), 'a list of pepper ids'],
     [sqliteConfig('', "sql: { dialect: 'oracle', query() {} },"), 'pass { dialect:'],
     [sqliteConfig('', 'close: true,'), 'close: pass a function'],
   ])('that is wrong says what to write: %s', async (config, instead) => {
@@ -53,7 +53,7 @@ describe('a config', () => {
     ['await new Promise(() => {});', 'that it awaits'],
     ['export default new Promise(() => {});', 'that it exports'],
   ])('that never comes is waited for no longer than told: %s', async (config) => {
-    expect(await complaintAbout(config, ['--timeout', '1'])).toContain('not loaded within 1 s');
+    expect(await complaintAbout(config, ['--timeout', '1'])).toContain('did not load within 1 s');
   });
 
   it('may be a promise', async () => {
@@ -70,7 +70,7 @@ describe('a config', () => {
     place.write('keyscope.config.ts', `enum E { a } ${sqliteConfig()}`);
     const { exit, stderr } = await place.run(LIST);
     expect(exit).toBe(3);
-    expect(stderr).toContain('Node only takes types off');
+    expect(stderr).toContain('Node only strips types');
   });
 
   it('that throws its secrets has them masked', async () => {
@@ -112,6 +112,6 @@ describe('what a config opened', () => {
     place = openPlace(sqliteConfig('', 'close: () => new Promise(() => {}),'));
     const { exit, stderr } = await place.run([...LIST, '--timeout', '1']);
     expect(exit).toBe(0);
-    expect(stderr).toContain('not within 1 s');
+    expect(stderr).toContain('it did not finish within 1 s');
   });
 });

@@ -42,7 +42,7 @@ describe('the lock of a service', () => {
     place = openPlace(configOf());
     const before = await place.run(['lock', '--check']);
     expect(before).toMatchObject({ exit: 1, stdout: '' });
-    expect(before.stderr).toContain('There is no keyscope.lock.json here. Write it');
+    expect(before.stderr).toContain('Cannot find keyscope.lock.json. Create it');
     const written = await place.run(['lock', '--write']);
     expect(written).toMatchObject({ exit: 0, stdout: '' });
     expect(written.stderr).toBe('keyscope.lock.json: 3 routes, 3 scopes.\n');
@@ -132,18 +132,22 @@ describe('the lock of a service', () => {
   });
 
   it.each<[readonly string[], number, string]>([
-    [[], 2, 'Write one of --write, --check and --against'],
-    [['--write', '--check'], 2, 'Write one of --write, --check and --against'],
-    [['--against', 'main'], 1, 'There is no file main. To compare with a commit, run: git show'],
+    [[], 2, 'Pass one of --write, --check and --against'],
+    [['--write', '--check'], 2, 'Pass one of --write, --check and --against'],
+    [
+      ['--against', 'main'],
+      1,
+      'Cannot find the file main. To compare with a commit, run: git show',
+    ],
     [['--against', '--output=x'], 2, ''],
     [['--against', 'empty.json'], 1, 'empty.json is empty. Check the command before the pipe'],
     [
       ['--against', '-'],
       1,
-      'Standard input is empty. Check the command before the pipe, such as: git show',
+      'Standard input is empty. Check the command before the pipe. Example: git show',
     ],
     [['--against', 'keyscope.config.mjs'], 1, 'keyscope.config.mjs: the lock is no JSON'],
-    [['--check', '--file', 'other.json'], 1, 'There is no other.json here'],
+    [['--check', '--file', 'other.json'], 1, 'Cannot find other.json.'],
   ])('is asked for in a way that means something: %j', async (args, exit, said) => {
     await committed();
     place.write('empty.json', '\n');
@@ -163,7 +167,9 @@ describe('the lock of a service', () => {
   it('needs the policy and the routes', async () => {
     place = openPlace();
     const without = await place.run(['lock', '--write']);
-    expect(without.stderr).toContain('A lock needs the policy and the routes: defineConfig({');
+    expect(without.stderr).toContain(
+      'The config needs `policy` and `routes` for a lock: defineConfig({',
+    );
     expect(without.exit).toBe(3);
     const config = configOf().replace(
       /routes: async \(\) => \[.*\],/,
@@ -171,6 +177,6 @@ describe('the lock of a service', () => {
     );
     place.write('keyscope.config.mjs', config);
     const slow = await place.run(['lock', '--write', '--timeout', '1']);
-    expect(slow.stderr).toContain('routes() of the config does not settle');
+    expect(slow.stderr).toContain('`routes` of the config did not finish within 1 s');
   });
 });

@@ -194,7 +194,7 @@ describeWithGit('lines of a diff', () => {
     const merged = shown.toString('latin1').match(/^diff --(?:cc|combined) /gm) ?? [];
     expect(merged.length).toBeGreaterThan(5);
     const { stderr, shown: finds } = scanned(command);
-    const told = stderr.match(/ cannot be read: .* of a merge. Give git -m /g) ?? [];
+    const told = stderr.match(/ cannot be read: .* merge diff\. Run git with -m /g) ?? [];
     expect(told).toHaveLength(merged.length);
     keysAt(
       finds.filter(({ path, line }) => path !== null && line !== null),

@@ -75,8 +75,8 @@ describe('a key that was found', () => {
     const { keyId } = await leak('CI');
     const ran = await place.run(['scan', 'leaked.txt', '--revoke', '--yes', '--actor', 'ada']);
     expect(ran.exit).toBe(1);
-    expect(ran.stderr.match(/Revoked by this call/g)).toHaveLength(1);
-    expect(ran.stderr).toContain(`Revoked by this call: ${keyId}.`);
+    expect(ran.stderr.match(/Revoked:/g)).toHaveLength(1);
+    expect(ran.stderr).toContain(`Revoked: ${keyId}.`);
     expect(await stateOf(keyId)).toEqual({
       state: 'revoked',
       endedBy: 'ada',
@@ -84,7 +84,7 @@ describe('a key that was found', () => {
     });
     const again = await place.run(['scan', 'leaked.txt', '--revoke', '--yes']);
     expect(again.stdout).toContain(' revoked, key id ');
-    expect(again.stderr).not.toContain('Revoked by this call');
+    expect(again.stderr).not.toContain('Revoked:');
   });
 
   it('ends with its lineage, for a reason of one’s own', async () => {
@@ -124,7 +124,7 @@ describe('a config', () => {
     for (const command of [['scan'], ['rules', 'gitleaks']]) {
       const { exit, stderr, stdout } = await place.run([...command, '--config', 'plain.mjs']);
       expect({ exit, stdout }).toEqual({ exit: 3, stdout: '' });
-      expect(stderr).toContain('write --prefix acme, or prefixes in defineConfig');
+      expect(stderr).toContain('Pass --prefix acme, or set `prefixes` in defineConfig');
     }
     const rules = await place.run(['rules', 'gitleaks']);
     expect(rules.stdout).toContain('acme_[0-9A-Za-z]{26}[0-4][0-9A-Za-z]{5}');

@@ -275,7 +275,7 @@ describe('an end that comes early', () => {
     child.kill('SIGINT');
     const { exit, stderr } = await ran;
     expect(exit).toBe(130);
-    expect(stderr).toContain('Interrupted; nothing was changed.');
+    expect(stderr).toContain('Interrupted. Nothing was changed.');
   });
 });
 
@@ -362,7 +362,7 @@ describe('--diff', () => {
     const input = `${header}Binary files a/${name} and b/${name} differ\n`;
     const { stdout, stderr, exit } = await place.run([...DIFF, '--json'], input);
     expect(JSON.parse(stdout)).toMatchObject({ path: 'acme_[redacted]', line: null, column: null });
-    const why = 'the diff does not show what is in it. Give git the option -a';
+    const why = 'the diff leaves out its contents. Run git with -a';
     expect(stderr).toContain(`acme_[redacted] cannot be read: ${why}.\n`);
     expect(stderr).not.toContain(name.slice(5, 20));
     expect(exit).toBe(1);
@@ -373,14 +373,14 @@ describe('--diff', () => {
 
   it('tells a diff that ends in the middle', async () => {
     const { stderr, exit } = await place.run(DIFF, of('a', '@@ -1,3 +1,4 @@', '+x', ' y'));
-    expect(stderr).toContain('a cannot be read: the diff ends in one of its hunks.\n');
+    expect(stderr).toContain('a cannot be read: the diff ends inside one of its hunks.\n');
     expect(exit).toBe(4);
   });
 
   it('takes an empty diff for one that adds nothing, and says so', async () => {
     const { stdout, stderr, exit } = await place.run([...DIFF, '-'], '');
     expect({ stdout, exit }).toEqual({ stdout: '', exit: 0 });
-    expect(stderr).toBe('Standard input was empty.\n0 found in 0 texts (0.0 MB).\n');
+    expect(stderr).toBe('Standard input is empty.\n0 found in 0 texts (0.0 MB).\n');
   });
 
   it.each([
@@ -390,11 +390,11 @@ describe('--diff', () => {
   ])('refuses %s', async (_, input) => {
     const { stdout, stderr, exit } = await place.run(DIFF, input);
     expect({ stdout, exit }).toEqual({ stdout: '', exit: 2 });
-    expect(stderr).toContain('holds no diff');
+    expect(stderr).toContain('it is not a diff');
     const key = newKey();
     const found = await place.run(DIFF, input + key);
     expect([found.stdout, found.exit]).toEqual([expect.stringContaining(shown(key)), 1]);
-    expect(found.stderr).toContain('Standard input cannot be read: it holds no diff');
+    expect(found.stderr).toContain('Standard input cannot be read: it is not a diff');
   });
 
   it('takes memory that does not grow with a line, nor with the lines', async () => {

@@ -41,7 +41,9 @@ describe('init', () => {
     place = openPlace(null);
     place.write('package.json', '{ "dependencies": { "@hapi/hapi": "21", "pg": "8" } }');
     const guessed = await place.run(['init', '--yes']);
-    expect(guessed.stderr).toContain('package.json has no known framework: --framework express');
+    expect(guessed.stderr).toContain(
+      'package.json has no known framework. Using --framework express.',
+    );
     expect(guessed.stderr).not.toContain('known database');
   });
 
@@ -64,7 +66,7 @@ describe('init', () => {
     place.write('keyscope/adapter.mts', 'mine');
     const { exit, stderr } = await place.run(['init', '--yes']);
     expect(exit).toBe(1);
-    expect(stderr).toContain('keyscope/adapter.mts is there already');
+    expect(stderr).toContain('keyscope/adapter.mts already exists');
     expect(readFileSync(place.file('keyscope/adapter.mts'), 'utf8')).toBe('mine');
     expect(existsSync(place.file('keyscope.config.mts'))).toBe(false);
   });

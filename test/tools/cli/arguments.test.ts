@@ -46,18 +46,18 @@ describe('a command line', () => {
 
   it.each([
     [['lst'], 'Did you mean list?'],
-    [['constructor'], 'There is no subcommand'],
+    [['constructor'], 'Unknown subcommand constructor.'],
     [['list', '--entitty', ENTITY], 'Did you mean --entity?'],
-    [['list', '-e', ENTITY], 'There is no option -e'],
-    [['list', '--entity'], 'Write a value: --entity <uuid>'],
-    [['list', '--entity', '--json'], 'begins with a dash is written --entity=-…'],
+    [['list', '-e', ENTITY], 'Unknown option -e.'],
+    [['list', '--entity'], '--entity needs a value: --entity <uuid>'],
+    [['list', '--entity', '--json'], 'If the value begins with a dash, write --entity=-…'],
     [['list', '--entity', ENTITY, '--json=yes'], '--json takes no value'],
-    [['list', '--entity', ENTITY, '--entity', ENTITY], '--entity is written twice'],
-    [['list', '--entity', ENTITY, '--lineage'], 'list takes no --lineage'],
-    [['list'], 'list needs --entity <uuid>'],
-    [['list', ENTITY, '--entity', ENTITY], 'Nothing but options stands behind list'],
+    [['list', '--entity', ENTITY, '--entity', ENTITY], '--entity is given twice'],
+    [['list', '--entity', ENTITY, '--lineage'], 'keyscope list has no option --lineage'],
+    [['list'], 'keyscope list needs --entity <uuid>'],
+    [['list', ENTITY, '--entity', ENTITY], 'keyscope list takes only options, no arguments'],
     [['issue', '--name', 'a', 'b'], 'Put quotes around a value with spaces'],
-    [['show', '--entity', ENTITY], 'Write show <key id>'],
+    [['show', '--entity', ENTITY], 'Write keyscope show <key id>'],
     [['issue', '--entity', ENTITY], 'needs --name <text>, --scopes <list>, --expires <when>'],
   ])('is refused, with what to write: %j', (argv, instead) => {
     expect(refusal(...argv)).toContain(instead);
@@ -75,7 +75,7 @@ describe('an API key on the command line', () => {
     [[`--name=acme_${secret}`]],
   ])('is refused, says why, and is not repeated: %#', (argv) => {
     const message = refusal(...argv);
-    expect(message).toContain('the history of your shell and the list of processes');
+    expect(message).toContain('your shell history and the process list');
     expect(message).not.toContain(secret.slice(0, 8));
   });
 

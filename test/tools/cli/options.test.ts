@@ -45,7 +45,7 @@ describe('an expiry', () => {
     'Never',
     '9999999d',
   ])('is not %j', (text) => {
-    expect(() => readExpiry(text, NOW)).toThrow(/--expires: write/);
+    expect(() => readExpiry(text, NOW)).toThrow(/--expires takes/);
   });
 });
 
@@ -53,7 +53,7 @@ describe('a span', () => {
   it('is a number and a unit, or nothing at all', () => {
     const units = ['30s', '5min', '2h', '7d', '1w', '0'].map((text) => readSpan(text, 'overlap'));
     expect(units).toEqual([30_000, 300_000, 7_200_000, 604_800_000, 604_800_000, 0]);
-    expect(() => readSpan('7', 'overlap')).toThrow('--overlap: write a number and a unit');
+    expect(() => readSpan('7', 'overlap')).toThrow('--overlap takes a number and a unit');
     expect(() => readSpan('7constructor', 'overlap')).toThrow('--overlap');
   });
 });

@@ -23,11 +23,11 @@ const COLUMNS: readonly Column<Row>[] = [
   { title: 'ORGANIZATION', cell: ({ entityUuid }) => entityUuid },
 ];
 
-/** Lists what ends soon by itself, of all organizations and prefixes in the store. */
+/** Lists the keys that expire soon, of all organizations and prefixes in the store. */
 export async function run(call: Call): Promise<undefined> {
   const { given, output, timeoutMs } = call;
   const span = readSpan(given.text('within') ?? '14d', 'within');
-  if (span === 0) throw usageError('--within: write a time ahead, such as 14d.');
+  if (span === 0) throw usageError('--within takes a time ahead, such as 14d.');
   const { store } = await configWithKeys(call);
   const before = new Date(Date.now() + span);
   await tablePrinter(output, COLUMNS)(await expiringKeys(store, { before, timeoutMs }));

@@ -6,7 +6,7 @@ import type { Call } from '../call.js';
 import { CommandError, suggest, usageError } from '../command-error.js';
 import { DATABASES, FRAMEWORKS, PEPPER_COMMAND, starterFiles } from '../starter.js';
 
-/** Writes what a service starts from. Nothing that is there is overwritten. */
+/** Writes the first files of a service. Never overwrites a file. */
 export async function run(call: Call): Promise<undefined> {
   const { output, interrupts } = call;
   const project = await readProject();
@@ -15,7 +15,7 @@ export async function run(call: Call): Promise<undefined> {
   const files = starterFiles({ framework, database, ...project });
   const taken = [...files.keys()].filter((path) => existsSync(path));
   if (taken.length > 0) {
-    const problem = `${taken.join(', ')} is there already: nothing is overwritten, or written.`;
+    const problem = `Nothing was written: ${taken.join(', ')} already exists.`;
     throw new CommandError('refused', problem);
   }
   await interrupts.change(async () => {
@@ -33,7 +33,7 @@ export async function run(call: Call): Promise<undefined> {
   const { variable } = DATABASES[database] ?? {};
   const steps = [
     ...(missing.length > 0 ? [`npm install ${missing.join(' ')}`] : []),
-    ...(variable === undefined ? [] : [`export ${variable}=… (where the database is)`]),
+    ...(variable === undefined ? [] : [`export ${variable}=… (the address of your database)`]),
     `export KEYSCOPE_PEPPER=$(${PEPPER_COMMAND})`,
     'npx keyscope migrate',
     'npx keyscope issue --entity $(node -p "crypto.randomUUID()") --name Try \\',
@@ -64,21 +64,21 @@ async function readProject(): Promise<Project> {
   try {
     manifest = JSON.parse(await readFile('package.json', 'utf8')) as Manifest;
   } catch {
-    const problem = 'There is no package.json here that can be read: run npm init first.';
+    const problem = 'Cannot read package.json in this folder. Run `npm init` first.';
     throw new CommandError('refused', problem);
   }
   const { name = '', type, dependencies = {}, devDependencies = {} } = manifest;
   const packages = new Set(Object.keys({ ...dependencies, ...devDependencies }));
-  // Without the scope of a package; a key begins with a letter, and not with a name of 40.
+  // Without the package's scope. A prefix starts with a letter and has at most 20 characters.
   const prefix = /[a-z][a-z0-9]{1,19}(?![^/]*\/)/.exec(name)?.[0] ?? 'acme';
   const { typescript } = process.features as { readonly typescript?: unknown };
   const isTyped = packages.has('typescript') && Boolean(typescript);
-  // `.ts` is CommonJS where package.json does not say "module", and these files import.
+  // Without `"type": "module"`, `.ts` is CommonJS, which cannot import these files.
   const typed = type === 'module' ? 'ts' : 'mts';
   return { packages, prefix, ending: isTyped ? typed : 'mjs' };
 }
 
-/** The name that was written, or that somebody answers; by default what package.json has. */
+/** Returns the name from the command line, from an answer, or by default from package.json. */
 async function choose(
   { given, terminal, output }: Call,
   option: 'framework' | 'database',
@@ -93,7 +93,7 @@ async function choose(
   const written = given.text(option);
   const name = written ?? (isAsked ? await terminal.ask(question, byDefault) : byDefault);
   const isGuessed = found === undefined && written === undefined && !isAsked;
-  if (isGuessed) output.say(`package.json has no known ${option}: --${option} ${name} is taken.`);
+  if (isGuessed) output.say(`package.json has no known ${option}. Using --${option} ${name}.`);
   if (Object.hasOwn(parts, name)) return name;
-  throw usageError(`--${option}: one of ${names.join(', ')}.${suggest(name, names)}`);
+  throw usageError(`--${option} takes one of ${names.join(', ')}.${suggest(name, names)}`);
 }

@@ -1,4 +1,4 @@
-/** `keyscope list`, `show`, `whois`, `suspend`, `resume` and `revoke`: the keys that there are. */
+/** `keyscope list`, `show`, `whois`, `suspend`, `resume` and `revoke`: existing keys. */
 import type { Authority } from '../../../management/authority.js';
 import type { Keyring } from '../../../management/keyring.js';
 import { authorityOf, type Call, configWithKeys, keyIdOf, whoOf } from '../call.js';
@@ -29,31 +29,32 @@ export async function show(call: Call): Promise<undefined> {
   await printFields(output, info, fieldsOf(info));
 }
 
-/** Tells whose key a string is, whatever its state. The string comes from standard input alone. */
+/** Finds the key that a string is, in any state. Reads the string from standard input only. */
 export async function whois(call: Call): Promise<undefined> {
   const { output, terminal } = call;
   const who = whoOf(call);
-  // Before anything is opened, because people type slowly.
+  // Before the config opens connections, because people type slowly.
   const key = await terminal.readSecret('Key (not shown): ');
   const { keyring } = await configWithKeys(call);
   const info = await keyring.identify(key, who);
-  if (info === null)
-    throw new CommandError('refused', 'This is no key of this keyring, or was mistyped.');
+  if (info === null) {
+    throw new CommandError('refused', 'This keyring does not know the key. Check for typos.');
+  }
   await printFields(output, info, fieldsOf(info));
 }
 
-/** Takes a key out of use until it is resumed. */
+/** Suspends a key until it is resumed. */
 export async function suspend(call: Call): Promise<undefined> {
   const question = (shown: string) => `Suspend ${shown}?`;
   await changeKey(call, question, (keyring, ...key) => keyring.suspend(...key));
 }
 
-/** Ends a suspension. Nothing is asked, because it can be undone. */
+/** Ends a suspension. Does not ask, because you can suspend the key again. */
 export async function resume(call: Call): Promise<undefined> {
   await changeKey(call, null, (keyring, ...key) => keyring.resume(...key));
 }
 
-/** Ends a key for good, or with `--lineage` all that it was rotated from and into. */
+/** Revokes a key, or with `--lineage` also its rotations and the keys issued under them. */
 export async function revoke(call: Call): Promise<undefined> {
   const isLineage = call.given.flag('lineage');
   const question = (shown: string) =>
@@ -61,17 +62,17 @@ export async function revoke(call: Call): Promise<undefined> {
   await changeKey(call, question, async (keyring, ...key) => {
     if (!isLineage) return keyring.revoke(...key);
     const ended = await keyring.revokeLineage(...key);
-    call.output.say(`Revoked by this call: ${ended.join(' ') || 'none, they had ended'}.`);
+    call.output.say(`Revoked: ${ended.join(' ') || 'none; all had ended before'}.`);
   });
 }
 
-/** A call of the keyring. */
+/** A method of the keyring. */
 type Change = (keyring: Keyring, keyId: string, authority: Authority) => Promise<unknown>;
 
 /**
- * Changes one key: shows which, asks if it ends, and prints what became of it.
+ * Changes one key: asks first if `question` is given, and prints the key afterwards.
  *
- * @param question From how the key is shown; null where nothing is asked.
+ * @param question Makes the question from the key's description; null to not ask.
  */
 async function changeKey(
   call: Call,

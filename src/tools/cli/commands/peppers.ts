@@ -26,7 +26,7 @@ const COLUMNS: readonly Column<Row>[] = [
   { title: 'LAST USED', cell: ({ lastUsedAt }) => shownDay(lastUsedAt, 'not known') },
 ];
 
-/** Counts the keys under each pepper that work or can be resumed, in the whole store. */
+/** Counts the live and suspended keys under each pepper, in the whole store. */
 export async function run(call: Call): Promise<undefined> {
   const { output, timeoutMs } = call;
   const opened = await configWithKeys(call);

@@ -147,9 +147,9 @@ describe('a store', () => {
 // `doctor` said nothing of roles that anybody can take, and that could suspend and resume keys.
 describe('the rights on the tables', () => {
   it.each([
-    [[], 'ok', 'nobody but the owner'],
-    [['reporting'], 'not known', 'reporting; REVOKE what you did not mean'],
-    [['anon', 'reporting'], 'to do', 'REVOKE ALL on them from anon'],
+    [[], 'ok', 'only the owner'],
+    [['reporting'], 'not known', 'reporting. REVOKE any right that you did not intend'],
+    [['anon', 'reporting'], 'to do', 'REVOKE ALL on them FROM anon'],
     [['anon', 'public', 'reporting'], 'to do', 'public, which is everybody'],
   ])('of %j are %s', async (roles, state, what) => {
     const sql = answering({ has_any_column_privilege: roles, 'IS NOT NULL': [1], ...SOUND });

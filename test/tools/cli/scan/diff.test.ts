@@ -181,7 +181,7 @@ describe('a log', () => {
 describe('a merge', () => {
   const lines = ['  one', '- main', ' -side', '++both', ' +mine', '--- a', '+++ b', '', '\\ No'];
   const hunk = `@@@ -1,3 -1,4 +1,4 @@@ f()\n${lines.join('\n')}`;
-  const why = 'it has the combined diff of a merge. Give git -m';
+  const why = 'its diff is a combined merge diff. Run git with -m';
   const shown = (line: string) => `commit ${id('ab')}\n${line}\n${hunk}\n${hunk}\nafter\n`;
 
   it.each([
@@ -268,9 +268,7 @@ describe('a file', () => {
   ])('whose bytes are left out is told as unread: %j', async (text, path) => {
     const { files, unread } = await read(text);
     expect(files).toEqual([path]);
-    expect(unread).toEqual([
-      `${path}: the diff does not show what is in it. Give git the option -a`,
-    ]);
+    expect(unread).toEqual([`${path}: the diff leaves out its contents. Run git with -a`]);
   });
 
   it('of diff -u has no line in front of its hunks that is not looked at', async () => {

@@ -33,7 +33,7 @@ describe('a file', () => {
 
   // With many, a deep path took longer than anybody waits.
   it.each(['**/a/**/b/**', '*a*b*c*d*e*f*g'])('with the wildcards of %s is refused', (line) => {
-    expect(() => readIgnored(line)).toThrow('line 1: at most two ** and six * in one pattern');
+    expect(() => readIgnored(line)).toThrow('line 1: use at most two ** and six * in one pattern');
     expect(readIgnored('**/a/**/*b*')('x/a/y/b')).toBe(true);
   });
 
