@@ -61,7 +61,7 @@ function readTokens(argv: readonly string[]) {
     name,
     { type: isOption(name) && hasValue(name) ? 'string' : 'boolean' },
   ]);
-  const options = Object.fromEntries(types);
+  const options = { ...Object.fromEntries(types), help: { type: 'boolean', short: 'h' } } as const;
   // Not strict: the errors of strict mode quote the argument.
   const read = {
     args: argv,
@@ -75,7 +75,8 @@ function readTokens(argv: readonly string[]) {
   for (const token of tokens) {
     if (token.kind !== 'option') continue;
     const { name, rawName, value, inlineValue } = token;
-    if (!isOption(name) || !rawName.startsWith('--')) throw unknownOption(rawName);
+    const isWritten = rawName.startsWith('--') || rawName === '-h';
+    if (!isOption(name) || !isWritten) throw unknownOption(rawName);
     if (values.has(name)) throw usageError(`--${name} is given twice. Remove one.`);
     values.set(name, readValue(name, value, inlineValue));
   }
@@ -118,12 +119,13 @@ function shown(text: string): string {
   return /^-{0,2}[a-z-]{1,20}$/i.test(text) ? ` ${text}` : '';
 }
 
-/** In `usage`, `<…>` means one operand and `[…]` any number. */
+/** In `usage`, `<…>` means one operand, `[…]` one or none, and `…]` any number. */
 function requireShape({ usage }: Subcommand, operands: readonly string[]): void {
-  if (usage.includes(' [')) return;
-  const takesOperand = usage.includes(' <');
+  if (usage.endsWith('…]')) return;
+  const isRequired = usage.includes(' <');
+  const takesOperand = isRequired || usage.includes(' [');
   const [operand = '', ...more] = operands;
-  if (takesOperand && operand === '') throw usageError(`Write keyscope ${usage}.`);
+  if (isRequired && operand === '') throw usageError(`Write keyscope ${usage}.`);
   if (more.length === 0 && (takesOperand || operand === '')) return;
   const taken = takesOperand ? 'one argument' : 'only options, no arguments';
   const quoted = 'Put quotes around a value with spaces.';

@@ -1,8 +1,9 @@
 /** The input of a subcommand, and how subcommands read the parts that they share. */
 import { userInfo } from 'node:os';
+import type { Catalog } from '../../core/catalog.js';
 import { isUuid } from '../../core/uuid.js';
 import type { Authority } from '../../management/authority.js';
-import { CommandError, usageError } from './command-error.js';
+import { CommandError, suggest, usageError } from './command-error.js';
 import { type CommandConfig, isPrefix } from './define-config.js';
 import type { Interrupts } from './interrupts.js';
 import { type Given, readList } from './options.js';
@@ -50,6 +51,37 @@ export function authorityOf(call: Call): Authority {
  */
 export function whoOf({ given }: Call, reason?: string): Pick<Authority, 'actor' | 'reason'> {
   return { actor: given.text('actor') ?? loginName(), reason: given.text('reason') ?? reason };
+}
+
+/**
+ * Reads scopes or patterns.
+ *
+ * @throws CommandError that names the one that the catalog does not have.
+ */
+export function requireScopes(text: string, catalog: Catalog): readonly string[] {
+  const patterns = readList(text);
+  for (const pattern of patterns) {
+    if (!matchesSome(pattern, catalog)) throw unknownScope(pattern, catalog);
+  }
+  return patterns;
+}
+
+function matchesSome(pattern: string, catalog: Catalog): boolean {
+  try {
+    return catalog.expand([pattern]).length > 0;
+  } catch {
+    return false;
+  }
+}
+
+function unknownScope(pattern: string, { all }: Catalog): CommandError {
+  // Quotes only what has the shape of a scope, because anything else could be a secret.
+  const isScope = /^[a-z*][a-z0-9_*-]{0,30}(?::[a-z0-9_*-]{0,30})?$/i.test(pattern);
+  const shown = isScope ? ` ${pattern}` : ' like that';
+  const nearest = suggest(pattern, all);
+  return usageError(
+    `--scopes: the catalog has no scope${shown}.${nearest} Run \`keyscope scopes\` for a list.`,
+  );
 }
 
 /** The login name. In a container, the user may have none. */

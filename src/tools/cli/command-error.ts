@@ -46,7 +46,7 @@ export function interruptedBy(exit: number): CommandError {
 
 /** Returns ` Did you mean …?` with the closest known name, or `''` if none is close. */
 export function suggest(text: string, known: readonly string[]): string {
-  if (text.length > 30) return '';
+  if (text.length > 60) return '';
   const byDistance = known.map((name) => ({ name, distance: distanceOf(text, name) }));
   const [nearest] = byDistance.sort((a, b) => a.distance - b.distance);
   const bound = Math.max(2, Math.floor(text.length / 3));

@@ -23,6 +23,12 @@ const STYLES: Readonly<Record<KeyState, Style>> = {
   unknown_format: 'doubt',
 };
 
+/** States in which a key will never work again. */
+export const OVER: readonly KeyState[] = ['revoked', 'retired', 'expired'];
+
+/** Every state, for `--state`. */
+export const KEY_STATES: readonly KeyState[] = Object.keys(STYLES) as KeyState[];
+
 /** Returns the prefix and the last four characters of a key, by which people recognize it. */
 export function shownKey({ prefix, hint }: Pick<KeyInfo, 'prefix' | 'hint'>): string {
   return `${prefix}_…${hint}`;
@@ -40,19 +46,44 @@ function shownTime(date: Date): string {
 
 const isRead = (key: ShownKey): key is KeyInfo | AddressedKey => 'name' in key;
 
+/** When a replaced key retires; null for any other key. */
+function retireAtOf(key: ShownKey): Date | null {
+  return 'retireAt' in key ? key.retireAt : null;
+}
+
+/** A replaced key may still be live, until it retires. */
+function shownState(key: ShownKey): string {
+  const isReplaced = retireAtOf(key) !== null && key.state !== 'retired';
+  return isReplaced ? `${key.state}, replaced` : key.state;
+}
+
+/** The earlier of expiry and retirement; null for never. */
+function endOf(key: KeyInfo | AddressedKey): Date | null {
+  const { expiresAt } = key;
+  const retireAt = retireAtOf(key);
+  if (retireAt === null || expiresAt === null) return retireAt ?? expiresAt;
+  return retireAt < expiresAt ? retireAt : expiresAt;
+}
+
 /** The most important column first: a narrow terminal drops the last ones. */
 export const KEY_COLUMNS: readonly Column<ShownKey>[] = [
   { title: 'KEY ID', cell: ({ keyId }) => keyId },
   { title: 'KEY', cell: (key) => (isRead(key) ? shownKey(key) : '') },
   { title: 'NAME', cell: (key) => (isRead(key) ? key.name : ''), atLeast: 8 },
-  { title: 'STATE', cell: ({ state }) => state, style: ({ state }) => STYLES[state] },
-  { title: 'EXPIRES', cell: (key) => (isRead(key) ? shownDay(key.expiresAt, 'never') : '') },
+  { title: 'STATE', cell: shownState, style: ({ state }) => STYLES[state] },
+  { title: 'EXPIRES', cell: (key) => (isRead(key) ? shownDay(endOf(key), 'never') : '') },
   {
     title: 'LAST USED',
     cell: (key) => ('lastUsedAt' in key ? shownDay(key.lastUsedAt, 'not known') : ''),
   },
   { title: 'SCOPES', cell: (key) => (isRead(key) ? key.scopes.join(' ') : ''), atLeast: 12 },
 ];
+
+/** The same for keys of several organizations. */
+export const ALL_KEY_COLUMNS: readonly Column<ShownKey>[] = KEY_COLUMNS.toSpliced(-1, 0, {
+  title: 'ORGANIZATION',
+  cell: ({ entityUuid }) => entityUuid,
+});
 
 /** Returns the fields of a key in the order of `KeyInfo`, without the empty ones. */
 export function fieldsOf(key: KeyInfo | DamagedKey): readonly (readonly [string, string])[] {
@@ -99,7 +130,7 @@ export async function requireKey(
 }
 
 /** Describes a key in a question. `more` follows its state. */
-export function shownInQuestion(key: KeyInfo | DamagedKey, more = ''): string {
+export function shownInQuestion(key: ShownKey, more = ''): string {
   if (!('name' in key)) return `the ${key.state} key ${key.keyId}`;
   // A name that fills the terminal would hide the question.
   const name = cut(key.name, 200);
@@ -111,20 +142,15 @@ const PAGE = 1000;
 
 /**
  * Yields an organization's keys page by page, with one page in memory.
- *
- * @param most The most keys to yield in all.
  */
 export function pagesOf(
   keyring: Keyring,
   authority: Authority,
   addressing: boolean = false,
-  most: number = Number.POSITIVE_INFINITY,
 ): AsyncGenerator<readonly ShownKey[]> {
-  let left = most;
   return partsOf('list', async (after) => {
-    const input: ListInput = { after, limit: Math.min(PAGE, left), addressing };
+    const input: ListInput = { after, limit: PAGE, addressing };
     const { keys, next }: ListPage<ShownKey> = await keyring.list(input, authority);
-    left -= keys.length;
-    return { items: keys, next: left > 0 ? next : null };
+    return { items: keys, next };
   });
 }

@@ -28,7 +28,7 @@ export const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   init: {
     usage: 'init',
     summary: 'write a config, a guard for your framework and an example service',
-    takes: ['framework', 'database', 'yes'],
+    takes: ['framework', 'database', 'typescript', 'yes'],
     load: async () => (await import('./commands/init.js')).run,
   },
   migrate: {
@@ -41,6 +41,11 @@ export const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
     summary: 'print the tables as SQL for postgres, mysql or sqlite',
     takes: ['triggers'],
     load: async () => (await import('./commands/schema.js')).schema,
+  },
+  scopes: {
+    usage: 'scopes',
+    summary: 'list the scopes in the catalog',
+    load: async () => (await import('./commands/scopes.js')).run,
   },
   issue: {
     usage: 'issue',
@@ -58,9 +63,8 @@ export const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   },
   list: {
     usage: 'list',
-    summary: "list an organization's keys, newest first",
-    needs: ['entity'],
-    takes: ['addressing', 'limit', ...WHO],
+    summary: 'list keys, of one organization or of all',
+    takes: ['entity', 'state', 'created-by', 'addressing', 'limit', ...WHO],
     load: async () => (await import('./commands/keys.js')).list,
   },
   show: {
@@ -91,11 +95,10 @@ export const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
     load: async () => (await import('./commands/keys.js')).resume,
   },
   revoke: {
-    usage: 'revoke <key id>',
-    summary: 'end a key at once and for good',
-    needs: ['entity'],
-    takes: ['lineage', 'yes', ...WHO],
-    load: async () => (await import('./commands/keys.js')).revoke,
+    usage: 'revoke [key id]',
+    summary: 'end a key, or all keys that you select, at once and for good',
+    takes: ['entity', 'state', 'created-by', 'lineage', 'yes', ...WHO],
+    load: async () => (await import('./commands/revoke.js')).run,
   },
   expiring: {
     usage: 'expiring',

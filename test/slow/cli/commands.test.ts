@@ -114,6 +114,44 @@ describe('issue', () => {
   });
 });
 
+describe('keyscope scopes', () => {
+  it('lists the catalog, and which scopes are reserved', async () => {
+    const { stdout, exit } = await place.run(['scopes']);
+    expect({ stdout, exit }).toEqual({
+      stdout: [
+        'SCOPE          RESERVED  DESCRIPTION',
+        'threats:read   no        Read.',
+        'threats:write  no        Write.',
+        'users:delete   yes       Delete.',
+        '',
+      ].join('\n'),
+      exit: 0,
+    });
+    const json = await place.run(['scopes', '--json']);
+    expect(json.stdout.split('\n')[2]).toBe(
+      '{"scope":"users:delete","description":"Delete.","reserved":true}',
+    );
+  });
+
+  it.each([
+    ['treats:read', 'has no scope treats:read. Did you mean threats:read?'],
+    ['threats:read,users:remove', 'has no scope users:remove.'],
+    ['Threats:Read', 'Did you mean threats:read?'],
+    ['treats:*', 'has no scope treats:*.'],
+    ['hunter2!', 'has no scope like that.'],
+  ])('is named in the error for --scopes %s', async (scopes, said) => {
+    const { keyId } = await issueIn(place);
+    const issued = await place.run(['issue', ...ON, ...NEW.with(3, scopes)]);
+    const rotate = ['rotate', keyId, ...ON, '--overlap', '1d', '--yes', '--scopes', scopes];
+    for (const { exit, stdout, stderr } of [issued, await place.run(rotate)]) {
+      expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+      expect(stderr).toContain(said);
+      expect(stderr).toContain('Run `keyscope scopes` for a list.');
+      expect(stderr).not.toContain('hunter2');
+    }
+  });
+});
+
 describe('whois', () => {
   it('reads the key from standard input, and says whose it is and in which state', async () => {
     const { key, keyId } = await issueIn(place);

@@ -33,13 +33,15 @@ describe('a command line', () => {
     expect([given.flag('json'), given.flag('yes')]).toEqual([true, false]);
   });
 
-  it.each([[[]], [['--help']], [['help']]])('asks for help: %j', (argv) => {
+  it.each([[[]], [['--help']], [['-h']], [['help']]])('asks for help: %j', (argv) => {
     expect(readArguments(argv)).toEqual({ kind: 'help', subcommand: null });
   });
 
   it('asks for help on a subcommand, whatever else is missing', () => {
     const asked = { kind: 'help', subcommand: named('issue') };
     expect(readArguments(['issue', '--help'])).toEqual(asked);
+    expect(readArguments(['issue', '-h'])).toEqual(asked);
+    expect(readArguments(['-h', 'issue'])).toEqual(asked);
     expect(readArguments(['help', 'issue'])).toEqual(asked);
     expect(readArguments(['--version'])).toEqual({ kind: 'version' });
   });
@@ -54,7 +56,8 @@ describe('a command line', () => {
     [['list', '--entity', ENTITY, '--json=yes'], '--json takes no value'],
     [['list', '--entity', ENTITY, '--entity', ENTITY], '--entity is given twice'],
     [['list', '--entity', ENTITY, '--lineage'], 'keyscope list has no option --lineage'],
-    [['list'], 'keyscope list needs --entity <uuid>'],
+    [['unused'], 'keyscope unused needs --entity <uuid>'],
+    [['list', '-j'], 'Unknown option -j.'],
     [['list', ENTITY, '--entity', ENTITY], 'keyscope list takes only options, no arguments'],
     [['issue', '--name', 'a', 'b'], 'Put quotes around a value with spaces'],
     [['show', '--entity', ENTITY], 'Write keyscope show <key id>'],

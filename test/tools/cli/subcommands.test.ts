@@ -39,7 +39,9 @@ describe('docs/command.md', () => {
   it('names no option that there is not', () => {
     // Those of git are not ours: in what is piped from it, and where they are called its own.
     const own = page.replace(/git [^|\n]*(?:\\\n[^|\n]*)*\|/g, '').replace(/git's `--\w+`/g, '');
-    const named = [...own.matchAll(/(?<![\w-])--([a-z]+)/g)].map(([, name = '']) => name);
+    const named = [...own.matchAll(/(?<![\w-])--([a-z]+(?:-[a-z]+)*)/g)].map(
+      ([, name = '']) => name,
+    );
     expect(named.length).toBeGreaterThan(20);
     expect(named.filter((name) => !Object.hasOwn(OPTIONS, name))).toEqual([]);
   });

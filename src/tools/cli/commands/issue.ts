@@ -4,7 +4,7 @@
  */
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import type { IssuedKey } from '../../../management/info.js';
-import { authorityOf, type Call, keyIdOf } from '../call.js';
+import { authorityOf, type Call, keyIdOf, requireScopes } from '../call.js';
 import { CommandError, usageError } from '../command-error.js';
 import type { CommandConfig } from '../define-config.js';
 import { readExpiry, readList, readPairs, readSpan } from '../options.js';
@@ -16,15 +16,15 @@ export async function issue(call: Call): Promise<undefined> {
   const entities = readList(given.text('entities') ?? '');
   const authority = { ...authorityOf(call), entities, scopes: 'all' } as const;
   const metadata = given.text('metadata');
-  const input = {
+  const fields = {
     name: given.required('name'),
-    scopes: readList(given.required('scopes')),
     expiresAt: readExpiry(given.required('expires'), Date.now()),
     accessibleEntities: entities,
     justification: given.text('justification'),
     metadata: metadata === undefined ? undefined : readPairs(metadata),
   };
-  const { keyring } = await configThatKeeps(call);
+  const { keyring, catalog } = await configThatKeeps(call);
+  const input = { ...fields, scopes: requireScopes(given.required('scopes'), catalog) };
   await deliver(call, () => keyring.issue(input, authority));
 }
 
@@ -37,15 +37,16 @@ export async function rotate(call: Call): Promise<undefined> {
   const scopes = given.text('scopes');
   const entities = given.text('entities');
   const overlapMs = readSpan(given.required('overlap'), 'overlap');
-  const input = {
+  const fields = {
     overlapMs,
     name: given.text('name'),
-    scopes: scopes === undefined ? undefined : readList(scopes),
     accessibleEntities: entities === undefined ? undefined : readList(entities),
     expiresAt: expires === undefined ? undefined : readExpiry(expires, Date.now()),
     justification: given.text('justification'),
   };
-  const { keyring } = await configThatKeeps(call);
+  const { keyring, catalog } = await configThatKeeps(call);
+  const wanted = scopes === undefined ? undefined : requireScopes(scopes, catalog);
+  const input = { ...fields, scopes: wanted };
   const { info, shown } = await requireKey(keyring, keyId, authority);
   const when = overlapMs === 0 ? 'now' : `in ${given.required('overlap')}`;
   await terminal.confirm(`Replace ${shown} and end it ${when}?`, given.flag('yes'));

@@ -1,22 +1,34 @@
-/** `keyscope list`, `show`, `whois`, `suspend`, `resume` and `revoke`: existing keys. */
+/** `keyscope list`, `show`, `whois`, `suspend` and `resume`: existing keys. */
 import type { Authority } from '../../../management/authority.js';
 import type { Keyring } from '../../../management/keyring.js';
 import { authorityOf, type Call, configWithKeys, keyIdOf, whoOf } from '../call.js';
 import { CommandError } from '../command-error.js';
 import { readCount } from '../options.js';
-import { fieldsOf, KEY_COLUMNS, pagesOf, requireKey, type ShownKey } from '../shown-keys.js';
+import { createProgress } from '../progress.js';
+import { readSelection, selectedKeys } from '../selection.js';
+import {
+  ALL_KEY_COLUMNS,
+  fieldsOf,
+  KEY_COLUMNS,
+  requireKey,
+  type ShownKey,
+} from '../shown-keys.js';
 import { printFields, tablePrinter } from '../table.js';
 
-/** Lists keys, newest first. */
+/** Lists keys, the newest of each organization first. */
 export async function list(call: Call): Promise<undefined> {
   const { given, output } = call;
-  const authority = authorityOf(call);
+  const selection = readSelection(call);
   const limit = given.text('limit');
-  const most = limit === undefined ? undefined : readCount(limit, 'limit');
-  const { keyring } = await configWithKeys(call);
-  const print = tablePrinter<ShownKey>(output, KEY_COLUMNS);
-  const pages = pagesOf(keyring, authority, given.flag('addressing'), most);
-  for await (const keys of pages) await print(keys);
+  let left = limit === undefined ? Number.POSITIVE_INFINITY : readCount(limit, 'limit');
+  const config = await configWithKeys(call);
+  const columns = selection.authority === null ? ALL_KEY_COLUMNS : KEY_COLUMNS;
+  const print = tablePrinter<ShownKey>(output, columns);
+  for await (const keys of selectedKeys(config, selection, createProgress(output))) {
+    await print(keys.slice(0, left));
+    left -= keys.length;
+    if (left <= 0) break;
+  }
 }
 
 /** Shows one key of the organization. */
@@ -54,18 +66,6 @@ export async function resume(call: Call): Promise<undefined> {
   await changeKey(call, null, (keyring, ...key) => keyring.resume(...key));
 }
 
-/** Revokes a key, or with `--lineage` also its rotations and the keys issued under them. */
-export async function revoke(call: Call): Promise<undefined> {
-  const isLineage = call.given.flag('lineage');
-  const question = (shown: string) =>
-    `Revoke ${shown}${isLineage ? ' and its lineage' : ''}, for good?`;
-  await changeKey(call, question, async (keyring, ...key) => {
-    if (!isLineage) return keyring.revoke(...key);
-    const ended = await keyring.revokeLineage(...key);
-    call.output.say(`Revoked: ${ended.join(' ') || 'none; all had ended before'}.`);
-  });
-}
-
 /** A method of the keyring. */
 type Change = (keyring: Keyring, keyId: string, authority: Authority) => Promise<unknown>;
 
@@ -74,7 +74,7 @@ type Change = (keyring: Keyring, keyId: string, authority: Authority) => Promise
  *
  * @param question Makes the question from the key's description; null to not ask.
  */
-async function changeKey(
+export async function changeKey(
   call: Call,
   question: ((shown: string) => string) | null,
   change: Change,

@@ -2,6 +2,7 @@
 import { type PepperUse, pepperReport } from '../../../management/reports/pepper-report.js';
 import { type Call, configWithKeys } from '../call.js';
 import { isConfigured } from '../define-config.js';
+import { whileShowing } from '../progress.js';
 import { shownDay } from '../shown-keys.js';
 import { type Column, tablePrinter } from '../table.js';
 
@@ -30,7 +31,8 @@ const COLUMNS: readonly Column<Row>[] = [
 export async function run(call: Call): Promise<undefined> {
   const { output, timeoutMs } = call;
   const opened = await configWithKeys(call);
-  const uses = await pepperReport(opened.store, { timeoutMs });
+  const counting = pepperReport(opened.store, { timeoutMs });
+  const uses = await whileShowing(output, 'Counting keys', counting);
   const rows = uses.map((use): Row => ({ ...use, configured: isConfigured(use.pepper, opened) }));
   await tablePrinter(output, COLUMNS)(rows);
 }

@@ -4,7 +4,7 @@ import type { DamagedKey, KeyInfo } from '../../../management/info.js';
 import type { Keyring } from '../../../management/keyring.js';
 import { type Call, whoOf } from '../call.js';
 import { usageError } from '../command-error.js';
-import { shownInQuestion } from '../shown-keys.js';
+import { OVER, shownInQuestion } from '../shown-keys.js';
 
 /** A key that was looked up; null if the keyring does not know it. */
 export type Known = KeyInfo | DamagedKey | null;
@@ -67,13 +67,12 @@ export function createRevocation(call: Call, isOnPipe: boolean): Revocation {
       const shown = [...keys.values()].map((key) => shownInQuestion(key)).join(', ');
       const lineage = given.flag('lineage') ? ' and their lineage' : '';
       await terminal.confirm(`Revoke ${shown}${lineage}, for good?`, isSure);
-      for (const key of keys.values()) {
-        const ended = await interrupts.change(() => end(keyring, key));
-        output.say(`Revoked: ${ended.join(' ') || 'none; all had ended before'}.`);
-      }
+      await interrupts.change(async () => {
+        for (const key of keys.values()) {
+          const ended = await end(keyring, key);
+          output.say(`Revoked: ${ended.join(' ') || 'none; all had ended before'}.`);
+        }
+      });
     },
   };
 }
-
-/** States in which a key will never work again. */
-const OVER: readonly KeyInfo['state'][] = ['revoked', 'retired', 'expired'];

@@ -1,6 +1,7 @@
 /** The state of one scan: its patterns, counts and progress. */
 import { redactKeys } from '../../../management/keys.js';
 import type { Output } from '../output.js';
+import { createProgress } from '../progress.js';
 import { type Find, type Finder, finderFor } from './finder.js';
 import type { Ignored } from './ignored.js';
 
@@ -39,29 +40,21 @@ export interface Scan {
   tellUnread(name: string, why: string): void;
 }
 
-const EVERY_MS = 200;
-
 /** Starts a scan. */
 export function createScan(prefixes: readonly string[], ignored: Ignored, output: Output): Scan {
-  const { stderr } = process;
+  const progress = createProgress(output);
+  const begun = performance.now();
   const tally: Tally = { texts: 0, bytes: 0, found: 0, unread: 0 };
-  let isShown = false;
-  let last = performance.now();
   const scan: Scan = {
     createFinder: finderFor(prefixes),
     ignored,
     tally,
     advance(bytes) {
       tally.bytes += bytes;
-      if (!stderr.isTTY || performance.now() - last < EVERY_MS) return;
-      last = performance.now();
-      isShown = true;
-      output.replaceLine(shownTally(tally));
+      const rate = tally.bytes / 1e3 / (performance.now() - begun);
+      progress.show(`${shownTally(tally)}, ${rate.toFixed(1)} MB/s`);
     },
-    clear() {
-      if (isShown) output.replaceLine('');
-      isShown = false;
-    },
+    clear: progress.clear,
     say(line) {
       scan.clear();
       output.say(line);

@@ -286,7 +286,7 @@ describe('a file', () => {
 
   it('that is no diff at all is refused', async () => {
     for (const text of ['a\n', 'a\n--- b\n+++ c\n d\n', 'diff --gitx\n', '\n', '@@ -1 +1 @@\n+a']) {
-      await expect(readDiff(Buffer.from(text))).rejects.toThrow('holds no diff');
+      await expect(readDiff(Buffer.from(text))).rejects.toThrow('it is not a diff');
     }
     const head = 'new file mode 100644';
     for (const text of [
@@ -296,6 +296,6 @@ describe('a file', () => {
     ]) {
       expect((await readDiff(Buffer.from(text))).said).toEqual([]);
     }
-    expect((await readDiff(Buffer.from(''))).said).toEqual(['Standard input was empty.']);
+    expect((await readDiff(Buffer.from(''))).said).toEqual(['Standard input is empty.']);
   });
 });
