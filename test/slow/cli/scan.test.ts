@@ -252,6 +252,7 @@ describe('a terminal', () => {
       const { stdout, exit } = await talk(line, []);
       expect(exit).toBe(1);
       expect(stdout).toContain(`${clear}0 found in 1 text (0.`);
+      expect(stdout).toMatch(/ MB\), \d+\.\d MB\/s/);
       expect(stdout).toContain(`${clear}-:1:600001: ${shown(key)}\r\n`);
       const elsewhere = spawnSync('bash', ['-c', line], { encoding: 'utf8' });
       expect(elsewhere.stdout + elsewhere.stderr).not.toContain(clear);
