@@ -17,7 +17,7 @@ async function start(database: string, where: Record<string, string>) {
   symlinkSync(`${ROOT}/node_modules`, place.file('node_modules'));
   place.write('package.json', '{ "name": "acme", "devDependencies": { "typescript": "6" } }');
   expect((await place.run(['init', '--yes', '--database', database])).exit).toBe(0);
-  const env = { KEYSCOPE_PEPPER: PEPPER, ...where };
+  const env = { PEPPER: PEPPER, ...where };
   const run = (args: readonly string[], input = '') => place.run(args, input, env);
   expect(await run(['migrate'])).toMatchObject({ exit: 0 });
   const asked = ['--entity', ENTITY, '--name', 'Try', '--scopes', 'reports:read'];
@@ -40,8 +40,8 @@ const SQL_CHECKS = [
   'clock: ok',
   'primary: ok',
   'triggers: ok',
-  'pool: not known',
-  'channel: not known',
+  'pool: ok',
+  'channel: ok',
   'peppers: ok',
   'deployment: ok',
   'records: ok',

@@ -98,7 +98,7 @@ describePostgres('the command over PostgreSQL', () => {
       primary: 'ok',
       triggers: 'ok',
       pool: 'ok',
-      channel: 'not known',
+      channel: 'ok',
       peppers: 'ok',
       deployment: 'ok',
       records: 'ok',

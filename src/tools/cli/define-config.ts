@@ -28,6 +28,8 @@ export interface CommandConfig {
   readonly peppers?: readonly string[] | 'none' | undefined;
   /** The prefixes of all keys of the service, for `scan` and `rules`: `['acme', 'acme_test']`. */
   readonly prefixes?: readonly string[] | undefined;
+  /** The keyring's `maxLifetimeMs`, so that errors about `--expires` can name the limit. */
+  readonly maxLifetimeMs?: number | undefined;
   /**
    * Calls `migrate` of the store's entry with the service's client and options. Default: the store
    * creates its tables before its first use.
@@ -79,6 +81,7 @@ const CURRENT = 1;
  *   catalog,
  *   peppers: ['2026-11'],
  *   prefixes: ['acme'],
+ *   maxLifetimeMs,
  *   migrate: () => migrate(pool),
  *   sql: { dialect: 'postgres', query: async (sql) => (await pool.query(sql)).rows },
  *   connections: pool.options.max,
@@ -125,6 +128,10 @@ const RULES: Readonly<Record<keyof CommandConfig, Rule>> = {
   prefixes: {
     holds: (value) => value === undefined || arePrefixes(value),
     instead: "pass a list of prefixes, such as ['acme', 'acme_test']",
+  },
+  maxLifetimeMs: {
+    holds: (value) => value === undefined || (Number.isSafeInteger(value) && Number(value) > 0),
+    instead: 'pass what you passed to createKeyring, or omit it',
   },
   migrate: FUNCTION,
   sql: {

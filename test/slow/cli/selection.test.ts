@@ -13,7 +13,9 @@ import {
 
 const ON = ['--entity', ENTITY];
 
-type Row = Readonly<Record<string, unknown>>;
+interface Row {
+  readonly name: unknown;
+}
 
 /** A service where ada has three keys, one of them suspended and one in another organization. */
 async function openService(): Promise<Place> {

@@ -1,7 +1,8 @@
 /** What `keyscope init` writes, in projects of every kind. */
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openPlace, PEPPER, type Place } from '../../support/command.ts';
+import { ROOT } from '../../support/source.ts';
 
 let place: Place;
 afterEach(() => place?.remove());
@@ -54,9 +55,7 @@ describe('init', () => {
     expect(stdout).toBe('keyscope.config.mjs\nkeyscope/keyring.mjs\n');
     expect(stderr).toContain('guard your routes with keyring.admit');
     expect(stderr).not.toContain('express');
-    expect(await place.run(['migrate'], '', { KEYSCOPE_PEPPER: PEPPER })).toMatchObject({
-      exit: 0,
-    });
+    expect(await place.run(['migrate'], '', { PEPPER })).toMatchObject({ exit: 0 });
   });
 
   it('overwrites nothing, and then writes nothing', async () => {
@@ -89,11 +88,73 @@ describe('init', () => {
     place = openPlace(null);
     place.write('package.json', JSON.stringify({ type, devDependencies: { typescript: '6' } }));
     await place.run(['init', '--yes']);
-    const without = await place.run(['doctor'], '', { KEYSCOPE_PEPPER: '' });
-    expect(without.exit).toBe(3);
-    expect(without.stderr).toContain('secret');
-    const env = { KEYSCOPE_PEPPER: PEPPER };
+    const env = { PEPPER };
     expect(await place.run(['migrate'], '', env)).toMatchObject({ exit: 0 });
-    expect(await place.run(['doctor'], '', env)).toMatchObject({ exit: 0 });
+    const { stdout, exit } = await place.run(['doctor', '--json'], '', env);
+    const states = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { readonly check: string; readonly state: string });
+    expect(states.filter(({ state }) => state !== 'ok')).toEqual([]);
+    expect(exit).toBe(0);
+  });
+
+  it.each([
+    ['sqlite', {}, 'PEPPER is not set, or shorter than 32 bytes. Set it to the output of: node -p'],
+    ['sqlite', { PEPPER: 'hunter2' }, 'PEPPER is not set, or shorter than 32 bytes.'],
+    ['postgres', { PEPPER }, 'DATABASE_URL is not set. Set it to the address of your database: po'],
+    ['mysql', { PEPPER }, 'DATABASE_URL is not set.'],
+    ['redis', { PEPPER }, 'REDIS_URL is not set.'],
+  ])('writes a config for %s that names the variable if it is run with %j', async (...given) => {
+    const [database, env, said] = given;
+    place = openPlace(null);
+    symlinkSync(`${ROOT}/node_modules`, place.file('node_modules'));
+    place.write('package.json', '{ "devDependencies": { "typescript": "6" } }');
+    await place.run(['init', '--yes', '--framework', 'none', '--database', database]);
+    const unset = { PEPPER: '', DATABASE_URL: '', REDIS_URL: '' };
+    const { exit, stderr } = await place.run(['doctor'], '', { ...unset, ...env });
+    expect(stderr).toContain(`it threw: ${said}`);
+    expect(stderr).not.toContain('hunter2');
+    expect(exit).toBe(3);
+  });
+
+  it('chooses what cannot be added later, and limits the life of keys', async () => {
+    place = openPlace(null);
+    place.write('package.json', EXPRESS);
+    await place.run(['init', '--yes']);
+    const keyring = readFileSync(place.file('keyscope/keyring.mts'), 'utf8');
+    expect(keyring).toContain("deployment: 'web production',");
+    expect(keyring).toContain('maxLifetimeMs = 366 * 86_400_000;');
+    expect(keyring).toContain('onEvent: (event) => ');
+    expect(keyring).toContain('query_timeout: 5_000,');
+  });
+
+  it('says why it writes JavaScript on a Node without TypeScript, unless you insist', async () => {
+    place = openPlace(null);
+    place.write('package.json', '{ "type": "module", "devDependencies": { "typescript": "6" } }');
+    place.write(
+      'node20.mjs',
+      'Object.defineProperty(process.features, "typescript", { value: undefined });',
+    );
+    const env = { NODE_OPTIONS: '--import ./node20.mjs' };
+    const none = ['init', '--yes', '--framework', 'none'];
+    const plain = await place.run(none, '', env);
+    expect(plain.stdout).toBe('keyscope.config.mjs\nkeyscope/keyring.mjs\n');
+    expect(plain.stderr).toContain('cannot run TypeScript. Use Node 22.18 or later, or pass --typ');
+    const typed = await place.run([...none, '--typescript'], '', env);
+    expect(typed.stdout).toBe('keyscope.config.ts\nkeyscope/keyring.ts\n');
+    expect(typed.stderr).not.toContain('cannot run TypeScript');
+    expect(typed.stderr).toContain('npm install --save-dev tsx @types/node');
+    expect(typed.stderr).toContain('export NODE_OPTIONS="--import tsx"');
+  });
+
+  it('writes TypeScript with --typescript in a project without it', async () => {
+    place = openPlace(null);
+    place.write('package.json', '{}');
+    const args = ['init', '--yes', '--framework', 'none', '--typescript'];
+    const { stdout, stderr } = await place.run(args);
+    expect(stdout).toBe('keyscope.config.mts\nkeyscope/keyring.mts\n');
+    expect(stderr).toContain('npm install --save-dev typescript @types/node');
+    expect(stderr).not.toContain('tsx');
   });
 });

@@ -181,6 +181,7 @@ async function checkTriggers(sql: CommandSql): Promise<Verdict> {
 
 async function checkPool({ config }: Asked): Promise<Verdict> {
   const { connections } = config;
+  if (config.sql?.dialect === 'sqlite') return ['ok', 'a file needs no pool'];
   if (connections === undefined) return ['not known', 'the config has no `connections`'];
   const shown = `at most ${connections} connections`;
   if (connections >= LEAST_POOL) return ['ok', shown];
@@ -189,7 +190,7 @@ async function checkPool({ config }: Asked): Promise<Verdict> {
 
 async function checkChannel({ config }: Asked): Promise<Verdict> {
   const { store } = config as { readonly store: { readonly channelState?: () => unknown } };
-  if (store.channelState === undefined) return ['not known', 'the store has no channel'];
+  if (store.channelState === undefined) return ['ok', 'not needed: the store is not a cacheStore'];
   let state = store.channelState();
   // It is up after its first heartbeat.
   for (let round = 0; state === 'starting' && round < 40; round += 1) {
@@ -249,6 +250,7 @@ async function checkSeals(config: CommandConfig): Promise<Verdict> {
   const { store } = config;
   if (store.listAll === undefined) return ['not known', 'the store cannot list its keys'];
   const { items } = await store.listAll({ after: null, limit: SAMPLE }, { fresh: true });
+  if (items.length === 0) return ['ok', 'no keys yet'];
   const seals = new Map<string, Seal>();
   for (const row of items) {
     const isPeppered = isObject(row) && String(row.digest).startsWith('h1.');

@@ -9,7 +9,7 @@ import { DATABASES, FRAMEWORKS, PEPPER_COMMAND, starterFiles } from '../starter.
 /** Writes the first files of a service. Never overwrites a file. */
 export async function run(call: Call): Promise<undefined> {
   const { output, interrupts } = call;
-  const project = await readProject();
+  const project = await readProject(call);
   const framework = await choose(call, 'framework', FRAMEWORKS, project.packages);
   const database = await choose(call, 'database', DATABASES, project.packages);
   const files = starterFiles({ framework, database, ...project });
@@ -28,13 +28,12 @@ export async function run(call: Call): Promise<undefined> {
     await (output.isJson ? output.json({ path }) : output.line(path));
   }
   const server = `keyscope/server.${project.ending}`;
-  const wanted = [FRAMEWORKS[framework], DATABASES[database]].flatMap((part) => part?.packages);
-  const missing = ['keyscope', ...wanted].filter((name) => !project.packages.has(name ?? ''));
+  const parts = [FRAMEWORKS[framework], DATABASES[database]];
   const { variable } = DATABASES[database] ?? {};
   const steps = [
-    ...(missing.length > 0 ? [`npm install ${missing.join(' ')}`] : []),
-    ...(variable === undefined ? [] : [`export ${variable}=… (the address of your database)`]),
-    `export KEYSCOPE_PEPPER=$(${PEPPER_COMMAND})`,
+    ...installSteps(project, parts),
+    ...(variable === undefined ? [] : [`export ${variable.join('=')}`]),
+    `export PEPPER=$(${PEPPER_COMMAND})`,
     'npx keyscope migrate',
     'npx keyscope issue --entity $(node -p "crypto.randomUUID()") --name Try \\',
     '  --scopes reports:read --expires 1d',
@@ -44,7 +43,28 @@ export async function run(call: Call): Promise<undefined> {
   ];
   output.say('Then:');
   for (const step of steps) output.say(`  ${step}`);
+  output.say('Keep PEPPER in a safe place: without it, no key works.');
 }
+
+type Part = (typeof FRAMEWORKS)[string] | (typeof DATABASES)[string];
+
+function installSteps(
+  { packages, ending }: Project,
+  parts: readonly (Part | undefined)[],
+): readonly string[] {
+  const isMissing = (name: string): boolean => !packages.has(name);
+  const own = ['keyscope', ...parts.flatMap((part) => part?.packages ?? [])].filter(isMissing);
+  const steps = own.length > 0 ? [`npm install ${own.join(' ')}`] : [];
+  if (ending === 'mjs') return steps;
+  const types = ['@types/node', ...parts.flatMap((part) => part?.types ?? [])];
+  const tools = ['typescript', ...(STRIPS_TYPES ? [] : ['tsx']), ...types].filter(isMissing);
+  if (tools.length > 0) steps.push(`npm install --save-dev ${tools.join(' ')}`);
+  if (!STRIPS_TYPES) steps.push('export NODE_OPTIONS="--import tsx"');
+  return steps;
+}
+
+/** Whether this Node runs TypeScript. */
+const STRIPS_TYPES = Boolean((process.features as { readonly typescript?: unknown }).typescript);
 
 interface Project {
   readonly packages: ReadonlySet<string>;
@@ -59,7 +79,7 @@ interface Manifest {
   readonly devDependencies?: object;
 }
 
-async function readProject(): Promise<Project> {
+async function readProject({ given, output }: Call): Promise<Project> {
   let manifest: Manifest;
   try {
     manifest = JSON.parse(await readFile('package.json', 'utf8')) as Manifest;
@@ -71,8 +91,12 @@ async function readProject(): Promise<Project> {
   const packages = new Set(Object.keys({ ...dependencies, ...devDependencies }));
   // Without the package's scope. A prefix starts with a letter and has at most 20 characters.
   const prefix = /[a-z][a-z0-9]{1,19}(?![^/]*\/)/.exec(name)?.[0] ?? 'acme';
-  const { typescript } = process.features as { readonly typescript?: unknown };
-  const isTyped = packages.has('typescript') && Boolean(typescript);
+  const isWanted = packages.has('typescript') || given.flag('typescript');
+  const isTyped = isWanted && (STRIPS_TYPES || given.flag('typescript'));
+  if (isWanted && !isTyped) {
+    const instead = 'Use Node 22.18 or later, or pass --typescript to run TypeScript with tsx.';
+    output.say(`Writing .mjs files: Node ${process.version} cannot run TypeScript. ${instead}`);
+  }
   // Without `"type": "module"`, `.ts` is CommonJS, which cannot import these files.
   const typed = type === 'module' ? 'ts' : 'mts';
   return { packages, prefix, ending: isTyped ? typed : 'mjs' };

@@ -207,6 +207,11 @@ describe('peppers and the deployment', () => {
     expect(findings('deployment')).toMatchObject({ state: 'ok' });
   });
 
+  it('are in order before the first key', async () => {
+    const findings = await examine(configOver(memoryStore()));
+    expect(findings('deployment')).toMatchObject({ state: 'ok', what: 'no keys yet' });
+  });
+
   it('are not, where no seal matches: another name, or another secret', async () => {
     const store = memoryStore();
     await keyringOver(store).issue(KEY, authority);
