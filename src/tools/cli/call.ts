@@ -40,8 +40,24 @@ export type Run = (call: Call) => Promise<number | undefined>;
 export function authorityOf(call: Call): Authority {
   const { given } = call;
   const entityUuid = given.required('entity');
-  if (!isUuid(entityUuid)) throw usageError('--entity takes a UUID in lower case.');
+  requireUuid(entityUuid, '--entity takes');
   return { entityUuid, ...whoOf(call) };
+}
+
+/** Reads `--entities`. */
+export function entitiesOf({ given }: Call): readonly string[] | undefined {
+  const text = given.text('entities');
+  if (text === undefined) return undefined;
+  const entities = readList(text);
+  for (const entity of entities) requireUuid(entity, '--entities takes');
+  return entities;
+}
+
+function requireUuid(text: string, who: string): void {
+  const lower = text.toLowerCase();
+  if (isUuid(text)) return;
+  const instead = isUuid(lower) ? `Write ${lower}.` : 'Copy it from `keyscope list` or your users.';
+  throw usageError(`${who} UUIDs in lower case. ${instead}`);
 }
 
 /**
@@ -95,8 +111,11 @@ function loginName(): string {
 
 /** Reads the key id, which is the operand. */
 export function keyIdOf({ given }: Call): string {
-  if (isUuid(given.operand)) return given.operand;
-  throw usageError('A key id is a UUID in lower case. `keyscope list` shows it.');
+  const { operand } = given;
+  const lower = operand.toLowerCase();
+  if (isUuid(operand)) return operand;
+  const instead = isUuid(lower) ? `Write ${lower}.` : '`keyscope list` shows it.';
+  throw usageError(`A key id is a UUID in lower case. ${instead}`);
 }
 
 /** Reads `--prefix`; null if it is not given. */

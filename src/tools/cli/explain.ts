@@ -1,6 +1,7 @@
 /** Turns errors into messages and exit codes, without revealing a secret. */
 import { causeOf, isAccessError, isInputError, isStoreError } from '../../core/errors.js';
 import { CommandError, EXIT } from './command-error.js';
+import type { OptionName } from './options.js';
 
 /** An error as the command reports it. */
 interface Failure {
@@ -20,7 +21,8 @@ export function explain(error: unknown): Failure {
   if (isAccessError(error)) return { exit: EXIT.refused, code: error.code, message };
   if (isStoreError(error)) return { exit: EXIT.store, code: 'store', message };
   // The authority comes from the command line alone.
-  const isTyped = isInputError(error) || (error instanceof TypeError && AUTHORITY.test(message));
+  const isOfAuthority = error instanceof TypeError && AUTHORITY.test(textOf(error));
+  const isTyped = isInputError(error) || isOfAuthority;
   if (isTyped) return { exit: EXIT.usage, code: 'usage', message };
   return { exit: EXIT.fault, code: 'fault', message };
 }
@@ -30,8 +32,13 @@ const AUTHORITY = /^authority\./;
 const LIFETIME = " The keyring's maxLifetimeMs allows no such life: write an earlier --expires.";
 
 function messageOf(error: unknown): string {
-  if (isStoreError(error)) return `${error.message}${hintOf(causeOf(error))}`;
-  if (!isAccessError(error)) return textOf(error);
+  if (isStoreError(error)) {
+    const cause = causeOf(error);
+    // `causeOf` is for code that catches the error.
+    const message = error.message.replace(/: see causeOf$/, '');
+    return `${message}${hintOf(cause)}${adviceOn(cause)}`;
+  }
+  if (!isAccessError(error)) return withOption(textOf(error));
   const excess = error.excess === undefined ? '' : ` Too much: ${error.excess.join(' ')}.`;
   const hint = error.reason === 'lifetime_beyond_authority' ? LIFETIME : '';
   return `${error.message} (${error.reason})${excess}${hint}`;
@@ -48,6 +55,50 @@ export function hintOf(cause: unknown): string {
   };
   if (typeof message === 'string' && message.startsWith('keyscope: ')) return ` (${message})`;
   return typeof code === 'string' && /^[A-Z0-9_]{2,40}$/.test(code) ? ` (${code})` : '';
+}
+
+/** By the code of a driver's error: what is wrong with the address of the database. */
+const OUTAGES: ReadonlyMap<unknown, string> = new Map([
+  ['ECONNREFUSED', 'No database listens at this address'],
+  ['ENOTFOUND', 'The host of the database is unknown'],
+  ['EAI_AGAIN', 'The host of the database is unknown'],
+  ['ETIMEDOUT', 'The database does not answer'],
+  ['ERR_INVALID_URL', 'The address of the database is not a URL'],
+  ['28P01', 'The database rejects the user or password'],
+  ['28000', 'The database rejects the user or password'],
+  ['ER_ACCESS_DENIED_ERROR', 'The database rejects the user or password'],
+  ['3D000', 'The server has no database of this name'],
+  ['ER_BAD_DB_ERROR', 'The server has no database of this name'],
+]);
+
+/** Returns how to fix a connection, after a full stop; empty if the error is something else. */
+export function adviceOn(cause: unknown): string {
+  const problem = OUTAGES.get((Object(cause) as { readonly code?: unknown }).code);
+  if (problem === undefined) return '';
+  const { DATABASE_URL = '' } = process.env;
+  const place =
+    DATABASE_URL !== '' ? 'DATABASE_URL' : 'the address in your config (DATABASE_URL is not set)';
+  return `. ${problem}. Check ${place}.`;
+}
+
+/** The options behind the fields that the keyring names in errors. */
+const OPTION_OF: ReadonlyMap<string, OptionName> = new Map([
+  ['accessibleEntities', 'entities'],
+  ['authority.actor', 'actor'],
+  ['expiresAt', 'expires'],
+  ['justification', 'justification'],
+  ['metadata', 'metadata'],
+  ['name', 'name'],
+  ['overlapMs', 'overlap'],
+  ['reason', 'reason'],
+  ['scopes', 'scopes'],
+]);
+
+/** Names the option in place of the field at the start of a message. */
+function withOption(message: string): string {
+  const [, field = '', rest = ''] = /^([A-Za-z.]+)(:.*)$/s.exec(message) ?? [];
+  const option = OPTION_OF.get(field);
+  return option === undefined ? message : `--${option}${rest}`;
 }
 
 /** Returns the text of anything thrown. */

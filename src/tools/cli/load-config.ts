@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { within } from '../../core/thenable.js';
 import { CommandError } from './command-error.js';
 import { type CommandConfig, isConfig } from './define-config.js';
-import { textOf, withoutSecrets } from './explain.js';
+import { adviceOn, textOf, withoutSecrets } from './explain.js';
 
 /** In the working directory. */
 const NAMES: readonly string[] = [
@@ -84,7 +84,7 @@ async function importDefault(path: string): Promise<unknown> {
   } catch (error) {
     const { code } = Object(error) as { readonly code?: unknown };
     const advice = ADVICE.get(code);
-    const problem = advice ?? `it threw: ${withoutSecrets(textOf(error))}`;
+    const problem = advice ?? `it threw: ${withoutSecrets(textOf(error))}${adviceOn(error)}`;
     throw new CommandError('config', `Cannot load ${path}: ${problem}`);
   }
 }

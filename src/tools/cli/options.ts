@@ -99,6 +99,15 @@ export function readSpan(text: string, name: OptionName): number {
   throw usageError(`--${name} takes a number and a unit (${units}), such as 90d.`);
 }
 
+/** Formats a time span as `readSpan` parses it, rounded down to a whole second. */
+export function shownSpan(ms: number): string {
+  const seconds = Math.floor(ms / 1_000);
+  // Days read better than weeks.
+  const units = [...UNITS].filter(([unit]) => unit !== 'w').reverse();
+  const [unit, size] = units.find(([, each]) => seconds % (each / 1_000) === 0) ?? ['s', 1_000];
+  return `${(seconds * 1_000) / size}${unit}`;
+}
+
 /** A day, or RFC 3339 with `Z` or an offset: without one, the time zone would be a guess. */
 const DATE = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/;
 

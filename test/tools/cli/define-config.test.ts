@@ -28,6 +28,7 @@ describe('a config', () => {
       prefixes: ['acme', 'acme_test'],
       sql,
       connections: 10,
+      maxLifetimeMs: 86_400_000,
       migrate() {},
       close() {},
     } as const;
@@ -51,6 +52,8 @@ describe('a config', () => {
     ['sql', { dialect: 'sqlite' }],
     ['sql', { dialect: 'constructor', query() {} }],
     ['connections', '10'],
+    ['maxLifetimeMs', '1d'],
+    ['maxLifetimeMs', 0],
     ['migrate', 'yes'],
     ['close', {}],
     ['clse', () => {}],

@@ -6,6 +6,7 @@ import {
   readList,
   readPairs,
   readSpan,
+  shownSpan,
 } from '../../../src/tools/cli/options.js';
 
 const NOW = Date.parse('2026-03-01T00:00:00Z');
@@ -55,6 +56,18 @@ describe('a span', () => {
     expect(units).toEqual([30_000, 300_000, 7_200_000, 604_800_000, 604_800_000, 0]);
     expect(() => readSpan('7', 'overlap')).toThrow('--overlap takes a number and a unit');
     expect(() => readSpan('7constructor', 'overlap')).toThrow('--overlap');
+  });
+});
+
+describe('shownSpan', () => {
+  it.each([
+    [30 * 86_400_000, '30d'],
+    [36 * 3_600_000, '36h'],
+    [90_000, '90s'],
+    [120_999, '2min'],
+  ])('writes %i ms as %s, which readSpan takes', (ms, text) => {
+    expect(shownSpan(ms)).toBe(text);
+    expect(readSpan(text, 'expires')).toBeLessThanOrEqual(ms);
   });
 });
 

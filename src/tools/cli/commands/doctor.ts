@@ -11,7 +11,7 @@ import { pepperReport } from '../../../management/reports/pepper-report.js';
 import type { Call } from '../call.js';
 import { EXIT } from '../command-error.js';
 import { type CommandConfig, type CommandSql, isConfigured } from '../define-config.js';
-import { hintOf } from '../explain.js';
+import { adviceOn, hintOf } from '../explain.js';
 import type { Style } from '../output.js';
 import {
   askClock,
@@ -106,7 +106,8 @@ function check(name: string, look: (asked: Asked) => Promise<Verdict>): Check {
     } catch (error) {
       const hint = hintOf(error) + hintOf(causeOf(error));
       const state = name === 'store' ? 'to do' : 'not known';
-      return { check: name, state, what: `the check failed${hint}` };
+      const advice = adviceOn(error) || adviceOn(causeOf(error));
+      return { check: name, state, what: `the check failed${hint}${advice}` };
     }
   };
 }

@@ -4,16 +4,16 @@
  */
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import type { IssuedKey } from '../../../management/info.js';
-import { authorityOf, type Call, keyIdOf, requireScopes } from '../call.js';
+import { authorityOf, type Call, entitiesOf, keyIdOf, requireScopes } from '../call.js';
 import { CommandError, usageError } from '../command-error.js';
 import type { CommandConfig } from '../define-config.js';
-import { readExpiry, readList, readPairs, readSpan } from '../options.js';
+import { readExpiry, readPairs, readSpan, shownSpan } from '../options.js';
 import { requireKey, shownKey } from '../shown-keys.js';
 
 /** Creates a key. Anyone who can run this can grant every scope in the catalog. */
 export async function issue(call: Call): Promise<undefined> {
   const { given } = call;
-  const entities = readList(given.text('entities') ?? '');
+  const entities = entitiesOf(call) ?? [];
   const authority = { ...authorityOf(call), entities, scopes: 'all' } as const;
   const metadata = given.text('metadata');
   const fields = {
@@ -23,7 +23,8 @@ export async function issue(call: Call): Promise<undefined> {
     justification: given.text('justification'),
     metadata: metadata === undefined ? undefined : readPairs(metadata),
   };
-  const { keyring, catalog } = await configThatKeeps(call);
+  const { keyring, catalog, maxLifetimeMs } = await configThatKeeps(call);
+  requireLifetime(fields.expiresAt, maxLifetimeMs);
   const input = { ...fields, scopes: requireScopes(given.required('scopes'), catalog) };
   await deliver(call, () => keyring.issue(input, authority));
 }
@@ -35,16 +36,16 @@ export async function rotate(call: Call): Promise<undefined> {
   const authority = authorityOf(call);
   const expires = given.text('expires');
   const scopes = given.text('scopes');
-  const entities = given.text('entities');
   const overlapMs = readSpan(given.required('overlap'), 'overlap');
   const fields = {
     overlapMs,
     name: given.text('name'),
-    accessibleEntities: entities === undefined ? undefined : readList(entities),
+    accessibleEntities: entitiesOf(call),
     expiresAt: expires === undefined ? undefined : readExpiry(expires, Date.now()),
     justification: given.text('justification'),
   };
-  const { keyring, catalog } = await configThatKeeps(call);
+  const { keyring, catalog, maxLifetimeMs } = await configThatKeeps(call);
+  if (fields.expiresAt !== undefined) requireLifetime(fields.expiresAt, maxLifetimeMs);
   const wanted = scopes === undefined ? undefined : requireScopes(scopes, catalog);
   const input = { ...fields, scopes: wanted };
   const { info, shown } = await requireKey(keyring, keyId, authority);
@@ -54,6 +55,17 @@ export async function rotate(call: Call): Promise<undefined> {
   const held = 'name' in info ? info.accessibleEntities : [];
   const grant = { ...authority, entities: held, scopes: 'all' } as const;
   await deliver(call, () => keyring.rotate(keyId, input, grant));
+}
+
+/** Throws if a key would live longer than the keyring allows, and names the limit. */
+function requireLifetime(expiresAt: Date | 'never', mostMs: number | undefined): void {
+  if (mostMs === undefined) return;
+  if (expiresAt !== 'never' && expiresAt.getTime() - Date.now() <= mostMs) return;
+  const most = shownSpan(mostMs);
+  throw usageError(
+    `--expires is too late: maxLifetimeMs of the keyring allows at most ${most}. Write ${most} or ` +
+      'less.',
+  );
 }
 
 /** Loads the config. Throws for a store in memory, which would lose the new key at once. */

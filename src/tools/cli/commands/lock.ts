@@ -114,10 +114,9 @@ async function currentLock(
       `\`routes\` of the config did not finish within ${seconds} s.`,
     );
   };
-  const found: readonly GuardedRoute[] = [
-    // Inside a promise, so that a synchronous error becomes a rejection.
-    ...(await within(timeoutMs, Promise.resolve().then(routes), giveUp)),
-  ];
+  // Inside a promise, so that a synchronous error becomes a rejection.
+  const reading = Promise.resolve().then(routes).catch(throwFault);
+  const found: readonly GuardedRoute[] = [...(await within(timeoutMs, reading, giveUp))];
   const unguarded = found.filter(({ operations }) => operations.length === 0);
   const bare = new Set(unguarded.map(({ method, path }) => `${method} ${path}`));
   const reasons: Record<string, string> = {};
@@ -125,6 +124,12 @@ async function currentLock(
     if (reason !== null && bare.has(name)) reasons[name] = reason;
   }
   return lockOf({ catalog, policy, routes: found, reasons });
+}
+
+/** Such as a `recordRoutes` that the service forgot. */
+function throwFault(error: unknown): never {
+  const text = withoutSecrets(textOf(error));
+  throw new CommandError('config', `\`routes\` of the config threw an error: ${text}.`);
 }
 
 async function show(call: Call, diff: LockDiff, lock: AccessLock, path: string): Promise<void> {
