@@ -40,7 +40,7 @@ export type Run = (call: Call) => Promise<number | undefined>;
 export function authorityOf(call: Call): Authority {
   const { given } = call;
   const entityUuid = given.required('entity');
-  requireUuid(entityUuid, '--entity takes');
+  requireUuid(entityUuid, '--entity');
   return { entityUuid, ...whoOf(call) };
 }
 
@@ -49,15 +49,15 @@ export function entitiesOf({ given }: Call): readonly string[] | undefined {
   const text = given.text('entities');
   if (text === undefined) return undefined;
   const entities = readList(text);
-  for (const entity of entities) requireUuid(entity, '--entities takes');
+  for (const entity of entities) requireUuid(entity, 'An entity in --entities');
   return entities;
 }
 
-function requireUuid(text: string, who: string): void {
+function requireUuid(text: string, what: string): void {
   const lower = text.toLowerCase();
   if (isUuid(text)) return;
-  const instead = isUuid(lower) ? `Write ${lower}.` : 'Copy it from `keyscope list` or your users.';
-  throw usageError(`${who} UUIDs in lower case. ${instead}`);
+  const instead = isUuid(lower) ? `Write ${lower}.` : '`keyscope list` shows those in use.';
+  throw usageError(`${what} is not a UUID in lower case. ${instead}`);
 }
 
 /**
@@ -112,10 +112,8 @@ function loginName(): string {
 /** Reads the key id, which is the operand. */
 export function keyIdOf({ given }: Call): string {
   const { operand } = given;
-  const lower = operand.toLowerCase();
-  if (isUuid(operand)) return operand;
-  const instead = isUuid(lower) ? `Write ${lower}.` : '`keyscope list` shows it.';
-  throw usageError(`A key id is a UUID in lower case. ${instead}`);
+  requireUuid(operand, 'The key id');
+  return operand;
 }
 
 /** Reads `--prefix`; null if it is not given. */

@@ -1,4 +1,4 @@
-/** The keys that `list` and `revoke` select: of one organization or of all, by state and creator. */
+/** The keys that `list` and `revoke` select, by organization, state and creator. */
 import type { KeyRecord, KeyState } from '../../core/record.js';
 import { isUuid } from '../../core/uuid.js';
 import type { Authority } from '../../management/authority.js';
@@ -35,8 +35,7 @@ export function readSelection(call: Call): Selection {
     who: whoOf(call),
     addressing,
     states: readStates(given),
-    // As records have it.
-    createdBy: createdBy?.normalize('NFC') ?? null,
+    createdBy,
   };
 }
 

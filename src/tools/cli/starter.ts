@@ -196,7 +196,7 @@ ${fields.map((field) => `  ${field}\n`).join('')}  close,
 function keyringText({ database, prefix, ending }: Choice): string {
   const { imports = [], variable, open, close, sql, connections } = DATABASES[database] ?? {};
   const pool = connections === undefined ? '' : `export const connections = ${connections};\n`;
-  return `${headOf(ending)}// The keys of this service. Give it your own prefix, scopes and operations.
+  return `${headOf(ending)}// The keys of this service. Choose its prefix, scopes and operations.
 import { causeOf, createKeyring, definePolicy, defineScopes } from 'keyscope';
 import { ${database}Store } from 'keyscope/stores/${database}';
 ${imports.join('\n')}
@@ -242,7 +242,8 @@ if (address === '') {
 
 function serverText({ framework, prefix, ending }: Choice): string {
   const { imports = [], service } = FRAMEWORKS[framework] ?? {};
-  return `${headOf(ending)}// An example service: node keyscope/server.${ending}. Each route has a guard.
+  return `${headOf(ending)}// An example service. Each route has a guard. Run it with:
+// node keyscope/server.${ending}
 ${imports.join('\n')}
 import { toMe } from 'keyscope';
 ${importOf('createGuard', './adapter', ending)}

@@ -13,9 +13,12 @@ describe('a UUID in upper case', () => {
   const upper = ENTITY.toUpperCase();
 
   it.each([
-    [['list', '--entity', upper], '--entity takes UUIDs in lower case'],
-    [['issue', ...ON, ...NEW, '--entities', upper], '--entities takes UUIDs in lower case'],
-    [['show', upper, ...ON], 'A key id is a UUID in lower case'],
+    [['list', '--entity', upper], '--entity is not a UUID in lower case'],
+    [
+      ['issue', ...ON, ...NEW, '--entities', upper],
+      'An entity in --entities is not a UUID in lower case',
+    ],
+    [['show', upper, ...ON], 'The key id is not a UUID in lower case'],
   ])('is an error with the UUID to write: %j', async (args, said) => {
     place = openPlace();
     const { exit, stderr } = await place.run(args);
@@ -26,7 +29,7 @@ describe('a UUID in upper case', () => {
   it('is not repeated if it is something else', async () => {
     place = openPlace();
     const { exit, stderr } = await place.run(['list', '--entity', 'hunter2']);
-    expect(stderr).toContain('--entity takes UUIDs in lower case.');
+    expect(stderr).toContain('--entity is not a UUID in lower case.');
     expect(stderr).not.toContain('hunter2');
     expect(exit).toBe(2);
   });
@@ -42,7 +45,7 @@ describe('a life beyond the maximum', () => {
   it('is an error with the maximum', async () => {
     place = openPlace(limited('maxLifetimeMs: 30 * 86_400_000,'));
     const short = await issueIn(place, 'short', []).catch((error: unknown) => String(error));
-    expect(short).toContain('maxLifetimeMs of the keyring allows at most 30d. Write 30d or less.');
+    expect(short).toContain('maxLifetimeMs of the keyring allows 30d. Write 30d or less.');
     for (const expires of ['90d', 'never', '31d']) {
       const args = ['issue', ...ON, ...NEW.with(5, expires)];
       const { exit, stderr, stdout } = await place.run(args);

@@ -374,7 +374,7 @@ describe('--diff', () => {
 
   it('tells a diff that ends in the middle', async () => {
     const { stderr, exit } = await place.run(DIFF, of('a', '@@ -1,3 +1,4 @@', '+x', ' y'));
-    expect(stderr).toContain('a cannot be read: the diff ends inside one of its hunks.\n');
+    expect(stderr).toContain('a cannot be read: the diff ends inside a hunk.\n');
     expect(exit).toBe(4);
   });
 

@@ -63,8 +63,7 @@ function requireLifetime(expiresAt: Date | 'never', mostMs: number | undefined):
   if (expiresAt !== 'never' && expiresAt.getTime() - Date.now() <= mostMs) return;
   const most = shownSpan(mostMs);
   throw usageError(
-    `--expires is too late: maxLifetimeMs of the keyring allows at most ${most}. Write ${most} or ` +
-      'less.',
+    `--expires is too late: maxLifetimeMs of the keyring allows ${most}. Write ${most} or less.`,
   );
 }
 

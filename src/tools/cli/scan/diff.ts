@@ -93,8 +93,7 @@ export async function* keysInDiff(
     yield* state.found.splice(0);
   }
   if (state.begun.length > 0) readPart(state, state.begun);
-  if (state.hunk !== null)
-    tellUnread(state, state.hunk.path, 'the diff ends inside one of its hunks');
+  if (state.hunk !== null) tellUnread(state, state.hunk.path, 'the diff ends inside a hunk');
   endFile(state);
   yield* state.found.splice(0);
   if (scan.tally.bytes === 0) return scan.say('Standard input is empty.');
