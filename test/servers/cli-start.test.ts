@@ -1,4 +1,4 @@
-/** What `keyscope init` writes for each server, in a project that has the drivers: it works. */
+/** The files of `keyscope init` work with each server, in a project with its driver. */
 import { symlinkSync } from 'node:fs';
 import { afterEach, expect, it } from 'vitest';
 import { ENTITY, openPlace, PEPPER, type Place } from '../support/command.ts';
@@ -11,7 +11,7 @@ import { ROOT } from '../support/source.ts';
 let place: Place;
 afterEach(() => place.remove());
 
-/** What the config that was written says of a key's life, and of the database. */
+/** Runs `init`, creates and finds a key, and returns the findings of `doctor`. */
 async function start(database: string, where: Record<string, string>) {
   place = openPlace(null);
   symlinkSync(`${ROOT}/node_modules`, place.file('node_modules'));
@@ -47,8 +47,8 @@ const SQL_CHECKS = [
   'records: ok',
 ];
 
-(await describeOn('postgres'))('init for PostgreSQL', () => {
-  it('makes, finds and examines', async () => {
+(await describeOn('postgres'))('keyscope init for PostgreSQL', () => {
+  it('writes files that issue and find a key, and pass doctor', async () => {
     const schema = await emptySchema();
     const where = new URL(postgresUrl);
     where.searchParams.set('options', `-c search_path=${schema.name}`);
@@ -61,8 +61,8 @@ const SQL_CHECKS = [
   });
 });
 
-(await describeOn('mysql'))('init for MySQL', () => {
-  it('makes, finds and examines', async () => {
+(await describeOn('mysql'))('keyscope init for MySQL', () => {
+  it('writes files that issue and find a key, and pass doctor', async () => {
     const database = await emptyDatabase();
     const where = new URL(SERVERS.mysql);
     where.pathname = `/${database.name}`;
@@ -76,9 +76,9 @@ const SQL_CHECKS = [
   });
 });
 
-(await describeOn('redis'))('init for Redis', () => {
-  it('makes, finds and examines what it can without SQL', async () => {
-    // What is written there has the names of every service; this database is nobody's.
+(await describeOn('redis'))('keyscope init for Redis', () => {
+  it('writes files that issue and find a key, and pass the checks without SQL', async () => {
+    // The files use fixed key names, so this test needs a database of its own.
     const where = new URL(SERVERS.redis);
     where.pathname = '/13';
     try {

@@ -1,4 +1,4 @@
-/** Configs that are not there, wrong, slow, or of another release. */
+/** Configs that are missing, wrong, slow, or from another release. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { ENTITY, openPlace, PEPPER, type Place, sqliteConfig } from '../../support/command.ts';
 
@@ -7,7 +7,7 @@ afterEach(() => place.remove());
 
 const LIST = ['list', '--entity', ENTITY];
 
-/** Runs `list` with a config, and what it says when it ends with 3. */
+/** Runs `list` with a config, expects exit code 3, and returns standard error. */
 async function complaintAbout(config: string | null, more: readonly string[] = []) {
   place = openPlace(config);
   const { exit, stdout, stderr } = await place.run([...LIST, ...more]);
@@ -16,7 +16,7 @@ async function complaintAbout(config: string | null, more: readonly string[] = [
 }
 
 describe('a config', () => {
-  it('has to be there, in one place', async () => {
+  it('must exist, and only once', async () => {
     expect(await complaintAbout(null)).toContain('Write one with `keyscope init`');
     place.write('keyscope.config.mjs', '');
     place.write('keyscope.config.ts', '');
@@ -45,14 +45,14 @@ describe('a config', () => {
     [sqliteConfig('', "peppers: [{ id: 'p1' }],"), 'a list of pepper ids'],
     [sqliteConfig('', "sql: { dialect: 'oracle', query() {} },"), 'pass { dialect:'],
     [sqliteConfig('', 'close: true,'), 'close: pass a function'],
-  ])('that is wrong says what to write: %s', async (config, instead) => {
+  ])('that is wrong causes an error that says what to write: %s', async (config, instead) => {
     expect(await complaintAbout(config)).toContain(instead);
   });
 
   it.each([
     ['await new Promise(() => {});', 'that it awaits'],
     ['export default new Promise(() => {});', 'that it exports'],
-  ])('that never comes is waited for no longer than told: %s', async (config) => {
+  ])('that never loads is given up after --timeout: %s', async (config) => {
     expect(await complaintAbout(config, ['--timeout', '1'])).toContain('did not load within 1 s');
   });
 
@@ -63,7 +63,7 @@ describe('a config', () => {
     expect(await place.run(LIST)).toMatchObject({ exit: 0 });
   });
 
-  it('may be TypeScript, as far as Node takes types off', async () => {
+  it('may be TypeScript whose types Node can strip', async () => {
     place = openPlace(null);
     place.write('keyscope.config.ts', `const n: number = 1; ${sqliteConfig()}`);
     expect(await place.run(LIST)).toMatchObject({ exit: 0 });
@@ -73,7 +73,7 @@ describe('a config', () => {
     expect(stderr).toContain('Node only strips types');
   });
 
-  it('that throws its secrets has them masked', async () => {
+  it('that throws its secrets gets them masked', async () => {
     const lines = [
       `throw new Error('pepper=${PEPPER.replaceAll(' ', '-')}1`,
       `at postgres://ada:hunter2@db/keys and ' + process.env.MY_PEPPER);`,
@@ -85,22 +85,22 @@ describe('a config', () => {
   });
 });
 
-describe('what a config opened', () => {
+describe('close of a config', () => {
   const closing = `close() { console.error('closed'); client.close(); },`;
 
   it.each([
     [LIST, 0],
     [['show', ENTITY, '--entity', ENTITY], 1],
     [['show', 'x', '--entity', ENTITY], 2],
-  ])('is closed at the end, also where %j fails', async (args, exit) => {
+  ])('is called at the end of %j, with exit code %i', async (args, exit) => {
     place = openPlace(sqliteConfig('', closing));
     const ran = await place.run(args);
     expect(ran.exit).toBe(exit);
-    // What is wrong on the line itself is told before anything is opened.
+    // A usage error is reported before the config is loaded.
     expect(ran.stderr.includes('closed')).toBe(exit !== 2);
   });
 
-  it('does not keep the command alive, and a close that fails is told', async () => {
+  it('does not keep the command alive, and its errors are reported', async () => {
     const lines = 'setInterval(() => {}, 1000);';
     place = openPlace(sqliteConfig(lines, "close() { throw new Error('too late'); },"));
     const { exit, stderr } = await place.run(LIST);
@@ -108,7 +108,7 @@ describe('what a config opened', () => {
     expect(stderr).toContain("The config's close() failed: too late");
   });
 
-  it('is not waited for without an end', async () => {
+  it('is given up after a time limit', async () => {
     place = openPlace(sqliteConfig('', 'close: () => new Promise(() => {}),'));
     const { exit, stderr } = await place.run([...LIST, '--timeout', '1']);
     expect(exit).toBe(0);

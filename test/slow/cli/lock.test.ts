@@ -1,4 +1,4 @@
-/** `keyscope lock`, over a service that is a table, in a folder of its own. */
+/** `keyscope lock`, over a service whose routes are a table. */
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { issueIn, openPlace, type Place, sqliteConfig } from '../../support/command.ts';
@@ -14,7 +14,7 @@ const ROUTES = [
 
 type Route = readonly [string, string, ...string[]];
 
-/** A config whose service has these routes and needs these scopes to update a threat. */
+/** A config with these routes, and these scopes for updating a threat. */
 function configOf(routes: readonly Route[] = ROUTES, update = "'threats:write'"): string {
   const listed = routes.map(([method, path, ...operations]) => ({ method, path, operations }));
   const policy = `definePolicy(catalog, {
@@ -25,20 +25,20 @@ function configOf(routes: readonly Route[] = ROUTES, update = "'threats:write'")
   return config.replace('import { createKeyring,', 'import { createKeyring, definePolicy,');
 }
 
-/** A service whose lock is committed, with a reason for the route without a guard. */
+/** Opens a service with a committed lock and a reason for its unguarded route. */
 async function committed(): Promise<void> {
   place = openPlace(configOf());
   expect(await place.run(['lock', '--write'])).toMatchObject({ exit: 0 });
   const file = place.file('keyscope.lock.json');
   const text = readFileSync(file, 'utf8');
   place.write('keyscope.lock.json', text.replace('"unguarded":null', '"unguarded":"liveness"'));
-  // `who` follows the reason.
+  // Updates `who`, which depends on the reason.
   expect(await place.run(['lock', '--write'])).toMatchObject({ exit: 0 });
   place.write('main.lock.json', readFileSync(file, 'utf8'));
 }
 
 describe('the lock of a service', () => {
-  it('is written, and is refused until the route without a guard has a reason', async () => {
+  it('is written, and fails --check until the unguarded route has a reason', async () => {
     place = openPlace(configOf());
     const before = await place.run(['lock', '--check']);
     expect(before).toMatchObject({ exit: 1, stdout: '' });
@@ -51,7 +51,7 @@ describe('the lock of a service', () => {
     expect(bare.stdout).toContain('- `GET /healthz` has no guard, and nobody wrote why.');
   });
 
-  it('passes as it was committed, and keeps its reasons when it is written anew', async () => {
+  it('passes --check as committed, and keeps its reasons when it is written again', async () => {
     await committed();
     expect(await place.run(['lock', '--check'])).toMatchObject({
       exit: 0,
@@ -67,7 +67,7 @@ describe('the lock of a service', () => {
     ['a `who` that is not what its row says', 'keys with threats:read', 'nobody', 'line 10 is not'],
     ['two rows of one route', '    "GET /threats"', '    "GET /threats": {},\n$&', 'a name twice'],
     ['lines that end with CR LF', /\n/g, '\r\n', 'ends its lines with CR LF'],
-  ])('is refused for %s', async (_, from, to, said) => {
+  ])('fails --check for %s', async (_, from, to, said) => {
     await committed();
     const text = readFileSync(place.file('keyscope.lock.json'), 'utf8');
     place.write('keyscope.lock.json', text.replace(from, to));
@@ -99,7 +99,7 @@ describe('the lock of a service', () => {
       '`PUT /threats/:id` needs threats:write no longer. It is for any key.',
     ],
     ['a route that is gone', configOf([ROUTES[0], ROUTES[2]]), '`PUT /threats/:id` is gone.'],
-  ])('fails by name for %s', async (_, config, said) => {
+  ])('fails --check and names %s', async (_, config, said) => {
     await committed();
     place.write('keyscope.config.mjs', config);
     const { exit, stdout } = await place.run(['lock', '--check']);
@@ -107,7 +107,7 @@ describe('the lock of a service', () => {
     expect(exit).toBe(1);
   });
 
-  it('is compared with another file or standard input, with the keys that gain', async () => {
+  it('is compared with a file or standard input, with the keys that gain access', async () => {
     await committed();
     const { keyId } = await issueIn(place, 'CI');
     const { keyId: ended } = await issueIn(place, 'old');
@@ -148,7 +148,7 @@ describe('the lock of a service', () => {
     ],
     [['--against', 'keyscope.config.mjs'], 1, 'keyscope.config.mjs: the lock is no JSON'],
     [['--check', '--file', 'other.json'], 1, 'Cannot find other.json.'],
-  ])('is asked for in a way that means something: %j', async (args, exit, said) => {
+  ])('causes an error for wrong arguments: %j', async (args, exit, said) => {
     await committed();
     place.write('empty.json', '\n');
     const ran = await place.run(['lock', ...args]);
@@ -156,7 +156,7 @@ describe('the lock of a service', () => {
     expect(ran.exit).toBe(exit);
   });
 
-  it('that cannot be read says what to do', async () => {
+  it('from a newer release causes an error that says so', async () => {
     await committed();
     place.write('keyscope.lock.json', '{ "version": 2 }');
     const newer = await place.run(['lock', '--check']);
@@ -164,7 +164,7 @@ describe('the lock of a service', () => {
     expect(newer.exit).toBe(1);
   });
 
-  it('needs the policy and the routes', async () => {
+  it('needs the policy and the routes in the config', async () => {
     place = openPlace();
     const without = await place.run(['lock', '--write']);
     expect(without.stderr).toContain(

@@ -1,4 +1,4 @@
-/** How far long work is, on a terminal. */
+/** Progress of long work, on a terminal. */
 import { describe, expect, it } from 'vitest';
 import {
   hasTerminal,
@@ -9,7 +9,7 @@ import {
   talk,
 } from '../../support/command.ts';
 
-/** A store whose method takes a while. */
+/** A store with a slow method. */
 function slow(method: string, ms: number): string {
   return `
     const fast = store;
@@ -23,7 +23,7 @@ describe.skipIf(!hasTerminal)('progress on a terminal', () => {
   it.each([
     ['peppers', slow('summarize', 2_500), /^Counting keys \([12] s\)$/],
     ['list', slow('list', 600), /^1 of 2 organizations$/],
-  ])('is shown by %s, and removed', async (name, lines, shown) => {
+  ])('is shown by %s and removed at the end', async (name, lines, shown) => {
     const place = openPlace(sqliteConfig(lines));
     try {
       await issueIn(place);

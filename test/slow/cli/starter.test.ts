@@ -1,4 +1,4 @@
-/** What `keyscope init` writes, in projects of every kind. */
+/** The files of `keyscope init`, in projects of every kind. */
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openPlace, PEPPER, type Place } from '../../support/command.ts';
@@ -13,7 +13,7 @@ const EXPRESS = `{
   "devDependencies": { "typescript": "6" }
 }`;
 
-describe('init', () => {
+describe('keyscope init', () => {
   it('writes files for what package.json has, and says what is missing', async () => {
     place = openPlace(null);
     place.write('package.json', EXPRESS);
@@ -37,8 +37,8 @@ describe('init', () => {
     expect(stderr).toContain('node keyscope/server.mts');
   });
 
-  // A project with another framework got Express without a word.
-  it('says what it took where package.json has nothing known', async () => {
+  // A project with another framework once got Express silently.
+  it('says what it chose if package.json has no known framework', async () => {
     place = openPlace(null);
     place.write('package.json', '{ "dependencies": { "@hapi/hapi": "21", "pg": "8" } }');
     const guessed = await place.run(['init', '--yes']);
@@ -48,7 +48,7 @@ describe('init', () => {
     expect(guessed.stderr).not.toContain('known database');
   });
 
-  it('leaves out what it has no guard for', async () => {
+  it('writes no guard with --framework none', async () => {
     place = openPlace(null);
     place.write('package.json', '{ "type": "module" }');
     const { stdout, stderr } = await place.run(['init', '--yes', '--framework', 'none']);
@@ -58,7 +58,7 @@ describe('init', () => {
     expect(await place.run(['migrate'], '', { PEPPER })).toMatchObject({ exit: 0 });
   });
 
-  it('overwrites nothing, and then writes nothing', async () => {
+  it('writes nothing if a file exists', async () => {
     place = openPlace(null);
     place.write('package.json', EXPRESS);
     mkdirSync(place.file('keyscope'));
@@ -75,7 +75,7 @@ describe('init', () => {
     ['{', [], 1, 'npm init'],
     ['{}', ['--framework', 'expres'], 2, 'Did you mean express?'],
     ['{}', ['--database', 'oracle'], 2, 'one of sqlite, postgres, mysql, redis'],
-  ])('refuses %s %j', async (text, args, exit, instead) => {
+  ])('rejects %s %j', async (text, args, exit, instead) => {
     place = openPlace(null);
     if (text.startsWith('{')) place.write('package.json', text);
     const ran = await place.run(['init', '--yes', ...args]);
@@ -83,7 +83,7 @@ describe('init', () => {
     expect(ran.stderr).toContain(instead);
   });
 
-  // A `.ts` file beside a package.json that says "commonjs", as `npm init` does, may not import.
+  // In a package of type "commonjs", as `npm init` writes it, a `.ts` file cannot import.
   it.each(['commonjs', 'module'])('writes a config that loads in a package of %s', async (type) => {
     place = openPlace(null);
     place.write('package.json', JSON.stringify({ type, devDependencies: { typescript: '6' } }));

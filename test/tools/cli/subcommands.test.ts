@@ -1,4 +1,4 @@
-/** Help, and the documentation that says the same. */
+/** Help, and the docs that match it. */
 import { describe, expect, it } from 'vitest';
 import { EXIT } from '../../../src/tools/cli/command-error.js';
 import { OPTIONS } from '../../../src/tools/cli/options.js';
@@ -8,7 +8,7 @@ import { readProjectFile } from '../../support/source.ts';
 const page = readProjectFile('docs/command.md');
 
 describe('help', () => {
-  it('lists every subcommand, and fits a terminal of 80', () => {
+  it('lists every subcommand within 80 columns', () => {
     const help = helpFor(null);
     for (const [name, { summary }] of Object.entries(SUBCOMMANDS)) {
       expect(help).toMatch(new RegExp(`^  ${name} +\\S`, 'm'));
@@ -36,7 +36,7 @@ describe('docs/command.md', () => {
     }
   });
 
-  it('names no option that there is not', () => {
+  it('names only options that exist', () => {
     // Without the options of git and tsc.
     const piped = /git [^|\n]*(?:\\\n[^|\n]*)*\|/g;
     const own = page.replace(piped, '').replace(/git's `--\w+`|`tsc --init`/g, '');
