@@ -110,7 +110,7 @@ describePostgres('the command over PostgreSQL', () => {
     expect(stdout).toMatch(/triggers +to do +missing: keyscope_keys_delete/);
   });
 
-  it('lists the other roles that can use the tables: by grant, column, default or membership', async () => {
+  it('lists other roles with rights by grant, column, default or membership', async () => {
     schema = await emptySchema();
     const { name } = schema;
     place = openPlace(config(url, name));
@@ -141,7 +141,7 @@ describePostgres('the command over PostgreSQL', () => {
   });
 
   // It once reported missing tables, because it saw no rows.
-  it('reports that row-level security hides keys, not that keys or tables are missing', async () => {
+  it('reports that row-level security hides keys, not that they are missing', async () => {
     schema = await emptySchema();
     const { name } = schema;
     await openAndMigrate(name);
@@ -187,7 +187,7 @@ describePostgres('the command over PostgreSQL', () => {
 });
 
 describe('a server that does not answer', () => {
-  it('makes every command exit with 4 if it refuses connections, without the password', async () => {
+  it('makes every command exit with 4, without the password, if it refuses', async () => {
     place = openPlace(config('postgres://ada:hunter2@127.0.0.1:1/keys'));
     const calls = [
       ['migrate'],
@@ -205,7 +205,7 @@ describe('a server that does not answer', () => {
     }
   });
 
-  it('makes every command exit with 4 in bounded time if it accepts them and stays silent', async () => {
+  it('makes every command exit with 4 in bounded time if it stays silent', async () => {
     const server = createServer(() => {}).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as { readonly port: number };

@@ -9,11 +9,11 @@ import type { Call } from './call.js';
 import type { CommandConfig } from './define-config.js';
 import { watchInterrupts } from './interrupts.js';
 import { readCount } from './options.js';
-import { createOutput, type Output, ReaderGone } from './output.js';
+import { createOutput, flushErrors, type Output, ReaderGone } from './output.js';
 import { helpFor } from './subcommands.js';
 import { openTerminal } from './terminal.js';
 
-/** The longest time that `close` of the config may take. */
+/** The longest time for `close` of the config, and for a slow reader of standard error. */
 const CLOSE_MS = 5_000;
 
 /** Exits explicitly, because open connections of the config may keep the process alive. */
@@ -26,6 +26,7 @@ async function main(argv: readonly string[]): Promise<never> {
   } catch (error) {
     exit = await fail(error, output);
   }
+  await within(CLOSE_MS, flushErrors(), () => {});
   process.exit(exit);
 }
 

@@ -114,6 +114,12 @@ const DATE = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d
 /** Parses an expiry: a span from now, a day (its start in UTC), a date-time, or `never`. */
 export function readExpiry(text: string, now: number): Date | 'never' {
   if (text === 'never') return 'never';
+  const end = readEnd(text, now);
+  if (end.getTime() > now) return end;
+  throw usageError('--expires must be in the future.');
+}
+
+function readEnd(text: string, now: number): Date {
   if (/^\d+[a-z]+$/.test(text)) return new Date(now + readSpan(text, 'expires'));
   const date = new Date(text);
   // V8 reads February 30 as March 2.

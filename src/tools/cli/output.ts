@@ -69,6 +69,13 @@ function hasColours(stdout: NodeJS.WriteStream, env: NodeJS.ProcessEnv): boolean
   return stdout.isTTY && stdout.hasColors();
 }
 
+/** Resolves when standard error is written: the end of the process would drop the rest. */
+export function flushErrors(): Promise<void> {
+  return new Promise((resolve) => {
+    process.stderr.write('', () => resolve());
+  });
+}
+
 function write(stream: NodeJS.WriteStream, text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     stream.write(text, (error) => {

@@ -95,7 +95,7 @@ it('rotate and issue create no key that has already expired', async () => {
     const issued = await own.run(['issue', '--name', 'late', '--scopes', '', ...past]);
     for (const { exit, stdout, stderr } of [rotated, issued]) {
       expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
-      expect(stderr).toContain('expiresAt: pass a valid Date in the future');
+      expect(stderr).toContain('--expires must be in the future.');
     }
     const { stdout } = await own.run(['show', keyId, ...ON, '--json']);
     expect(JSON.parse(stdout)).toMatchObject({ state: 'live', retireAt: null });

@@ -66,7 +66,7 @@ describe('a life beyond the maximum', () => {
 describe('a value that the keyring rejects', () => {
   it.each([
     [['--name', ''], '--name: '],
-    [['--expires', '2020-01-01'], '--expires: '],
+    [['--expires', '2020-01-01'], '--expires must be in the future.'],
     [['--justification', ''], '--justification: '],
     [['--reason', ''], '--reason: '],
     [['--actor', ''], '--actor: '],

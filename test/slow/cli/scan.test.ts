@@ -256,6 +256,19 @@ describe('on a terminal, keyscope scan', () => {
   });
 });
 
+describe('a slow reader of standard error', () => {
+  // The end of the process once dropped the last lines.
+  it('gets every line', async () => {
+    const missing = Array.from({ length: 3_000 }, (_, index) => `${'x'.repeat(80)}${index}`);
+    const child = place.start([...SCAN, ...missing]);
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    const { stderr, exit } = await ended(child);
+    expect(stderr.split('\n')).toHaveLength(missing.length + 2);
+    expect(stderr).toContain('3000 could not be read.');
+    expect(exit).toBe(4);
+  });
+});
+
 describe('an early end', () => {
   it('of the reader is quiet, and the exit code still says that a key was found', async () => {
     write({ 'a.txt': `${newKey()}\n`.repeat(50_000) });

@@ -28,6 +28,10 @@ describe('readExpiry', () => {
     expect(readExpiry('never', NOW)).toBe('never');
   });
 
+  it.each(['2026-03-01', '2020-01-01', '0d'])('rejects %s, which is not in the future', (text) => {
+    expect(() => readExpiry(text, NOW)).toThrow('--expires must be in the future.');
+  });
+
   it.each([
     '',
     '90',
