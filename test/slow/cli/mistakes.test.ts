@@ -126,6 +126,18 @@ describe('the address of a database', () => {
   });
 });
 
+describe('a store without an optional method', () => {
+  it.each([
+    ['peppers', 'summarize'],
+    ['expiring', 'listExpiring'],
+  ])('makes %s refuse, and name %s', async (name, method) => {
+    place = openPlace(sqliteConfig(`store = { ...store, ${method}: undefined };`));
+    const { exit, stderr } = await place.run([name]);
+    expect(stderr).toContain(`it has no \`${method}\`.`);
+    expect(exit).toBe(1);
+  });
+});
+
 describe('keyscope lock', () => {
   it('names recordRoutes if the service forgot it', async () => {
     const fields = `

@@ -1,6 +1,7 @@
 /** `keyscope peppers` */
 import { type PepperUse, pepperReport } from '../../../management/reports/pepper-report.js';
 import { type Call, configWithKeys } from '../call.js';
+import { CommandError } from '../command-error.js';
 import { isConfigured } from '../define-config.js';
 import { whileShowing } from '../progress.js';
 import { shownDay } from '../shown-keys.js';
@@ -31,6 +32,9 @@ const COLUMNS: readonly Column<Row>[] = [
 export async function run(call: Call): Promise<undefined> {
   const { output, timeoutMs } = call;
   const opened = await configWithKeys(call);
+  if (opened.store.summarize === undefined) {
+    throw new CommandError('refused', 'This store cannot count its keys: it has no `summarize`.');
+  }
   const counting = pepperReport(opened.store, { timeoutMs });
   const uses = await whileShowing(output, 'Counting keys', counting);
   const rows = uses.map((use): Row => ({ ...use, configured: isConfigured(use.pepper, opened) }));
