@@ -1,4 +1,5 @@
-/** The files that `keyscope init` writes, compiled in a project. */
+/** The files that `keyscope init` writes, as a project compiles them. */
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
@@ -7,8 +8,31 @@ import { DATABASES, FRAMEWORKS, starterFiles } from '../../src/tools/cli/starter
 import { folder } from '../support/folder.ts';
 import { ROOT } from '../support/source.ts';
 
-describe('keyscope init', () => {
-  it('writes files that compile, for every framework and database', () => {
+/** The options that a fresh `tsc --init` writes, and where the source of keyscope is. */
+function optionsIn(path: string): ts.CompilerOptions {
+  spawnSync(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '--init'], {
+    cwd: path,
+  });
+  const file = join(path, 'tsconfig.json');
+  const { config } = ts.readConfigFile(file, (name) => ts.sys.readFile(name)) as {
+    readonly config: unknown;
+  };
+  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, path);
+  return {
+    ...options,
+    noEmit: true,
+    typeRoots: [join(ROOT, 'node_modules/@types')],
+    paths: {
+      '#noble': [join(ROOT, 'src/native/noble.ts')],
+      keyscope: [join(ROOT, 'src/index.ts')],
+      'keyscope/cli': [join(ROOT, 'src/tools/cli/index.ts')],
+      'keyscope/*': [join(ROOT, 'src/*/index.ts')],
+    },
+  };
+}
+
+describe('the files that keyscope init writes', () => {
+  it('compile under a fresh tsc --init, for every framework and every database', () => {
     const own = folder();
     try {
       symlinkSync(join(ROOT, 'node_modules'), own.file('node_modules'));
@@ -24,29 +48,18 @@ describe('keyscope init', () => {
         }
       }
       writeFileSync(own.file('package.json'), '{ "type": "module" }');
-      const program = ts.createProgram(names, {
-        module: ts.ModuleKind.NodeNext,
-        target: ts.ScriptTarget.ES2023,
-        lib: ['lib.es2024.d.ts'],
-        strict: true,
-        noEmit: true,
-        skipLibCheck: true,
-        allowImportingTsExtensions: true,
-        types: ['node'],
-        typeRoots: [join(ROOT, 'node_modules/@types')],
-        paths: {
-          '#noble': [join(ROOT, 'src/native/noble.ts')],
-          keyscope: [join(ROOT, 'src/index.ts')],
-          'keyscope/cli': [join(ROOT, 'src/tools/cli/index.ts')],
-          'keyscope/*': [join(ROOT, 'src/*/index.ts')],
-        },
-      });
+      const program = ts.createProgram(names, optionsIn(own.file('')));
       const errors = ts.getPreEmitDiagnostics(program).map(({ messageText, file, start }) => {
         const text = ts.flattenDiagnosticMessageText(messageText, ' ');
         return `${file?.fileName}:${start}: ${text}`;
       });
       expect(errors).toEqual([]);
-      // Two of each, and two more with a framework.
+      // Not by losing the types: an import that is not resolved would be of type `any`.
+      const config = program.getSourceFile(own.file('postgres/keyscope.config.ts'));
+      const [keyring] = config?.statements.filter(ts.isExportAssignment) ?? [];
+      const type = keyring && program.getTypeChecker().getTypeAtLocation(keyring.expression);
+      expect(type?.getProperty('keyring')).toBeDefined();
+      // Two of each, and two more where there is a framework.
       expect(names.length).toBe(14);
     } finally {
       own.remove();

@@ -1,6 +1,4 @@
-/**
- * The files that `keyscope init` writes for each server work, in a project that has the drivers.
- */
+/** The files of `keyscope init` work with each server, in a project with its driver. */
 import { symlinkSync } from 'node:fs';
 import { afterEach, expect, it } from 'vitest';
 import { ENTITY, openPlace, PEPPER, type Place } from '../support/command.ts';
@@ -13,13 +11,13 @@ import { ROOT } from '../support/source.ts';
 let place: Place;
 afterEach(() => place.remove());
 
-/** The life of a key, and the database, in the config that was written. */
+/** Runs `init`, creates and finds a key, and returns the findings of `doctor`. */
 async function start(database: string, where: Record<string, string>) {
   place = openPlace(null);
   symlinkSync(`${ROOT}/node_modules`, place.file('node_modules'));
   place.write('package.json', '{ "name": "acme", "devDependencies": { "typescript": "6" } }');
   expect((await place.run(['init', '--yes', '--database', database])).exit).toBe(0);
-  const env = { KEYSCOPE_PEPPER: PEPPER, ...where };
+  const env = { PEPPER: PEPPER, ...where };
   const run = (args: readonly string[], input = '') => place.run(args, input, env);
   expect(await run(['migrate'])).toMatchObject({ exit: 0 });
   const asked = ['--entity', ENTITY, '--name', 'Try', '--scopes', 'reports:read'];
@@ -42,15 +40,15 @@ const SQL_CHECKS = [
   'clock: ok',
   'primary: ok',
   'triggers: ok',
-  'pool: not known',
-  'channel: not known',
+  'pool: ok',
+  'channel: ok',
   'peppers: ok',
   'deployment: ok',
   'records: ok',
 ];
 
-(await describeOn('postgres'))('init for PostgreSQL', () => {
-  it('creates, finds and examines keys', async () => {
+(await describeOn('postgres'))('keyscope init for PostgreSQL', () => {
+  it('writes files that issue and find a key, and pass doctor', async () => {
     const schema = await emptySchema();
     const where = new URL(postgresUrl);
     where.searchParams.set('options', `-c search_path=${schema.name}`);
@@ -63,8 +61,8 @@ const SQL_CHECKS = [
   });
 });
 
-(await describeOn('mysql'))('init for MySQL', () => {
-  it('creates, finds and examines keys', async () => {
+(await describeOn('mysql'))('keyscope init for MySQL', () => {
+  it('writes files that issue and find a key, and pass doctor', async () => {
     const database = await emptyDatabase();
     const where = new URL(SERVERS.mysql);
     where.pathname = `/${database.name}`;
@@ -78,9 +76,9 @@ const SQL_CHECKS = [
   });
 });
 
-(await describeOn('redis'))('init for Redis', () => {
-  it('creates and finds keys, and examines what it can without SQL', async () => {
-    // A real project would use its own service's name here; this database is only for the test.
+(await describeOn('redis'))('keyscope init for Redis', () => {
+  it('writes files that issue and find a key, and pass the checks without SQL', async () => {
+    // The files use fixed key names, so this test needs a database of its own.
     const where = new URL(SERVERS.redis);
     where.pathname = '/13';
     try {

@@ -1,4 +1,4 @@
-/** The command over PostgreSQL, and over a server that is away, silent or read-only to us. */
+/** The command over PostgreSQL, and over servers that are down, silent or restricted. */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -9,7 +9,7 @@ import { ROOT } from '../support/source.ts';
 
 const ON = ['--entity', ENTITY];
 
-/** A config over a pool on a schema. */
+/** A config over a pool in a schema. */
 function config(connectionString: string, schema = 'public'): string {
   return `
     import pg from '${ROOT}/node_modules/pg/esm/index.mjs';
@@ -56,13 +56,13 @@ describePostgres('the command over PostgreSQL', () => {
   let schema: Schema;
   afterEach(() => schema.drop());
 
-  it('migrates, creates, finds and ends keys, and reports on them', async () => {
+  it('migrates, creates, finds and ends keys, and reports', async () => {
     schema = await emptySchema();
     place = openPlace(config(url, schema.name));
     const before = await place.run(['doctor', '--json']);
     expect(before.exit).toBe(1);
     expect(states(before.stdout)).toMatchObject({ schema: 'to do', store: 'not known' });
-    // Looking has created nothing.
+    // `doctor` has created nothing.
     const tables = await schema.sql('SELECT * FROM pg_tables WHERE schemaname = current_schema');
     expect(tables).toEqual([]);
 
@@ -85,7 +85,7 @@ describePostgres('the command over PostgreSQL', () => {
     expect(JSON.parse(expiring.stdout)).toMatchObject({ entityUuid: ENTITY });
   });
 
-  it('examines clock, primary, triggers, pool and seals', async () => {
+  it('checks clock, primary, triggers, pool and seals', async () => {
     schema = await emptySchema();
     place = openPlace(config(url, schema.name));
     await issueIn(place);
@@ -98,7 +98,7 @@ describePostgres('the command over PostgreSQL', () => {
       primary: 'ok',
       triggers: 'ok',
       pool: 'ok',
-      channel: 'not known',
+      channel: 'ok',
       peppers: 'ok',
       deployment: 'ok',
       records: 'ok',
@@ -110,7 +110,7 @@ describePostgres('the command over PostgreSQL', () => {
     expect(stdout).toMatch(/triggers +to do +missing: keyscope_keys_delete/);
   });
 
-  it('lists who else can use the tables: by grant, column, default or membership', async () => {
+  it('lists other roles with rights by grant, column, default or membership', async () => {
     schema = await emptySchema();
     const { name } = schema;
     place = openPlace(config(url, name));
@@ -128,7 +128,7 @@ describePostgres('the command over PostgreSQL', () => {
       const [line = ''] = stdout.match(/^rights .*$/m) ?? [];
       expect(line).toMatch(/^rights +not known/);
       for (const each of roles.slice(0, 4)) expect(line).toContain(each);
-      // A right on the table is worth nothing without one on the schema.
+      // A right on the table is useless without one on the schema.
       expect(line).not.toContain(role('outside'));
       await schema.sql(`GRANT USAGE ON SCHEMA ${name} TO PUBLIC;
         GRANT UPDATE (suspended_at) ON keyscope_keys TO PUBLIC`);
@@ -140,8 +140,8 @@ describePostgres('the command over PostgreSQL', () => {
     }
   });
 
-  // It reported the tables as missing, because it saw no row of theirs.
-  it('reports that row-level security hides keys, not that tables are missing', async () => {
+  // It once reported missing tables, because it saw no rows.
+  it('reports that row-level security hides keys, not that they are missing', async () => {
     schema = await emptySchema();
     const { name } = schema;
     await openAndMigrate(name);
@@ -162,7 +162,7 @@ describePostgres('the command over PostgreSQL', () => {
       const { exit, stdout } = await place.run(['doctor']);
       expect(exit).toBe(4);
       expect(stdout).toMatch(/store +to do .*may not see all keys/);
-      expect(stdout).not.toContain('there are no tables');
+      expect(stdout).not.toContain('the tables are missing');
     } finally {
       await schema.sql(`DROP OWNED BY ${name}_s; DROP ROLE ${name}_s`);
     }
@@ -173,21 +173,21 @@ describePostgres('the command over PostgreSQL', () => {
     await place.run(['migrate']);
   }
 
-  it('rejects a schema of a later release, and says so', async () => {
+  it('rejects the schema of a later release', async () => {
     schema = await emptySchema();
     place = openPlace(config(url, schema.name));
     await place.run(['migrate']);
     await schema.sql('UPDATE keyscope_schema SET version = 9, min_reader = 9');
     const { exit, stderr } = await place.run(['list', ...ON]);
     expect(exit).toBe(4);
-    expect(stderr).toContain('Upgrade keyscope');
+    expect(stderr).toContain('upgrade it');
     const doctor = await place.run(['doctor']);
     expect(doctor.stdout).toMatch(/schema +to do +version 9 is newer/);
   });
 });
 
-describe('a server that is away', () => {
-  it('makes each command end in bounded time, with exit code 4 and no password', async () => {
+describe('a server that does not answer', () => {
+  it('makes every command exit with 4, without the password, if it refuses', async () => {
     place = openPlace(config('postgres://ada:hunter2@127.0.0.1:1/keys'));
     const calls = [
       ['migrate'],
@@ -205,7 +205,7 @@ describe('a server that is away', () => {
     }
   });
 
-  it('may accept and never answer: each command still ends in time', async () => {
+  it('makes every command exit with 4 in bounded time if it stays silent', async () => {
     const server = createServer(() => {}).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as { readonly port: number };

@@ -1,4 +1,4 @@
-/** What the programs of the examples take on their command line: flags, and addresses of stores. */
+/** The command lines of the example programs: flags, and addresses of stores. */
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
@@ -7,7 +7,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { readArguments } from '../../examples/platform/host/arguments.ts';
 import { openStore } from '../../examples/platform/host/open-store.ts';
 
-describe('the command line', () => {
+describe('the command line of an example', () => {
   afterEach(() => {
     vi.restoreAllMocks();
     process.exitCode = undefined;
@@ -26,14 +26,14 @@ describe('the command line', () => {
     };
   }
 
-  test('is what it says', () => {
+  test('returns its flags', () => {
     const nothing = { printed: [], complained: [], exitCode: undefined };
     expect(read()).toEqual({ given: {}, ...nothing });
     const args = ['--check', '--store', 'sqlite:x'];
     expect(read(...args)).toEqual({ given: { check: true, store: 'sqlite:x' }, ...nothing });
   });
 
-  test('may ask for help', () => {
+  test('prints help', () => {
     const { printed, ...others } = read('--check', '--help');
     const usage =
       /^Usage: demo \[--check\]\n(?: {2}--\S+ .+\n){2}\nThe environment variables PORT .+$/;
@@ -47,7 +47,7 @@ describe('the command line', () => {
     ['--check', 'postgres://root:hunter2@db/x'],
     ['--store'],
     ['--check=hunter2'],
-  ])('is refused and not repeated: %s', (...args) => {
+  ])('is rejected and not repeated: %s', (...args) => {
     const { complained, ...others } = read(...args);
     expect(others).toEqual({ given: null, printed: [], exitCode: 1 });
     expect(complained).toHaveLength(1);
@@ -57,28 +57,26 @@ describe('the command line', () => {
 });
 
 describe('openStore', () => {
-  // SQLite took the slashes for a path: the keys went into the root of the file system, or for no
-  // path into nothing.
+  // SQLite took the slashes as a path: keys went to the root of the file system, or, without a
+  // path, nowhere.
   test.each(['sqlite://keys.db', 'sqlite:///srv/keys.db', 'sqlite:'])(
-    'refuses %s',
+    'rejects %s',
     async (address) => {
       const told = /^openStore: write the path right after the colon, as in sqlite:keys/;
       await expect(openStore(address)).rejects.toThrow(told);
     },
   );
 
-  test('names what it takes, and nothing of what it does not', async () => {
+  test('names the addresses that it accepts, and does not repeat the given one', async () => {
     const sql = 'sqlite:<path>, postgres://…, postgresql://…, mysql://…, mariadb://…';
     const taken = `${sql}, redis://… or rediss://…`;
     const told = new TypeError(`openStore: pass ${taken}, not mongodb:`);
     await expect(openStore('mongodb://root:hunter2@db/x')).rejects.toThrow(told);
   });
 
-  // It kept every client that had ever listened, one more each second of an outage, and ended them
-  // all anew.
-  test('lets go of connections to PostgreSQL that were lost while it listened', {
-    timeout: 60_000,
-  }, async () => {
+  // It once kept every client that had ever listened, one more for each second of an outage, and
+  // ended all of them again.
+  test('releases lost connections to PostgreSQL', { timeout: 60_000 }, async () => {
     let lost = 0;
     const away = createServer((socket) => {
       lost += 1;
@@ -92,7 +90,7 @@ describe('openStore', () => {
     const ended = vi.spyOn(pg.Client.prototype, 'end');
     try {
       const { invalidation, close } = await openStore(`postgres://u@127.0.0.1:${port}/x`);
-      // It is told at once that there is no listening yet.
+      // It rejects at once, because the first attempt fails.
       Promise.resolve(invalidation?.subscribe(() => {})).catch(() => {});
       while (lost < 6) {
         await vi.advanceTimersByTimeAsync(1000);
@@ -100,7 +98,7 @@ describe('openStore', () => {
       }
       ended.mockClear();
       await close();
-      // The last one may still be on its way.
+      // The last one may still be connecting.
       expect(ended.mock.calls.length).toBeLessThan(3);
     } finally {
       vi.useRealTimers();

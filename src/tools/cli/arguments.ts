@@ -1,4 +1,4 @@
-/** Reads the command line by the tables of subcommands and options. */
+/** Parses the command line with the tables of subcommands and options. */
 import { parseArgs } from 'node:util';
 import { looksLikeKey } from '../../core/masking.js';
 import { type CommandError, suggest, usageError } from './command-error.js';
@@ -12,23 +12,23 @@ import {
 } from './options.js';
 import { SUBCOMMANDS, type Subcommand } from './subcommands.js';
 
-/** A command line that can be carried out. */
+/** A valid command line. */
 export type Request =
   | { readonly kind: 'help'; readonly subcommand: Subcommand | null }
   | { readonly kind: 'version' }
   | { readonly kind: 'run'; readonly subcommand: Subcommand; readonly given: Given };
 
 /**
- * Reads a command line. No text of an error repeats what could be a secret.
+ * Parses a command line. No error repeats anything that could be a secret.
  *
  * @throws CommandError that says what to write instead.
  */
 export function readArguments(argv: readonly string[]): Request {
   if (argv.some(looksLikeKey)) {
     throw usageError(
-      'An API key is no argument: the history of your shell and the list of processes keep ' +
-        'arguments. Give its key id, or pass the key to `keyscope whois` on standard input. ' +
-        'If the key is in use, replace it: keyscope rotate',
+      'Do not pass an API key as an argument: your shell history and the process list keep ' +
+        'arguments. Pass its key id, or pipe the key into `keyscope whois`. ' +
+        'If the key is in use, replace it with `keyscope rotate`.',
     );
   }
   const { positionals, values } = readTokens(argv);
@@ -61,8 +61,8 @@ function readTokens(argv: readonly string[]) {
     name,
     { type: isOption(name) && hasValue(name) ? 'string' : 'boolean' },
   ]);
-  const options = Object.fromEntries(types);
-  // Not strict: its errors repeat what was written.
+  const options = { ...Object.fromEntries(types), help: { type: 'boolean', short: 'h' } } as const;
+  // Not strict: the errors of strict mode quote the argument.
   const read = {
     args: argv,
     options,
@@ -75,8 +75,9 @@ function readTokens(argv: readonly string[]) {
   for (const token of tokens) {
     if (token.kind !== 'option') continue;
     const { name, rawName, value, inlineValue } = token;
-    if (!isOption(name) || !rawName.startsWith('--')) throw unknownOption(rawName);
-    if (values.has(name)) throw usageError(`--${name} is written twice.`);
+    const isWritten = rawName.startsWith('--') || rawName === '-h';
+    if (!isOption(name) || !isWritten) throw unknownOption(rawName);
+    if (values.has(name)) throw usageError(`--${name} is given twice. Remove one.`);
     values.set(name, readValue(name, value, inlineValue));
   }
   return { positionals, values };
@@ -87,42 +88,48 @@ function readValue(name: OptionName, value: unknown, isInline: boolean | undefin
     if (isInline === true) throw usageError(`--${name} takes no value.`);
     return true;
   }
-  if (typeof value !== 'string') throw usageError(`Write a value: ${shownOption(name)}`);
-  // Else a forgotten value would swallow the option behind it.
+  if (typeof value !== 'string') throw usageError(`--${name} needs a value: ${shownOption(name)}`);
+  // Otherwise an option without its value would swallow the next option.
   const isInput = name === 'against' && value === '-';
   if (isInline !== true && value.startsWith('-') && !isInput) {
-    throw usageError(`A value that begins with a dash is written --${name}=-…`);
+    throw usageError(
+      `--${name} needs a value. If the value begins with a dash, write --${name}=-…`,
+    );
   }
   return value;
 }
 
 function unknownOption(rawName: string): CommandError {
   const known = Object.keys(OPTIONS).map((name) => `--${name}`);
-  return usageError(`There is no option ${shown(rawName)}.${suggest(rawName, known)}`);
+  const nearest = suggest(rawName, known);
+  return usageError(`Unknown option${shown(rawName)}.${nearest} ${SEE_HELP}`);
 }
 
 function findSubcommand(name: string): Subcommand {
   const found = Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined;
   if (found !== undefined) return found;
   const nearest = suggest(name, Object.keys(SUBCOMMANDS));
-  const list = 'keyscope --help lists what there is.';
-  throw usageError(`There is no subcommand ${shown(name)}.${nearest} ${list}`);
+  throw usageError(`Unknown subcommand${shown(name)}.${nearest} ${SEE_HELP}`);
 }
 
-/** What was mistyped, if it is a word; an address may hold a password. */
+const SEE_HELP = 'Run `keyscope --help` for a list.';
+
+/** Quotes a mistyped word. Quotes nothing else, because an address may contain a password. */
 function shown(text: string): string {
-  return /^-{0,2}[a-z-]{1,20}$/i.test(text) ? text : 'like that';
+  return /^-{0,2}[a-z-]{1,20}$/i.test(text) ? ` ${text}` : '';
 }
 
-/** `<…>` stands for one operand, `[…]` for any number. */
+/** In `usage`, `<…>` means one operand, `[…]` one or none, and `…]` any number. */
 function requireShape({ usage }: Subcommand, operands: readonly string[]): void {
-  if (usage.includes(' [')) return;
-  const takesOperand = usage.includes(' <');
+  if (usage.endsWith('…]')) return;
+  const isRequired = usage.includes(' <');
+  const takesOperand = isRequired || usage.includes(' [');
   const [operand = '', ...more] = operands;
-  if (takesOperand && operand === '') throw usageError(`Write ${usage}.`);
+  if (isRequired && operand === '') throw usageError(`Write keyscope ${usage}.`);
   if (more.length === 0 && (takesOperand || operand === '')) return;
+  const taken = takesOperand ? 'one argument' : 'only options, no arguments';
   const quoted = 'Put quotes around a value with spaces.';
-  throw usageError(`Nothing but options stands behind ${usage}. ${quoted}`);
+  throw usageError(`keyscope ${usage} takes ${taken}. ${quoted}`);
 }
 
 function requireOptions({ usage, needs = [], takes = [] }: Subcommand, values: Values): void {
@@ -130,11 +137,12 @@ function requireOptions({ usage, needs = [], takes = [] }: Subcommand, values: V
   const stray = [...values.keys()].find((option) => !taken.includes(option));
   if (stray !== undefined) {
     const names = taken.map((option) => `--${option}`);
-    throw usageError(`${usage} takes no --${stray}.${suggest(`--${stray}`, names)} See --help.`);
+    const nearest = suggest(`--${stray}`, names);
+    throw usageError(`keyscope ${usage} has no option --${stray}.${nearest} See its --help.`);
   }
   const missing = needs.filter((option) => !values.has(option));
   if (missing.length === 0) return;
-  throw usageError(`${usage} needs ${missing.map(shownOption).join(', ')}.`);
+  throw usageError(`keyscope ${usage} needs ${missing.map(shownOption).join(', ')}.`);
 }
 
 function createGiven(operands: readonly string[], values: Values): Given {

@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 /**
- * The command `keyscope`: runs one subcommand from its line to the exit code, and closes what the
- * config opened.
+ * The command `keyscope`: parses the command line, runs one subcommand, closes the config, exits.
  */
 import { within } from '../../core/thenable.js';
 import { onlyLook } from '../../stores/start.js';
@@ -10,16 +9,16 @@ import type { Call } from './call.js';
 import type { CommandConfig } from './define-config.js';
 import { watchInterrupts } from './interrupts.js';
 import { readCount } from './options.js';
-import { createOutput, type Output, ReaderGone } from './output.js';
+import { createOutput, flushErrors, type Output, ReaderGone } from './output.js';
 import { helpFor } from './subcommands.js';
 import { openTerminal } from './terminal.js';
 
-/** How long `close` of the config may take, at most. */
+/** The longest time for `close` of the config, and for a slow reader of standard error. */
 const CLOSE_MS = 5_000;
 
-/** Ends the process, because what a config opened may keep it alive. */
+/** Exits explicitly, because open connections of the config may keep the process alive. */
 async function main(argv: readonly string[]): Promise<never> {
-  // Before the line is read, because what is wrong with it is told as JSON, too.
+  // Before parsing, because parse errors are JSON as well.
   const output = createOutput(argv.includes('--json'));
   let exit: number;
   try {
@@ -27,6 +26,7 @@ async function main(argv: readonly string[]): Promise<never> {
   } catch (error) {
     exit = await fail(error, output);
   }
+  await within(CLOSE_MS, flushErrors(), () => {});
   process.exit(exit);
 }
 
@@ -63,7 +63,7 @@ async function run({ subcommand, given }: RunRequest, output: Output): Promise<n
   try {
     const exit = await interrupts.unless(work);
     const interrupted = interrupts.exit();
-    if (interrupted !== null) output.say('Interrupted; the change had begun, and was completed.');
+    if (interrupted !== null) output.say('Interrupted. The change had begun and was completed.');
     return interrupted ?? exit ?? 0;
   } finally {
     await close(opened, Math.min(timeoutMs, CLOSE_MS), output);
@@ -76,10 +76,10 @@ function readTimeout(text = '30'): number {
 
 async function close(config: CommandConfig | null, limitMs: number, output: Output): Promise<void> {
   try {
-    // Called within the promise, so that what it throws is told like what it rejects with.
+    // Called inside the promise, so that a synchronous error is reported like a rejection.
     const closing = Promise.resolve().then(() => config?.close?.());
     await within(limitMs, closing, () => {
-      throw new Error(`not within ${limitMs / 1_000} s`);
+      throw new Error(`it did not finish within ${limitMs / 1_000} s`);
     });
   } catch (error) {
     const { textOf, withoutSecrets } = await import('./explain.js');
@@ -88,7 +88,7 @@ async function close(config: CommandConfig | null, limitMs: number, output: Outp
 }
 
 async function fail(error: unknown, output: Output): Promise<number> {
-  // What follows is nobody's: the pipe ended because its reader has enough.
+  // The reader of the pipe has stopped, as in `| head -1`.
   if (error instanceof ReaderGone) return 0;
   const { explain } = await import('./explain.js');
   const { exit, code, message } = explain(error);

@@ -1,8 +1,9 @@
-/** What a subcommand gets, and what several of them make of it. */
+/** The input of a subcommand, and how subcommands read the parts that they share. */
 import { userInfo } from 'node:os';
+import type { Catalog } from '../../core/catalog.js';
 import { isUuid } from '../../core/uuid.js';
 import type { Authority } from '../../management/authority.js';
-import { CommandError, usageError } from './command-error.js';
+import { CommandError, suggest, usageError } from './command-error.js';
 import { type CommandConfig, isPrefix } from './define-config.js';
 import type { Interrupts } from './interrupts.js';
 import { type Given, readList } from './options.js';
@@ -15,75 +16,123 @@ export interface Call {
   readonly output: Output;
   readonly terminal: Terminal;
   readonly interrupts: Interrupts;
-  /** How long the config and a report may take, in milliseconds. */
+  /** How long the config or a report may take, in milliseconds. */
   readonly timeoutMs: number;
-  /** Loads the config. What it opened is closed when the command ends. */
+  /** Loads the config. Its `close` is called when the command ends. */
   config(): Promise<CommandConfig>;
 }
 
 const IN_MEMORY =
-  'The store of the config is in memory: this command sees no key of any other process, ' +
-  'and what it changes ends with it.';
+  'The store in your config is in memory: this command cannot see keys of other processes, ' +
+  'and its changes are lost when it ends.';
 
-/** Loads the config for a command that looks for keys; says where it can find none. */
+/** Loads the config for a command that looks for keys; warns if the store is in memory. */
 export async function configWithKeys({ config, output }: Call): Promise<CommandConfig> {
   const loaded = await config();
   if (loaded.store.isInProcess === true) output.say(IN_MEMORY);
   return loaded;
 }
 
-/** A subcommand. What it returns is what the process exits with; by default 0. */
+/** A subcommand. Returns the exit code; `undefined` means 0. */
 export type Run = (call: Call) => Promise<number | undefined>;
 
-/** On whose behalf and who: from the command line alone. */
+/** Reads the authority from the command line alone. */
 export function authorityOf(call: Call): Authority {
   const { given } = call;
   const entityUuid = given.required('entity');
-  if (!isUuid(entityUuid)) throw usageError('--entity: write a UUID in lower case.');
+  requireUuid(entityUuid, '--entity');
   return { entityUuid, ...whoOf(call) };
 }
 
+/** Reads `--entities`. */
+export function entitiesOf({ given }: Call): readonly string[] | undefined {
+  const text = given.text('entities');
+  if (text === undefined) return undefined;
+  const entities = readList(text);
+  for (const entity of entities) requireUuid(entity, 'An entity in --entities');
+  return entities;
+}
+
+function requireUuid(text: string, what: string): void {
+  const lower = text.toLowerCase();
+  if (isUuid(text)) return;
+  const instead = isUuid(lower) ? `Write ${lower}.` : '`keyscope list` shows those in use.';
+  throw usageError(`${what} is not a UUID in lower case. ${instead}`);
+}
+
 /**
- * Who acts and why, for records and events.
+ * Reads who acts and why, for records and events.
  *
- * @param reason Why, where `--reason` is not written.
+ * @param reason The default of `--reason`.
  */
 export function whoOf({ given }: Call, reason?: string): Pick<Authority, 'actor' | 'reason'> {
   return { actor: given.text('actor') ?? loginName(), reason: given.text('reason') ?? reason };
 }
 
-/** Who is logged in. Not in a container whose user has no name. */
+/**
+ * Reads scopes or patterns.
+ *
+ * @throws CommandError that names the one that the catalog does not have.
+ */
+export function requireScopes(text: string, catalog: Catalog): readonly string[] {
+  const patterns = readList(text);
+  for (const pattern of patterns) {
+    if (!matchesSome(pattern, catalog)) throw unknownScope(pattern, catalog);
+  }
+  return patterns;
+}
+
+function matchesSome(pattern: string, catalog: Catalog): boolean {
+  try {
+    return catalog.expand([pattern]).length > 0;
+  } catch {
+    return false;
+  }
+}
+
+function unknownScope(pattern: string, { all }: Catalog): CommandError {
+  // Quotes only what has the shape of a scope, because anything else could be a secret.
+  const isScope = /^[a-z*][a-z0-9_*-]{0,30}(?::[a-z0-9_*-]{0,30})?$/i.test(pattern);
+  const shown = isScope ? ` ${pattern}` : ' like that';
+  const nearest = suggest(pattern, all);
+  return usageError(
+    `--scopes: the catalog has no scope${shown}.${nearest} Run \`keyscope scopes\` for a list.`,
+  );
+}
+
+/** The login name. In a container, the user may have none. */
 function loginName(): string {
   try {
     return userInfo().username;
   } catch {
-    throw usageError('Your login has no name: say who you are with --actor <text>.');
+    throw usageError('Your login has no name. Say who you are with --actor <text>.');
   }
 }
 
-/** The key id behind the name of a subcommand. */
+/** Reads the key id, which is the operand. */
 export function keyIdOf({ given }: Call): string {
-  if (isUuid(given.operand)) return given.operand;
-  throw usageError('A key id is a UUID in lower case, as `keyscope list` shows it.');
+  const { operand } = given;
+  requireUuid(operand, 'The key id');
+  return operand;
 }
 
-/** Reads the prefixes that `--prefix` names; null where it is not written. */
+/** Reads `--prefix`; null if it is not given. */
 export function readPrefixes(given: Given): readonly string[] | null {
   const text = given.text('prefix');
   if (text === undefined) return null;
   const prefixes = readList(text);
   if (prefixes.length === 0 || !prefixes.every(isPrefix)) {
-    const instead = '1 to 20 of a-z, 0-9 and inner _, beginning with a letter; several by commas';
-    throw usageError(`--prefix: ${instead}.`);
+    const instead = '1 to 20 of a-z, 0-9 and inner _, starting with a letter';
+    throw usageError(`--prefix takes comma-separated prefixes, each ${instead}.`);
   }
   return [...new Set(prefixes)];
 }
 
-/** The prefixes that the config names. */
+/** Returns the prefixes in the config. */
 export function prefixesOf({ prefixes }: CommandConfig): readonly string[] {
   if (prefixes !== undefined) return prefixes;
   throw new CommandError(
     'config',
-    'The config names no prefixes: write --prefix acme, or prefixes in defineConfig.',
+    'The config has no prefixes. Pass --prefix acme, or set `prefixes` in defineConfig.',
   );
 }

@@ -1,29 +1,28 @@
 /**
- * How the command ends, and what was meant. Apart from `explain.ts`, so that a typing mistake loads
- * little.
+ * Exit codes, errors and suggestions. Separate from `explain.ts`, so that a typo loads little code.
  */
 
-/** What the process exits with. API: see docs/command.md. */
+/** The exit codes. They are API: see docs/command.md. */
 export const EXIT = {
   done: 0,
   /** Refused, not found, declined; `doctor` found something to do. */
   refused: 1,
   /** The command line is wrong. Nothing was asked of the store. */
   usage: 2,
-  /** There is no config, or it does not work. */
+  /** The config is missing or does not work. */
   config: 3,
-  /** The store or the clock is broken, or nothing can be written. */
+  /** The store or the clock is broken, or the output cannot be written. */
   store: 4,
-  /** None of these: a fault of the command, or of the code of the config. */
+  /** Anything else: a bug in the command or in the config's code. */
   fault: 5,
 } as const;
 
-/** Why the command does not do what it was told. */
+/** Why the command stops. */
 export class CommandError extends Error {
   readonly kind: Exclude<keyof typeof EXIT, 'done'>;
   readonly exit: number;
 
-  /** @param exit Default: what `kind` stands for. */
+  /** @param exit Default: the exit code of `kind`. */
   constructor(
     kind: Exclude<keyof typeof EXIT, 'done'>,
     message: string,
@@ -35,19 +34,19 @@ export class CommandError extends Error {
   }
 }
 
-/** The command line asks for what there is not. The text says what to write instead. */
+/** A mistake on the command line. The message says what to write instead. */
 export function usageError(message: string): CommandError {
   return new CommandError('usage', message);
 }
 
-/** A signal came before anything was changed. */
+/** A signal arrived before anything changed. */
 export function interruptedBy(exit: number): CommandError {
-  return new CommandError('refused', 'Interrupted; nothing was changed.', exit);
+  return new CommandError('refused', 'Interrupted. Nothing was changed.', exit);
 }
 
-/** ` Did you mean …?`, or nothing where nothing is near. */
+/** Returns ` Did you mean …?` with the closest known name, or `''` if none is close. */
 export function suggest(text: string, known: readonly string[]): string {
-  if (text.length > 30) return '';
+  if (text.length > 60) return '';
   const byDistance = known.map((name) => ({ name, distance: distanceOf(text, name) }));
   const [nearest] = byDistance.sort((a, b) => a.distance - b.distance);
   const bound = Math.max(2, Math.floor(text.length / 3));
@@ -55,7 +54,7 @@ export function suggest(text: string, known: readonly string[]): string {
   return ` Did you mean ${nearest.name}?`;
 }
 
-/** How many letters have to be put in, left out or changed (Levenshtein's distance). */
+/** Levenshtein distance. */
 function distanceOf(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (const [i, letter] of [...a].entries()) {

@@ -1,4 +1,4 @@
-/** What the command is told of a service: its keyring, and what a keyring does not show. */
+/** The config, by which a service describes itself to the command. */
 import type { Catalog } from '../../core/catalog.js';
 import { assert, hasMethods, readFields } from '../../core/input.js';
 import { createKeyFormat } from '../../core/key.js';
@@ -8,40 +8,42 @@ import type { Keyring } from '../../management/keyring.js';
 import type { Dialect } from '../../stores/schema/migrations.js';
 import type { GuardedRoute } from '../lock/route.js';
 
-/** How `keyscope doctor` asks an SQL database what its store does not say. */
+/** How `keyscope doctor` queries an SQL database directly. */
 export interface CommandSql {
   /** The kind of the database. */
   readonly dialect: Dialect;
-  /** Runs one statement that reads, over the service's own client. Returns its rows as objects. */
+  /** Runs one read-only statement over the service's own client. Returns its rows as objects. */
   query(sql: string): Awaitable<readonly object[]>;
 }
 
-/** What a `keyscope.config` default-exports, by way of {@link defineConfig}. */
+/** The default export of a `keyscope.config`. Pass it through {@link defineConfig}. */
 export interface CommandConfig {
-  /** The keyring of the service: every command that shows or changes a key calls it. */
+  /** The keyring of the service. Every command that shows or changes keys calls it. */
   readonly keyring: Keyring;
   /** The store that the keyring was made with: for reports, `migrate` and `doctor`. */
   readonly store: KeyStore;
   /** The catalog that the keyring was made with. */
   readonly catalog: Catalog;
-  /** The ids of the keyring's peppers, never their secrets; `'none'` without. For reports. */
+  /** The ids of the keyring's peppers, never their secrets, or `'none'`. For reports. */
   readonly peppers?: readonly string[] | 'none' | undefined;
   /** The prefixes of all keys of the service, for `scan` and `rules`: `['acme', 'acme_test']`. */
   readonly prefixes?: readonly string[] | undefined;
+  /** The keyring's `maxLifetimeMs`, so that errors about `--expires` can name the limit. */
+  readonly maxLifetimeMs?: number | undefined;
   /**
-   * Migrates: calls `migrate` of the store's entry with the service's client and options. Default:
-   * the store itself creates what it needs, before its first use.
+   * Calls `migrate` of the store's entry with the service's client and options. Default: the store
+   * creates its tables before its first use.
    */
   readonly migrate?: (() => Awaitable<unknown>) | undefined;
-  /** For an SQL database. Without it, most of what `doctor` looks at is not known. */
+  /** For an SQL database. Without it, `doctor` can make only a few of its checks. */
   readonly sql?: CommandSql | undefined;
-  /** How many connections the client's pool may open. For `doctor`. */
+  /** The maximum size of the client's connection pool. For `doctor`. */
   readonly connections?: number | undefined;
-  /** The policy that the guards ask. For `lock`. */
+  /** The policy that the guards use. For `lock`. */
   readonly policy?: Policy | undefined;
-  /** What the service has, such as `() => routesOf(app)`. For `lock`. */
+  /** Lists the routes of the service, such as `() => routesOf(app)`. For `lock`. */
   readonly routes?: (() => Awaitable<Iterable<GuardedRoute>>) | undefined;
-  /** Ends the connections. Called at the end in every case, and waited for a few seconds. */
+  /** Closes the connections. Always called at the end; may take a few seconds. */
   readonly close?: (() => Awaitable<unknown>) | undefined;
 }
 
@@ -59,17 +61,17 @@ const KEYRING_METHODS = [
 
 const DIALECTS: readonly unknown[] = ['postgres', 'mysql', 'sqlite'];
 
-/** In the global symbol registry: the config may import another copy of the package. */
+/** A global symbol, because the config may import another copy of the package. */
 const VERSION = Symbol.for('keyscope.config');
 
-/** Of the shape of a config. A release that changes what it means adds one. */
+/** The version of the config's shape. A release that changes its meaning increments it. */
 const CURRENT = 1;
 
 /**
- * Describes a service to the command `keyscope`: `keyscope.config.ts` (or `.mjs`, `.js`) exports
- * what this returns as its default.
+ * Describes a service to the command `keyscope`. Default-export the result from
+ * `keyscope.config.ts` (or `.mjs`, `.js`).
  *
- * Not checked: that `store` and `catalog` are those of the keyring, and `sql` its database.
+ * Not checked: that `store` and `catalog` belong to the keyring, and `sql` to its database.
  *
  * @throws TypeError that says what to write instead, and quotes no pepper.
  * @example
@@ -79,6 +81,7 @@ const CURRENT = 1;
  *   catalog,
  *   peppers: ['2026-11'],
  *   prefixes: ['acme'],
+ *   maxLifetimeMs,
  *   migrate: () => migrate(pool),
  *   sql: { dialect: 'postgres', query: async (sql) => (await pool.query(sql)).rows },
  *   connections: pool.options.max,
@@ -94,7 +97,7 @@ export function defineConfig(config: CommandConfig): CommandConfig {
   return Object.freeze(Object.defineProperty({ ...config }, VERSION, { value: CURRENT }));
 }
 
-/** What a field has to be, and what to write if it is not. Nothing that was given is quoted. */
+/** Checks a field. `instead` says what to write, and never quotes the given value. */
 interface Rule {
   readonly holds: (value: unknown) => boolean;
   readonly instead: string;
@@ -102,13 +105,13 @@ interface Rule {
 
 const FUNCTION: Rule = {
   holds: (value) => value === undefined || typeof value === 'function',
-  instead: 'pass a function or leave it out',
+  instead: 'pass a function, or omit it',
 };
 
 const RULES: Readonly<Record<keyof CommandConfig, Rule>> = {
   keyring: {
     holds: (value) => hasMethods(value, ...KEYRING_METHODS),
-    instead: 'pass what createKeyring returned; await a promise of it',
+    instead: 'pass the keyring that createKeyring returned, not a promise of it',
   },
   store: {
     holds: (value) => hasMethods(value, 'findById', 'list'),
@@ -116,15 +119,19 @@ const RULES: Readonly<Record<keyof CommandConfig, Rule>> = {
   },
   catalog: {
     holds: (value) => hasMethods(value, 'expand', 'isReserved'),
-    instead: 'pass what defineScopes returned',
+    instead: 'pass the catalog that defineScopes returned',
   },
   peppers: {
     holds: (value) => value === undefined || value === 'none' || arePepperIds(value),
-    instead: "pass a list of the ids alone, without their secrets, or 'none'",
+    instead: "pass a list of pepper ids, without their secrets, or 'none'",
   },
   prefixes: {
     holds: (value) => value === undefined || arePrefixes(value),
     instead: "pass a list of prefixes, such as ['acme', 'acme_test']",
+  },
+  maxLifetimeMs: {
+    holds: (value) => value === undefined || (Number.isSafeInteger(value) && Number(value) > 0),
+    instead: 'pass what you passed to createKeyring, or omit it',
   },
   migrate: FUNCTION,
   sql: {
@@ -133,11 +140,11 @@ const RULES: Readonly<Record<keyof CommandConfig, Rule>> = {
   },
   connections: {
     holds: (value) => value === undefined || Number.isSafeInteger(value),
-    instead: 'pass a whole number or leave it out',
+    instead: 'pass a whole number, or omit it',
   },
   policy: {
     holds: (value) => value === undefined || hasMethods(value, 'requires', 'unmapped'),
-    instead: 'pass what definePolicy returned',
+    instead: 'pass the policy that definePolicy returned',
   },
   routes: FUNCTION,
   close: FUNCTION,
@@ -161,14 +168,14 @@ function isSql(value: unknown): boolean {
   return DIALECTS.includes(dialect) && hasMethods(value, 'query');
 }
 
-/** Whether a module exported a config, and one that this release understands. */
+/** Tells whether a module's export is a config, and whether this release understands it. */
 export function isConfig(value: unknown): 'config' | 'newer' | 'other' {
   const version = (value as { readonly [VERSION]?: unknown } | null | undefined)?.[VERSION];
   if (typeof version !== 'number') return 'other';
   return version === CURRENT ? 'config' : 'newer';
 }
 
-/** Whether keys can begin with it. */
+/** Whether `text` is a valid key prefix. */
 export function isPrefix(text: unknown): boolean {
   try {
     createKeyFormat(text);
@@ -178,7 +185,7 @@ export function isPrefix(text: unknown): boolean {
   }
 }
 
-/** Whether a pepper is among those of the config; null where the config does not say. */
+/** Whether the config lists a pepper; null if the config lists none. */
 export function isConfigured(pepper: string | null, { peppers }: CommandConfig): boolean | null {
   if (peppers === undefined) return null;
   const ids: readonly (string | null)[] = peppers === 'none' ? [null] : peppers;

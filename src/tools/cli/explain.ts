@@ -1,8 +1,9 @@
-/** What the command says of an error, without telling a secret. */
+/** Turns errors into messages and exit codes, without revealing a secret. */
 import { causeOf, isAccessError, isInputError, isStoreError } from '../../core/errors.js';
 import { CommandError, EXIT } from './command-error.js';
+import type { OptionName } from './options.js';
 
-/** What the command says of an error, and exits with. */
+/** An error as the command reports it. */
 interface Failure {
   readonly exit: number;
   /** `usage`, `config`, `fault` and so on, or the code of an `AccessError`. */
@@ -10,9 +11,9 @@ interface Failure {
   readonly message: string;
 }
 
-/** Says what an error means for whoever typed the command. */
+/** Explains an error to the person who typed the command. */
 export function explain(error: unknown): Failure {
-  // Our own words, which may name files: what they quote of others is masked already.
+  // Our own text, which may name files. Anything it quotes is already masked.
   if (error instanceof CommandError) {
     return { exit: error.exit, code: error.kind, message: error.message };
   }
@@ -20,27 +21,32 @@ export function explain(error: unknown): Failure {
   if (isAccessError(error)) return { exit: EXIT.refused, code: error.code, message };
   if (isStoreError(error)) return { exit: EXIT.store, code: 'store', message };
   // The authority comes from the command line alone.
-  const isTyped = isInputError(error) || (error instanceof TypeError && AUTHORITY.test(message));
+  const isOfAuthority = error instanceof TypeError && AUTHORITY.test(textOf(error));
+  const isTyped = isInputError(error) || isOfAuthority;
   if (isTyped) return { exit: EXIT.usage, code: 'usage', message };
   return { exit: EXIT.fault, code: 'fault', message };
 }
 
 const AUTHORITY = /^authority\./;
 
-/** The command's own authority has every right; what it cannot do is the keyring's to say. */
 const LIFETIME = " The keyring's maxLifetimeMs allows no such life: write an earlier --expires.";
 
 function messageOf(error: unknown): string {
-  if (isStoreError(error)) return `${error.message}${hintOf(causeOf(error))}`;
-  if (!isAccessError(error)) return textOf(error);
+  if (isStoreError(error)) {
+    const cause = causeOf(error);
+    // `causeOf` is for code that catches the error.
+    const message = error.message.replace(/: see causeOf$/, '');
+    return `${message}${hintOf(cause)}${adviceOn(cause)}`;
+  }
+  if (!isAccessError(error)) return withOption(textOf(error));
   const excess = error.excess === undefined ? '' : ` Too much: ${error.excess.join(' ')}.`;
   const hint = error.reason === 'lifetime_beyond_authority' ? LIFETIME : '';
   return `${error.message} (${error.reason})${excess}${hint}`;
 }
 
 /**
- * What a driver's error says of the outage: its code, and where it is keyscope's own, what to do.
- * The rest may quote rows.
+ * Returns the code of a driver's error, or the text if it is keyscope's own. Other texts may quote
+ * rows.
  */
 export function hintOf(cause: unknown): string {
   const { code, message } = Object(cause) as {
@@ -51,20 +57,64 @@ export function hintOf(cause: unknown): string {
   return typeof code === 'string' && /^[A-Z0-9_]{2,40}$/.test(code) ? ` (${code})` : '';
 }
 
-/** The text of anything that was thrown. */
+/** By the code of a driver's error: what is wrong with the address of the database. */
+const OUTAGES: ReadonlyMap<unknown, string> = new Map([
+  ['ECONNREFUSED', 'No database listens at this address'],
+  ['ENOTFOUND', 'The host of the database is unknown'],
+  ['EAI_AGAIN', 'The host of the database is unknown'],
+  ['ETIMEDOUT', 'The database does not answer'],
+  ['ERR_INVALID_URL', 'The address of the database is not a URL'],
+  ['28P01', 'The database rejects the user or password'],
+  ['28000', 'The database rejects the user or password'],
+  ['ER_ACCESS_DENIED_ERROR', 'The database rejects the user or password'],
+  ['3D000', 'The server has no database of this name'],
+  ['ER_BAD_DB_ERROR', 'The server has no database of this name'],
+]);
+
+/** Returns how to fix a connection, after a full stop; empty if the error is something else. */
+export function adviceOn(cause: unknown): string {
+  const problem = OUTAGES.get((Object(cause) as { readonly code?: unknown }).code);
+  if (problem === undefined) return '';
+  const { DATABASE_URL = '' } = process.env;
+  const place =
+    DATABASE_URL !== '' ? 'DATABASE_URL' : 'the address in your config (DATABASE_URL is not set)';
+  return `. ${problem}. Check ${place}.`;
+}
+
+/** The options behind the fields that the keyring names in errors. */
+const OPTION_OF: ReadonlyMap<string, OptionName> = new Map([
+  ['accessibleEntities', 'entities'],
+  ['authority.actor', 'actor'],
+  ['expiresAt', 'expires'],
+  ['justification', 'justification'],
+  ['metadata', 'metadata'],
+  ['name', 'name'],
+  ['overlapMs', 'overlap'],
+  ['reason', 'reason'],
+  ['scopes', 'scopes'],
+]);
+
+/** Names the option in place of the field at the start of a message. */
+function withOption(message: string): string {
+  const [, field = '', rest = ''] = /^([A-Za-z.]+)(:.*)$/s.exec(message) ?? [];
+  const option = OPTION_OF.get(field);
+  return option === undefined ? message : `--${option}${rest}`;
+}
+
+/** Returns the text of anything thrown. */
 export function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Variables whose values nobody prints. */
+/** Environment variables whose values may be secret. */
 const SECRET_NAME = /PASS|SECRET|TOKEN|PEPPER|KEY|CREDENTIAL|URL|DSN|DATABASE|CONNECTION/i;
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * Masks what could be a secret in the text of an error that others wrote: values of such variables
- * of the environment, what stands before the `@` of an address, and long runs of letters and
- * digits, as keys, digests and peppers are. Returns it on one line.
+ * Masks possible secrets in the error text of other code: values of secret environment variables,
+ * credentials before the `@` of an address, and long runs of letters and digits, which could be
+ * keys, digests or peppers. Returns it on one line.
  */
 export function withoutSecrets(text: string): string {
   let masked = text;
@@ -78,7 +128,7 @@ export function withoutSecrets(text: string): string {
     .replace(/\s+/g, ' ');
 }
 
-/** Names of errors and options have no digits; ids are no secrets. */
+/** Names of errors and options have no digits, and ids are not secret. */
 function isPlain(run: string): boolean {
   return UUID.test(run) || !/\d/.test(run) || !/[a-z]/i.test(run);
 }

@@ -1,6 +1,3 @@
-/**
- * `keyscope/cli`: what a `keyscope.config` imports. The command itself is the package's `bin`, and
- * nobody imports it.
- */
+/** `keyscope/cli`: the imports of a `keyscope.config`. The command is the package's `bin`. */
 export type { CommandConfig, CommandSql } from './define-config.js';
 export { defineConfig } from './define-config.js';

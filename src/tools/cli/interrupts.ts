@@ -1,21 +1,21 @@
-/** Signals: what is being changed is finished, everything else ends at once. */
+/** Signals: a change in progress is completed; everything else stops at once. */
 import { interruptedBy } from './command-error.js';
 
-/** What the command does about Ctrl-C, and about being told to end. */
+/** How the command handles Ctrl-C and signals that end it. */
 export interface Interrupts {
-  /** Carries out what changes something. It begins only if no signal came, and is waited for. */
+  /** Runs a change to its end. Throws without running it if a signal has arrived. */
   change<T>(act: () => PromiseLike<T>): Promise<T>;
-  /** Waits for a piece of work, or until a signal comes while nothing is being changed. */
+  /** Waits for `work`; rejects if a signal arrives while no change is in progress. */
   unless<T>(work: Promise<T>): Promise<T>;
-  /** What to exit with because of a signal that came during a change; null without one. */
+  /** The exit code for a signal that arrived during a change; null without one. */
   exit(): number | null;
 }
 
-/** 128 and the number of the signal, as shells have it. */
+/** 128 plus the number of the signal, as in shells. */
 const SIGNALS: Readonly<Record<string, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
 
 /**
- * Listens to signals from now on.
+ * Starts listening to signals.
  *
  * @param say Writes a line for people.
  */
@@ -26,7 +26,7 @@ export function watchInterrupts(say: (line: string) => void): Interrupts {
   const interrupted = new Promise<never>((_resolve, refuse) => {
     reject = refuse;
   });
-  // Nobody may be waiting.
+  // Perhaps nothing waits for it yet.
   interrupted.catch(() => {});
 
   function hear(signal: string): void {
@@ -35,10 +35,10 @@ export function watchInterrupts(say: (line: string) => void): Interrupts {
     if (changing === 0) {
       reject(interruptedBy(exit));
     } else if (isSecond) {
-      say('Stopped. It is unknown whether the change was written: look with keyscope list.');
+      say('Stopped. The change may or may not be written. Check with `keyscope list`.');
       process.exit(exit);
     } else {
-      say('The change has begun and is being finished. Again to stop without knowing.');
+      say('Finishing the change. Interrupt again to stop without knowing its outcome.');
     }
   }
   for (const signal of Object.keys(SIGNALS)) process.on(signal, hear);

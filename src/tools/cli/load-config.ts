@@ -1,4 +1,4 @@
-/** Finds and loads the config of a service, which is code of its own. */
+/** Finds and loads the config of a service. */
 import { Console } from 'node:console';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { within } from '../../core/thenable.js';
 import { CommandError } from './command-error.js';
 import { type CommandConfig, isConfig } from './define-config.js';
-import { textOf, withoutSecrets } from './explain.js';
+import { adviceOn, textOf, withoutSecrets } from './explain.js';
 
 /** In the working directory. */
 const NAMES: readonly string[] = [
@@ -17,11 +17,11 @@ const NAMES: readonly string[] = [
 ];
 
 /**
- * Loads the config. What it and the keyring print from now on, such as an audit log, goes to
- * standard error: standard output is for results, and a key that was made stands there alone.
+ * Loads the config. From then on, anything that it or the keyring logs goes to standard error, so
+ * that standard output has only results, such as a new key.
  *
- * @param given The path that was written; undefined to look in the working directory.
- * @param timeoutMs How long it may take, a promise that it exports included.
+ * @param given The path from the command line; undefined to search the working directory.
+ * @param timeoutMs How long loading may take, including a promise that the config exports.
  * @throws CommandError that says what to do.
  */
 export async function loadConfig(
@@ -29,49 +29,51 @@ export async function loadConfig(
   timeoutMs: number,
 ): Promise<CommandConfig> {
   const path = given === undefined ? findConfig() : resolve(given);
-  if (!existsSync(path)) throw new CommandError('config', `There is no config ${path}.`);
+  if (!existsSync(path))
+    throw new CommandError('config', `Cannot find the config ${path}. ${NAME_IT}`);
   globalThis.console = new Console(process.stderr, process.stderr);
   const config = await within(timeoutMs, importDefault(path), () => {
-    const cause = 'does it await what never comes, such as a database that does not answer?';
+    const cause = 'Does it wait for a database that does not answer?';
     throw new CommandError(
       'config',
-      `${path} has not loaded within ${timeoutMs / 1_000} s: ${cause}`,
+      `${path} did not load within ${timeoutMs / 1_000} s. ${cause}`,
     );
   });
   const found = isConfig(config);
   if (found === 'config') return config as CommandConfig;
   const instead =
     found === 'newer'
-      ? 'was made by a newer keyscope: run the command of the package that it imports, with npx'
-      : 'has to default-export what defineConfig of keyscope/cli returns';
+      ? 'was made by a newer keyscope. With npx, run the command of the package that it imports'
+      : 'must default-export the result of defineConfig from keyscope/cli';
   throw new CommandError('config', `${path} ${instead}.`);
 }
+
+const NAME_IT = 'Write one with `keyscope init`, or name yours with --config <path>.';
 
 function findConfig(): string {
   const found = NAMES.map((name) => resolve(name)).filter((path) => existsSync(path));
   const [path, another] = found;
   if (path === undefined) {
     const names = NAMES.join(', ');
-    const instead = 'Write one with `keyscope init`, or name it with --config <path>.';
-    throw new CommandError('config', `There is no config here (${names}). ${instead}`);
+    throw new CommandError('config', `Cannot find a config here (${names}). ${NAME_IT}`);
   }
   if (another === undefined) return path;
   throw new CommandError(
     'config',
-    `There are two configs, ${found.join(' and ')}: keep one, or --config.`,
+    `Found more than one config: ${found.join(', ')}. Keep one, or use --config <path>.`,
   );
 }
 
-/** What to do about an error of Node's own. */
+/** Advice for error codes of Node. */
 const ADVICE: ReadonlyMap<unknown, string> = new Map([
   [
     'ERR_UNKNOWN_FILE_EXTENSION',
-    `this Node (${process.version}) reads no TypeScript: use 22.18 or later, name the config ` +
-      'keyscope.config.mjs and write it without types, or set NODE_OPTIONS="--import tsx"',
+    `Node ${process.version} cannot load TypeScript. Use Node 22.18 or later, rename the config ` +
+      'to keyscope.config.mjs and remove its types, or set NODE_OPTIONS="--import tsx"',
   ],
   [
     'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX',
-    'Node only takes types off: leave out enums, namespaces and parameter properties',
+    'Node only strips types. Remove enums, namespaces and parameter properties',
   ],
 ]);
 
@@ -82,7 +84,7 @@ async function importDefault(path: string): Promise<unknown> {
   } catch (error) {
     const { code } = Object(error) as { readonly code?: unknown };
     const advice = ADVICE.get(code);
-    const problem = advice ?? `it threw: ${withoutSecrets(textOf(error))}`;
-    throw new CommandError('config', `${path} cannot be loaded: ${problem}`);
+    const problem = advice ?? `it threw: ${withoutSecrets(textOf(error))}${adviceOn(error)}`;
+    throw new CommandError('config', `Cannot load ${path}: ${problem}`);
   }
 }

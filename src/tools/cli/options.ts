@@ -1,78 +1,81 @@
 /**
- * The options of all subcommands: what is read, what help says and what the documentation has, and
- * how values are read. What the keyring checks itself is not checked here.
+ * The options of all subcommands, with their help texts, and the parsers of their values. Anything
+ * that the keyring checks is not checked here.
  */
 import { usageError } from './command-error.js';
 
 /** One option of the command line. */
 export interface Option {
-  /** What stands for its value in help; without one it is a switch. */
+  /** The placeholder for its value in help; absent for a switch. */
   readonly value?: string;
   /** A sentence for help. */
   readonly help: string;
 }
 
-/** By name. One name means the same wherever it is taken. */
+/** By name. A name means the same in every subcommand. */
 export const OPTIONS = {
-  config: { value: '<path>', help: 'the config; default: keyscope.config.ts, .mjs or .js here' },
-  json: { help: 'print JSON: one object a line' },
-  timeout: { value: '<seconds>', help: 'how long to wait for the config and for a report; 30' },
-  help: { help: 'print help' },
-  version: { help: 'print the version of keyscope' },
-  entity: { value: '<uuid>', help: 'on whose behalf: the organization that the keys belong to' },
+  config: { value: '<path>', help: 'the config file; default: keyscope.config.ts, .mjs or .js' },
+  json: { help: 'print JSON, one object per line' },
+  timeout: { value: '<seconds>', help: 'how long the config or a report may take; default: 30' },
+  help: { help: 'show this help; -h for short' },
+  version: { help: 'print the version' },
+  entity: { value: '<uuid>', help: 'the organization that owns the keys' },
   actor: { value: '<text>', help: 'who acts, kept on the record; default: your login name' },
   reason: { value: '<text>', help: 'why, kept on the record' },
-  yes: { help: 'ask nothing' },
-  name: { value: '<text>', help: 'what people call the key' },
-  scopes: { value: '<list>', help: 'scopes and patterns, by commas; "" for none' },
-  expires: { value: '<when>', help: '90d, 12h, 2w, 2027-01-01, a date-time with Z, or never' },
-  entities: { value: '<list>', help: 'other organizations that the key can address, by commas' },
-  justification: { value: '<text>', help: 'why reserved scopes are needed' },
-  metadata: { value: '<name=value,…>', help: 'pairs that belong to the integration, by commas' },
+  yes: { help: 'ask no questions' },
+  name: { value: '<text>', help: 'a name for people' },
+  scopes: { value: '<list>', help: 'comma-separated scopes or patterns; "" for none' },
+  expires: { value: '<when>', help: '90d, 12h, 2w, 2027-01-01, 2027-01-01T12:00Z or never' },
+  entities: { value: '<list>', help: 'other organizations the key can address, comma-separated' },
+  justification: { value: '<text>', help: 'why the key needs reserved scopes' },
+  metadata: { value: '<name=value,…>', help: 'comma-separated pairs for your integration' },
   out: { value: '<file>', help: 'write the key to a new file that only you can read' },
-  overlap: { value: '<time>', help: 'how long the old key keeps working, such as 7d; 0 ends it' },
-  lineage: { help: 'with what it was rotated from and what was rotated from it' },
-  addressing: { help: 'the keys of others that address this organization' },
-  limit: { value: '<number>', help: 'print at most so many' },
-  within: { value: '<time>', help: 'how far ahead to look; 14d' },
-  for: { value: '<time>', help: 'how long a scope has to be unused; 90d' },
-  triggers: { value: '<yes|no>', help: 'with triggers or, for servers that have none, without' },
-  write: { help: 'write the lock; reasons that are in it stay' },
-  check: { help: 'compare the service with its lock, text for text; 1 if they differ' },
-  against: { value: '<file>', help: 'compare it with another lock, - for input; 1 if unguarded' },
-  file: { value: '<path>', help: 'the lock; default: keyscope.lock.json' },
-  keys: { help: 'name the live keys that may do more' },
-  framework: { value: '<name>', help: 'express, fastify or hono; default: what package.json has' },
-  database: { value: '<name>', help: 'sqlite, postgres, mysql or redis; default: likewise' },
-  prefix: { value: '<list>', help: 'prefixes of keys, by commas; default: those of the config' },
-  diff: { help: 'standard input is a diff: look through what it adds, and through messages' },
+  overlap: { value: '<time>', help: 'how long the old key keeps working, such as 7d or 0' },
+  lineage: { help: 'also end its rotations and every key issued under them' },
+  addressing: { help: "list other organizations' keys that can address this one" },
+  state: { value: '<list>', help: 'only keys in these states, such as live,suspended' },
+  'created-by': { value: '<text>', help: 'only keys that this actor created' },
+  limit: { value: '<number>', help: 'print at most this many' },
+  within: { value: '<time>', help: 'how far ahead to look; default: 14d' },
+  for: { value: '<time>', help: 'how long a scope must have been unused; default: 90d' },
+  triggers: { value: '<yes|no>', help: 'no leaves out the triggers; default: yes' },
+  write: { help: 'write the lock, and keep the reasons in it' },
+  check: { help: 'exit with 1 if the service and its lock differ in any character' },
+  against: { value: '<file>', help: 'compare with another lock (- for stdin); 1 if unguarded' },
+  file: { value: '<path>', help: 'the lock file; default: keyscope.lock.json' },
+  keys: { help: 'name the live keys that gain access' },
+  typescript: { help: 'write TypeScript, even if Node or package.json lacks it' },
+  framework: { value: '<name>', help: 'express, fastify, hono or none' },
+  database: { value: '<name>', help: 'sqlite, postgres, mysql or redis' },
+  prefix: { value: '<list>', help: 'comma-separated key prefixes; default: those in the config' },
+  diff: { help: 'read a diff from stdin; search its added lines and messages' },
   sarif: { help: 'print a SARIF 2.1.0 log' },
-  revoke: { help: 'end the keys that were found and still work, after a question' },
+  revoke: { help: 'revoke the keys found that still work, after asking' },
 } as const satisfies Readonly<Record<string, Option>>;
 
 /** The name of an option. */
 export type OptionName = keyof typeof OPTIONS;
 
-/** Taken by every subcommand. */
+/** Every subcommand takes these. */
 export const COMMON: readonly OptionName[] = ['config', 'json', 'timeout', 'help'];
 
-/** An option as help and the documentation show it. */
+/** An option as help and the docs show it. */
 export function shownOption(name: OptionName): string {
   const { value }: Option = OPTIONS[name];
   return value === undefined ? `--${name}` : `--${name} ${value}`;
 }
 
-/** What was written behind the name of a subcommand. */
+/** The operands and options of a subcommand. */
 export interface Given {
-  /** What stands behind the name; an empty text if it takes nothing. */
+  /** The first operand, or an empty text. */
   readonly operand: string;
-  /** All of them, where several may stand there. */
+  /** All operands. */
   readonly operands: readonly string[];
-  /** The value of an option that has one. */
+  /** Returns the value of an option. */
   text(name: OptionName): string | undefined;
-  /** The same for one without which the subcommand is refused. */
+  /** Returns the value of an option that the subcommand requires. */
   required(name: OptionName): string;
-  /** Whether a switch was written. */
+  /** Whether a switch is set. */
   flag(name: OptionName): boolean;
 }
 
@@ -86,57 +89,71 @@ const UNITS: ReadonlyMap<string, number> = new Map([
   ['w', 7 * 86_400_000],
 ]);
 
-/** Reads a span of time such as `90d`, in milliseconds; `0` needs no unit. */
+/** Parses a time span such as `90d` into milliseconds; `0` needs no unit. */
 export function readSpan(text: string, name: OptionName): number {
   if (text === '0') return 0;
   const [, count = '', unit = ''] = /^(\d{1,6})([a-z]+)$/.exec(text) ?? [];
   const ms = UNITS.get(unit);
   if (count !== '' && ms !== undefined) return Number(count) * ms;
   const units = [...UNITS.keys()].join(', ');
-  throw usageError(`--${name}: write a number and a unit (${units}), such as 90d.`);
+  throw usageError(`--${name} takes a number and a unit (${units}), such as 90d.`);
 }
 
-/** A day, or RFC 3339 with `Z` or an offset: a time without one would be read in some zone. */
+/** Formats a time span as `readSpan` parses it, rounded down to a whole second. */
+export function shownSpan(ms: number): string {
+  const seconds = Math.floor(ms / 1_000);
+  // Days read better than weeks.
+  const units = [...UNITS].filter(([unit]) => unit !== 'w').reverse();
+  const [unit, size] = units.find(([, each]) => seconds % (each / 1_000) === 0) ?? ['s', 1_000];
+  return `${(seconds * 1_000) / size}${unit}`;
+}
+
+/** A day, or RFC 3339 with `Z` or an offset: without one, the time zone would be a guess. */
 const DATE = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/;
 
-/** Reads when a key ends by itself: a span from now, a day (its beginning in UTC), or `never`. */
+/** Parses an expiry: a span from now, a day (its start in UTC), a date-time, or `never`. */
 export function readExpiry(text: string, now: number): Date | 'never' {
   if (text === 'never') return 'never';
+  const end = readEnd(text, now);
+  if (end.getTime() > now) return end;
+  throw usageError('--expires must be in the future.');
+}
+
+function readEnd(text: string, now: number): Date {
   if (/^\d+[a-z]+$/.test(text)) return new Date(now + readSpan(text, 'expires'));
   const date = new Date(text);
-  // V8 takes the 30th of February for the 2nd of March.
+  // V8 reads February 30 as March 2.
   const day = new Date(text.slice(0, 10));
   const isThere = !Number.isNaN(date.getTime()) && !Number.isNaN(day.getTime());
   const isDate = DATE.test(text) && isThere && day.toISOString().startsWith(text.slice(0, 10));
   if (isDate) return date;
-  const instead = 'write 90d, 12h, 2w, 2027-01-01, 2027-01-01T12:00Z or never.';
-  throw usageError(`--expires: ${instead}`);
+  throw usageError('--expires takes 90d, 12h, 2w, 2027-01-01, 2027-01-01T12:00Z or never.');
 }
 
-/** Reads a list: elements by commas or spaces. */
+/** Parses a list separated by commas or spaces. */
 export function readList(text: string): readonly string[] {
   return text.split(/[\s,]+/).filter((element) => element !== '');
 }
 
-/** Reads pairs by commas. A value may hold `=`. */
+/** Parses comma-separated pairs. A value may contain `=`. */
 export function readPairs(text: string): Readonly<Record<string, string>> {
   const pairs = text.split(',').map((pair): [string, string] => {
     const [name = '', ...rest] = pair.split('=');
     if (name.trim() === '' || rest.length === 0) {
-      throw usageError('--metadata: write pairs, such as team=siem,stage=live.');
+      throw usageError('--metadata takes pairs, such as team=siem,stage=live.');
     }
     return [name.trim(), rest.join('=').trim()];
   });
   if (new Set(pairs.map(([name]) => name)).size < pairs.length) {
-    throw usageError('--metadata: a name is written twice.');
+    throw usageError('--metadata has the same name twice. Remove one.');
   }
   // `fromEntries` defines properties, so no name reaches a prototype.
   return Object.fromEntries(pairs);
 }
 
-/** Reads a whole number of at least 1. */
+/** Parses a whole number of at least 1. */
 export function readCount(text: string, name: OptionName): number {
   const count = Number(text);
   if (/^\d+$/.test(text) && count >= 1 && Number.isSafeInteger(count)) return count;
-  throw usageError(`--${name}: write a whole number of at least 1.`);
+  throw usageError(`--${name} takes a whole number of at least 1.`);
 }

@@ -1,46 +1,46 @@
 /**
- * What the command prints: results on standard output, everything else on standard error. Nothing
- * else of the command writes to either, so that no text reaches a terminal as others wrote it.
+ * Prints results on standard output and everything else on standard error. Only this file writes to
+ * them, so that every text from outside is escaped.
  */
 import { escapeLine, escapeLines, toJson } from '../escape.js';
 import { CommandError } from './command-error.js';
 
-/** Colours, by what they mean. */
+/** Colours by meaning. */
 const STYLES = { good: 32, bad: 31, doubt: 33, dim: 2, strong: 1 } as const;
 
-/** What a text means. */
+/** The meaning of a text, shown as a colour. */
 export type Style = keyof typeof STYLES;
 
-/** A part of a line: as it is, or in a colour where there are colours. */
+/** A part of a line, plain or with a style. */
 export type Part = string | { readonly style: Style; readonly text: string };
 
-/** Where a command writes. */
+/** The output of a command. */
 export interface Output {
   /** Whether results are JSON. */
   readonly isJson: boolean;
-  /** How many columns a line may have; infinity where standard output is no terminal. */
+  /** The width of the terminal; infinity if standard output is not a terminal. */
   readonly width: number;
-  /** Writes a line of a result. Resolves when it is written, so that nothing piles up. */
+  /** Writes one line of a result. Resolves when it is written, for back-pressure. */
   line(...parts: readonly Part[]): Promise<void>;
-  /** The same for a text of several lines. Texts of others in it must have no line feeds. */
+  /** The same for several lines. Text from outside must not contain line feeds. */
   lines(text: string): Promise<void>;
   /** The same for one object as JSON. */
   json(value: unknown): Promise<void>;
   /** Writes a line for people. */
   say(text: string): void;
-  /** Writes what is answered on the same line. */
+  /** Writes a question, whose answer follows on the same line. */
   ask(question: string): void;
-  /** Writes over the last line of a terminal, if nothing else was written since. */
+  /** Overwrites the current line of the terminal. */
   replaceLine(text: string): void;
 }
 
-/** Nobody reads standard output any more, as behind `| head -1`. */
+/** The reader of standard output has stopped, as in `| head -1`. */
 export class ReaderGone extends Error {}
 
 /** Makes the output of this process. */
 export function createOutput(isJson: boolean): Output {
   const { stdout, stderr, env } = process;
-  // What fails is told where it is written; without a listener it would end the process.
+  // `write` reports failures. Without a listener, they would also end the process.
   stdout.on('error', () => {});
   stderr.on('error', () => {});
   const isColoured = hasColours(stdout, env);
@@ -61,12 +61,19 @@ export function createOutput(isJson: boolean): Output {
   };
 }
 
-/** As Node has it: FORCE_COLOR decides where it is set, then NO_COLOR, then the terminal. */
+/** As in Node: FORCE_COLOR decides if it is set, then NO_COLOR, then the terminal. */
 function hasColours(stdout: NodeJS.WriteStream, env: NodeJS.ProcessEnv): boolean {
   const { FORCE_COLOR, NO_COLOR } = env;
   if (FORCE_COLOR !== undefined) return FORCE_COLOR !== '0' && FORCE_COLOR !== 'false';
   if (NO_COLOR !== undefined && NO_COLOR !== '') return false;
   return stdout.isTTY && stdout.hasColors();
+}
+
+/** Resolves when standard error is written: the end of the process would drop the rest. */
+export function flushErrors(): Promise<void> {
+  return new Promise((resolve) => {
+    process.stderr.write('', () => resolve());
+  });
 }
 
 function write(stream: NodeJS.WriteStream, text: string): Promise<void> {
@@ -79,8 +86,8 @@ function write(stream: NodeJS.WriteStream, text: string): Promise<void> {
 }
 
 function failureOf({ code }: NodeJS.ErrnoException): Error {
-  // A stream that was destroyed after EPIPE refuses what follows.
+  // After EPIPE the stream is destroyed, and later writes fail with this code.
   const isGone = code === 'EPIPE' || code === 'ERR_STREAM_DESTROYED';
   if (isGone) return new ReaderGone('nobody reads the output');
-  return new CommandError('store', `Standard output cannot be written: ${code ?? 'it failed'}.`);
+  return new CommandError('store', `Cannot write to standard output: ${code ?? 'unknown error'}.`);
 }

@@ -1,9 +1,9 @@
-/** What the package has beside its code. */
+/** Files of the package that are not code. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
-// By its own name: how far the root is above this file differs between builds.
+// By package name, because the distance to the root differs between builds.
 const MANIFEST = createRequire(import.meta.url).resolve('keyscope/package.json');
 
 /** Reads a file of the package. */

@@ -1,4 +1,4 @@
-/** How subcommands find keys, and show them to people. What is a secret is in no `KeyInfo`. */
+/** How subcommands find keys and show them. A `KeyInfo` contains nothing secret. */
 import { AccessError } from '../../core/errors.js';
 import type { KeyState } from '../../core/record.js';
 import type { Authority } from '../../management/authority.js';
@@ -23,12 +23,18 @@ const STYLES: Readonly<Record<KeyState, Style>> = {
   unknown_format: 'doubt',
 };
 
-/** What people know a key by: its beginning, and its last four characters. */
+/** States in which a key will never work again. */
+export const OVER: readonly KeyState[] = ['revoked', 'retired', 'expired'];
+
+/** Every state, for `--state`. */
+export const KEY_STATES: readonly KeyState[] = Object.keys(STYLES) as KeyState[];
+
+/** Returns the prefix and the last four characters of a key, by which people recognize it. */
 export function shownKey({ prefix, hint }: Pick<KeyInfo, 'prefix' | 'hint'>): string {
   return `${prefix}_…${hint}`;
 }
 
-/** A day, or what stands for none. */
+/** Returns a day, or `none` for null. */
 export function shownDay(date: Date | null, none: string): string {
   return date?.toISOString().slice(0, 10) ?? none;
 }
@@ -40,13 +46,32 @@ function shownTime(date: Date): string {
 
 const isRead = (key: ShownKey): key is KeyInfo | AddressedKey => 'name' in key;
 
-/** The most important column first: a narrow terminal leaves out the last ones. */
+/** When a replaced key retires; null for any other key. */
+function retireAtOf(key: ShownKey): Date | null {
+  return 'retireAt' in key ? key.retireAt : null;
+}
+
+/** A replaced key may still be live, until it retires. */
+function shownState(key: ShownKey): string {
+  const isReplaced = retireAtOf(key) !== null && key.state !== 'retired';
+  return isReplaced ? `${key.state}, replaced` : key.state;
+}
+
+/** The earlier of expiry and retirement; null for never. */
+function endOf(key: KeyInfo | AddressedKey): Date | null {
+  const { expiresAt } = key;
+  const retireAt = retireAtOf(key);
+  if (retireAt === null || expiresAt === null) return retireAt ?? expiresAt;
+  return retireAt < expiresAt ? retireAt : expiresAt;
+}
+
+/** The most important column first: a narrow terminal drops the last ones. */
 export const KEY_COLUMNS: readonly Column<ShownKey>[] = [
   { title: 'KEY ID', cell: ({ keyId }) => keyId },
   { title: 'KEY', cell: (key) => (isRead(key) ? shownKey(key) : '') },
   { title: 'NAME', cell: (key) => (isRead(key) ? key.name : ''), atLeast: 8 },
-  { title: 'STATE', cell: ({ state }) => state, style: ({ state }) => STYLES[state] },
-  { title: 'EXPIRES', cell: (key) => (isRead(key) ? shownDay(key.expiresAt, 'never') : '') },
+  { title: 'STATE', cell: shownState, style: ({ state }) => STYLES[state] },
+  { title: 'EXPIRES', cell: (key) => (isRead(key) ? shownDay(endOf(key), 'never') : '') },
   {
     title: 'LAST USED',
     cell: (key) => ('lastUsedAt' in key ? shownDay(key.lastUsedAt, 'not known') : ''),
@@ -54,7 +79,13 @@ export const KEY_COLUMNS: readonly Column<ShownKey>[] = [
   { title: 'SCOPES', cell: (key) => (isRead(key) ? key.scopes.join(' ') : ''), atLeast: 12 },
 ];
 
-/** All of a key, field by field, in the order of `KeyInfo`; what is empty is left out. */
+/** The same for keys of several organizations. */
+export const ALL_KEY_COLUMNS: readonly Column<ShownKey>[] = KEY_COLUMNS.toSpliced(-1, 0, {
+  title: 'ORGANIZATION',
+  cell: ({ entityUuid }) => entityUuid,
+});
+
+/** Returns the fields of a key in the order of `KeyInfo`, without the empty ones. */
 export function fieldsOf(key: KeyInfo | DamagedKey): readonly (readonly [string, string])[] {
   const fields: [string, string][] = [];
   for (const [name, value] of Object.entries(key) as readonly (readonly [string, unknown])[]) {
@@ -75,14 +106,14 @@ function textOf(value: unknown): string {
 
 // ── Finding them ────────────────────────────────────────────────────────────────────────────────
 
-/** A key, and how a question names it. */
+/** A key, and its description for a question. */
 interface FoundKey {
   readonly info: KeyInfo | DamagedKey;
   readonly shown: string;
 }
 
 /**
- * Finds the key that a command shows or is about to end, so that people see which one it is.
+ * Finds the key that a command shows or is about to end.
  *
  * @throws AccessError `not_found` if the organization has no such key.
  */
@@ -98,33 +129,28 @@ export async function requireKey(
   return { info, shown: shownInQuestion(info, used) };
 }
 
-/** How a question names a key, with more behind its state. */
-export function shownInQuestion(key: KeyInfo | DamagedKey, more = ''): string {
+/** Describes a key in a question. `more` follows its state. */
+export function shownInQuestion(key: ShownKey, more = ''): string {
   if (!('name' in key)) return `the ${key.state} key ${key.keyId}`;
-  // A name that fills the terminal would hide what is asked.
+  // A name that fills the terminal would hide the question.
   const name = cut(key.name, 200);
   return `${cut(shownKey(key), 40)} “${name}” (${key.state}${more})`;
 }
 
-/** As many as a keyring lists at once. */
+/** The most that a keyring lists at once. */
 const PAGE = 1000;
 
 /**
- * Goes through an organization's keys page by page: however many there are, one is in memory.
- *
- * @param most How many it yields in all.
+ * Yields an organization's keys page by page, with one page in memory.
  */
 export function pagesOf(
   keyring: Keyring,
   authority: Authority,
   addressing: boolean = false,
-  most: number = Number.POSITIVE_INFINITY,
 ): AsyncGenerator<readonly ShownKey[]> {
-  let left = most;
   return partsOf('list', async (after) => {
-    const input: ListInput = { after, limit: Math.min(PAGE, left), addressing };
+    const input: ListInput = { after, limit: PAGE, addressing };
     const { keys, next }: ListPage<ShownKey> = await keyring.list(input, authority);
-    left -= keys.length;
-    return { items: keys, next: left > 0 ? next : null };
+    return { items: keys, next };
   });
 }

@@ -1,33 +1,33 @@
-/** What `doctor` asks a database beyond its store, in SQL, over the client that the config has. */
+/** The SQL queries of `doctor`, over the client in the config. */
 import { type Dialect, MIGRATIONS } from '../../stores/schema/migrations.js';
 import type { CommandSql } from './define-config.js';
 
 /** The version of the schema that this release has. */
 export const KNOWN_VERSION: number = MIGRATIONS.postgres.length;
 
-/** A question to each kind of database. Each has one column, `answer`. */
+/** The queries of one dialect. Each returns one column, `answer`. */
 interface Questions {
-  /** Whether there is a schema: 1 or more. */
+  /** 1 or more if the schema exists. */
   readonly schema: string;
-  /** Milliseconds since the epoch; empty where a database has the clock of this machine. */
+  /** Milliseconds since the epoch; empty if the database uses this machine's clock. */
   readonly clock: string;
-  /** 1 or 0; empty where there is no copy that could be asked by mistake. */
+  /** 1 on the primary, 0 on a replica; empty for a file, which has no replicas. */
   readonly primary: string;
   /** The names of all triggers. */
   readonly triggers: string;
   /**
-   * Who else may read or write the tables: names of roles, `public` for everybody. Not the owner,
-   * nor who asks, nor an administrator, who may do all; empty where there are no roles.
+   * The roles that can read or write the tables, `public` meaning everybody. Without the owner, the
+   * current role and administrators. Empty for a file, which has no roles.
    */
   readonly rights: string;
 }
 
-/** A condition on a table `t` of PostgreSQL: the role called `name` may read or write it. */
+/** A condition of PostgreSQL: the role `name` can read or write the table `t`. */
 const MAY_USE = `has_schema_privilege(name, t.relnamespace, 'USAGE')
         AND (has_any_column_privilege(name, t.oid, 'SELECT, INSERT, UPDATE')
           OR has_table_privilege(name, t.oid, 'DELETE, TRUNCATE, TRIGGER'))`;
 
-/** What in a table of grants of MySQL and MariaDB reads or writes. */
+/** The privileges of MySQL and MariaDB that read or write. */
 const GRANTED = `'Y' IN (Select_priv, Insert_priv, Update_priv, Delete_priv, Drop_priv, Alter_priv,
         Trigger_priv, Grant_priv)`;
 
@@ -80,17 +80,17 @@ const QUESTIONS: Readonly<Record<Dialect, Questions>> = {
   },
 };
 
-/** The answers of all rows. Drivers return integers as numbers, as bigints or as text. */
+/** Returns the answers of all rows. Drivers return integers as numbers, bigints or text. */
 async function ask({ query }: CommandSql, sql: string): Promise<readonly unknown[]> {
   const rows = await query(sql);
   return rows.map((row) => (row as { readonly answer?: unknown }).answer);
 }
 
-/** A migration that was interrupted leaves none, and row-level security hides it. */
+/** After an interrupted migration, or with row-level security. */
 const NO_VERSION =
-  'keyscope: keyscope_schema has no row that can be seen: see store, or run keyscope migrate';
+  'keyscope: keyscope_schema has no visible row. See the store check, or run keyscope migrate';
 
-/** The version of the schema and the oldest that reads it; 0 where there is none. */
+/** Returns the version of the schema and the oldest release that reads it; 0 without a schema. */
 export async function askVersion(
   sql: CommandSql,
 ): Promise<{ readonly version: number; readonly minReader: number }> {
@@ -102,25 +102,25 @@ export async function askVersion(
   return { version: Number(version ?? 0), minReader: Number(minReader ?? 0) };
 }
 
-/** The database's clock, in milliseconds since the epoch; null where it is this machine's. */
+/** Returns the database's time in milliseconds since the epoch; null if it uses this clock. */
 export async function askClock(sql: CommandSql): Promise<number | null> {
   const { clock } = QUESTIONS[sql.dialect];
   return clock === '' ? null : Number((await ask(sql, clock))[0]);
 }
 
-/** Whether this is the server that is written to; null for a file, which has no copy. */
+/** Whether this server is the primary; null for a file, which has no replica. */
 export async function askPrimary(sql: CommandSql): Promise<boolean | null> {
   const { primary } = QUESTIONS[sql.dialect];
   return primary === '' ? null : Number((await ask(sql, primary))[0]) === 1;
 }
 
-/** Who else may read or write the tables; null where there are no roles. */
+/** Returns the other roles that can read or write the tables; null for a file. */
 export async function askRights(sql: CommandSql): Promise<readonly string[] | null> {
   const { rights } = QUESTIONS[sql.dialect];
   return rights === '' ? null : (await ask(sql, rights)).map(String);
 }
 
-/** The triggers of the schema that are not there. */
+/** Returns the triggers of the schema that are missing. */
 export async function askMissingTriggers(sql: CommandSql): Promise<readonly string[]> {
   const found = (await ask(sql, QUESTIONS[sql.dialect].triggers)).map(String);
   const schema = MIGRATIONS[sql.dialect].flat().join('\n');

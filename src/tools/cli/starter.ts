@@ -1,35 +1,40 @@
-/** The files that `keyscope init` writes. Each of them runs as TypeScript and as JavaScript. */
+/** The files that `keyscope init` writes. Each runs both as TypeScript and as JavaScript. */
 import { isBuiltin } from 'node:module';
 import { readPackageFile } from './package-file.js';
 
-/** A framework or a database, and the packages by which it is recognised. */
+/** A framework or a database, and the packages that reveal it. */
 interface Part {
   readonly packages: readonly string[];
-  /** Lines that import what the code takes. */
+  /** The packages with its types, for TypeScript. */
+  readonly types?: readonly string[];
+  /** Import statements. */
   readonly imports: readonly string[];
 }
 
-/** A framework: its example of a service. Its adapter is one of the package's examples. */
+/** A framework, with an example service. Its adapter is one of the package's examples. */
 interface Framework extends Part {
   readonly service: string;
 }
 
-/** A database: how its client is opened and closed, and how `doctor` asks it in SQL. */
+/** A database: how to open and close its client, and how `doctor` queries it. */
 interface Database extends Part {
-  /** The variable that says where it is. */
-  readonly variable?: string;
+  /** The environment variable with its address, and an example of one. */
+  readonly variable?: readonly [name: string, example: string];
   readonly open: string;
   readonly close: string;
   readonly sql?: string;
+  /** The size of the client's pool, if it has one. */
+  readonly connections?: number;
 }
 
-/** For a framework that is none of those: a config and a keyring, without a guard. */
+/** For any other framework: a config and a keyring, without a guard. */
 const NO_FRAMEWORK: Framework = { packages: [], imports: [], service: '' };
 
-/** By name. The first one is taken where package.json has none. */
+/** By name. The first one is the default if package.json has none of them. */
 export const FRAMEWORKS: Readonly<Record<string, Framework>> = {
   express: {
     packages: ['express'],
+    types: ['@types/express'],
     imports: ["import express from 'express';"],
     service: `export const app = express();
 app.get('/me', guard('whoami'), (req, res) => void res.json(toMe(req.principal)));
@@ -65,44 +70,51 @@ const SQLITE_OF_NODE: Database = {
   sql: 'client.prepare(sql).all()',
 };
 
-/** For Node 20, which has none of its own. */
+/** For Node 20, which has no `node:sqlite`. */
 const BETTER_SQLITE: Database = {
   ...SQLITE_OF_NODE,
   packages: ['better-sqlite3'],
+  types: ['@types/better-sqlite3'],
   imports: ["import Database from 'better-sqlite3';"],
   open: "new Database('keys.db')",
 };
 
-/** The same of databases. Connections are bounded in time, so that no command hangs. */
+/** By name, as above. Connections have time limits, so that no command hangs. */
 export const DATABASES: Readonly<Record<string, Database>> = {
   sqlite: isBuiltin('node:sqlite') ? SQLITE_OF_NODE : BETTER_SQLITE,
   postgres: {
     packages: ['pg'],
-    variable: 'DATABASE_URL',
+    types: ['@types/pg'],
+    variable: ['DATABASE_URL', 'postgres://localhost:5432/app'],
     imports: ["import pg from 'pg';"],
     open: `new pg.Pool({
-  connectionString: process.env['DATABASE_URL'],
+  connectionString: address,
+  max: connections,
   connectionTimeoutMillis: 2_000,
   statement_timeout: 4_000,
-  query_timeout: 5_000,
-}).on('error', console.error)`,
+  query_timeout: 5_000, // Otherwise a query on a dead connection never ends.
+});
+// Otherwise a lost connection ends the process.
+client.on('error', ({ message }) => console.error(message))`,
     close: 'client.end()',
     sql: '(await client.query(sql)).rows',
+    connections: 10,
   },
   mysql: {
     packages: ['mysql2'],
-    variable: 'DATABASE_URL',
+    variable: ['DATABASE_URL', 'mysql://localhost:3306/app'],
     imports: ["import { createPool } from 'mysql2/promise';"],
-    open: "createPool({ uri: process.env['DATABASE_URL'] ?? '', connectTimeout: 2_000 })",
+    open: 'createPool({ uri: address, connectionLimit: connections, connectTimeout: 2_000 })',
     close: 'client.end()',
     sql: 'Object.values((await client.query(sql))[0])',
+    connections: 10,
   },
   redis: {
     packages: ['redis'],
-    variable: 'REDIS_URL',
+    variable: ['REDIS_URL', 'redis://localhost:6379'],
     imports: ["import { createClient } from 'redis';"],
     open: `await createClient({
-  url: process.env['REDIS_URL'] ?? '',
+  url: address,
   socket: { connectTimeout: 2_000, reconnectStrategy: false },
 })
   .on('error', console.error)
@@ -111,20 +123,20 @@ export const DATABASES: Readonly<Record<string, Database>> = {
   },
 };
 
-/** Makes a pepper. */
+/** Prints a new pepper. */
 export const PEPPER_COMMAND = `node -p "crypto.randomBytes(32).toString('base64url')"`;
 
-/** What the files are made of. */
+/** The choices that determine the files. */
 interface Choice {
   readonly framework: string;
   readonly database: string;
-  /** Of keys: what they begin with. */
+  /** The prefix of keys. */
   readonly prefix: string;
-  /** Of the files: `mjs` where nothing takes types off. */
+  /** The extension of the files. */
   readonly ending: 'ts' | 'mts' | 'mjs';
 }
 
-/** The text of each file, by its path in the project. */
+/** Returns the text of each file by its path in the project. */
 export function starterFiles(choice: Choice): ReadonlyMap<string, string> {
   const { framework, ending } = choice;
   const files = new Map([
@@ -138,13 +150,36 @@ export function starterFiles(choice: Choice): ReadonlyMap<string, string> {
   return files.set(`keyscope/adapter.${ending}`, readPackageFile(adapter));
 }
 
+/** Lets TypeScript accept the extension that Node needs, without a change to tsconfig.json. */
+const ALLOW_EXTENSION =
+  '// @ts-ignore: Node needs the extension. Or set allowImportingTsExtensions.\n';
+
+/** Makes a relative import. */
+function importOf(names: string, path: string, ending: Choice['ending']): string {
+  const line = `import { ${names} } from '${path}.${ending}';`;
+  return ending === 'mjs' ? line : ALLOW_EXTENSION + line;
+}
+
+/** Makes the first line of a file that uses globals of Node. */
+function headOf(ending: Choice['ending']): string {
+  return ending === 'mjs' ? '' : '/// <reference types="node" />\n';
+}
+
+/** Without SQL, as on Redis, the store migrates by itself and the client stays private. */
 function configText({ database, prefix, ending }: Choice): string {
-  const { sql } = DATABASES[database] ?? {};
-  const query = sql && `\n  sql: { dialect: '${database}', query: async (sql) => ${sql} },`;
-  return `// What the command keyscope knows of this service.
-import { defineConfig } from 'keyscope/cli';
-import { migrate } from 'keyscope/stores/${database}';
-import { catalog, client, close, keyring, peppers, store } from './keyscope/keyring.${ending}';
+  const { sql, connections } = DATABASES[database] ?? {};
+  const query = `sql: { dialect: '${database}', query: async (sql) => ${sql} },`;
+  const fields = [
+    ...(sql === undefined ? [] : ['migrate: () => migrate(client),', query]),
+    ...(connections === undefined ? [] : ['connections,']),
+  ];
+  const names = ['catalog', 'close', 'keyring', 'maxLifetimeMs', 'peppers', 'store'];
+  if (sql !== undefined) names.push('client');
+  if (connections !== undefined) names.push('connections');
+  const migrate = `\nimport { migrate } from 'keyscope/stores/${database}';`;
+  return `// Describes this service to the command keyscope.
+import { defineConfig } from 'keyscope/cli';${sql === undefined ? '' : migrate}
+${importOf(names.sort().join(', '), './keyscope/keyring', ending)}
 
 export default defineConfig({
   keyring,
@@ -152,39 +187,67 @@ export default defineConfig({
   catalog,
   peppers: peppers.map(({ id }) => id),
   prefixes: ['${prefix}'],
-  migrate: () => migrate(client),${query ?? ''}
-  close,
+  maxLifetimeMs,
+${fields.map((field) => `  ${field}\n`).join('')}  close,
 });
 `;
 }
 
-function keyringText({ database, prefix }: Choice): string {
-  const { imports = [], open, close } = DATABASES[database] ?? {};
-  return `// The keys of this service. Give it its own prefix, scopes and operations.
-import { createKeyring, definePolicy, defineScopes } from 'keyscope';
+function keyringText({ database, prefix, ending }: Choice): string {
+  const { imports = [], variable, open, close, sql, connections } = DATABASES[database] ?? {};
+  const pool = connections === undefined ? '' : `export const connections = ${connections};\n`;
+  return `${headOf(ending)}// The keys of this service. Choose its prefix, scopes and operations.
+import { causeOf, createKeyring, definePolicy, defineScopes } from 'keyscope';
 import { ${database}Store } from 'keyscope/stores/${database}';
 ${imports.join('\n')}
 
-export const catalog = defineScopes({ reports: { read: 'Read.', write: 'Write.' } });
+const pepper = process.env['PEPPER'] ?? '';
+if (Buffer.byteLength(pepper) < 32) {
+  throw new Error(
+    'PEPPER is not set, or shorter than 32 bytes. Set it to the output of: ' +
+      \`${PEPPER_COMMAND}\`,
+  );
+}
+${variable === undefined ? '' : addressText(...variable)}
+export const catalog = defineScopes({
+  reports: { read: 'Read reports.', write: 'Write reports.' },
+});
 export const policy = definePolicy(catalog, { whoami: [], listReports: ['reports:read'] });
 
-// At least 32 bytes: ${PEPPER_COMMAND}
-export const peppers = [{ id: 'first', secret: process.env['KEYSCOPE_PEPPER'] ?? '' }];
-
-export const client = ${open};
+${pool}${sql === undefined ? '' : 'export '}const client = ${open};
 export const close = () => ${close};
 export const store = ${database}Store(client);
-export const keyring = createKeyring({ prefix: '${prefix}', catalog, store, peppers });
+export const peppers = [{ id: 'first', secret: pepper }];
+export const maxLifetimeMs = 366 * 86_400_000; // The longest life of a key.
+export const keyring = createKeyring({
+  prefix: '${prefix}',
+  deployment: '${prefix} production', // Choose it now: changing it later ends every key.
+  catalog,
+  store,
+  peppers,
+  maxLifetimeMs,
+  onEvent: (event) => console.log(JSON.stringify(event)), // Your audit log. It has no secrets.
+  onError: (error) => console.error(error, causeOf(error)), // The driver's error may quote rows.
+});
+`;
+}
+
+function addressText(name: string, example: string): string {
+  return `const address = process.env['${name}'] ?? '';
+if (address === '') {
+  throw new Error('${name} is not set. Set it to the address of your database: ${example}');
+}
 `;
 }
 
 function serverText({ framework, prefix, ending }: Choice): string {
   const { imports = [], service } = FRAMEWORKS[framework] ?? {};
-  return `// An example of a service: node keyscope/server.${ending}. Each route has a guard.
+  return `${headOf(ending)}// An example service. Each route has a guard. Run it with:
+// node keyscope/server.${ending}
 ${imports.join('\n')}
 import { toMe } from 'keyscope';
-import { createGuard } from './adapter.${ending}';
-import { keyring, policy } from './keyring.${ending}';
+${importOf('createGuard', './adapter', ending)}
+${importOf('keyring, policy', './keyring', ending)}
 
 const guard = createGuard({ keyring, policy, realm: '${prefix}' });
 const port = Number(process.env['PORT'] ?? 3000);

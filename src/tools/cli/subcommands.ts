@@ -1,22 +1,22 @@
 /**
- * The subcommands: one table for parsing, help and the documentation. Each is loaded only when it
- * runs, so that help and a typing mistake cost no more than Node itself. A file of `commands` that
- * has one of them exports it as `run`; one that has several exports each by its name.
+ * The subcommands: one table for parsing, help and the docs. Each is loaded only when it runs, so
+ * that help and typos cost no more than Node itself. A file in `commands` with one subcommand
+ * exports it as `run`; a file with several exports each by its name.
  */
 import type { Run } from './call.js';
 import { COMMON, OPTIONS, type OptionName, shownOption } from './options.js';
 
 /** One subcommand. */
 export interface Subcommand {
-  /** What is written, with what has to stand behind it, such as `show <key id>`. */
+  /** The name and its operands, such as `show <key id>`. */
   readonly usage: string;
-  /** A line for help. */
+  /** One line for help. */
   readonly summary: string;
-  /** Without these it is refused. */
+  /** Required options. */
   readonly needs?: readonly OptionName[];
-  /** Taken beside those that all take. */
+  /** Optional ones, in addition to those that every subcommand takes. */
   readonly takes?: readonly OptionName[];
-  /** Whether stores create and change no tables for it, because it says whether they are there. */
+  /** Keeps stores from creating or changing tables, for a subcommand that reports on them. */
   readonly onlyLooks?: true;
   readonly load: () => Promise<Run>;
 }
@@ -27,115 +27,118 @@ const WHO = ['actor', 'reason'] as const;
 export const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   init: {
     usage: 'init',
-    summary: 'write a config, a guard for your framework and a service to start',
-    takes: ['framework', 'database', 'yes'],
+    summary: 'write a config, a guard for your framework and an example service',
+    takes: ['framework', 'database', 'typescript', 'yes'],
     load: async () => (await import('./commands/init.js')).run,
   },
   migrate: {
     usage: 'migrate',
-    summary: 'create the tables, or bring them to the version of this release',
+    summary: 'create the tables, or upgrade them to this release',
     load: async () => (await import('./commands/schema.js')).migrate,
   },
   schema: {
     usage: 'schema <dialect>',
-    summary: 'print the tables as SQL: postgres, mysql or sqlite',
+    summary: 'print the tables as SQL for postgres, mysql or sqlite',
     takes: ['triggers'],
     load: async () => (await import('./commands/schema.js')).schema,
   },
+  scopes: {
+    usage: 'scopes',
+    summary: 'list the scopes in the catalog',
+    load: async () => (await import('./commands/scopes.js')).run,
+  },
   issue: {
     usage: 'issue',
-    summary: 'make a key, which is printed this once',
+    summary: 'create a key and print it once',
     needs: ['entity', 'name', 'scopes', 'expires'],
     takes: ['entities', 'justification', 'metadata', 'out', ...WHO],
     load: async () => (await import('./commands/issue.js')).issue,
   },
   rotate: {
     usage: 'rotate <key id>',
-    summary: 'replace a key by a new one, which is printed this once',
+    summary: 'replace a key with a new one and print that once',
     needs: ['entity', 'overlap'],
     takes: ['name', 'scopes', 'entities', 'expires', 'justification', 'out', 'yes', ...WHO],
     load: async () => (await import('./commands/issue.js')).rotate,
   },
   list: {
     usage: 'list',
-    summary: 'list the keys of an organization, newest first',
-    needs: ['entity'],
-    takes: ['addressing', 'limit', ...WHO],
+    summary: 'list keys, of one organization or of all',
+    takes: ['entity', 'state', 'created-by', 'addressing', 'limit', ...WHO],
     load: async () => (await import('./commands/keys.js')).list,
   },
   show: {
     usage: 'show <key id>',
-    summary: 'show all of a key but the key itself',
+    summary: 'show everything about a key except the key itself',
     needs: ['entity'],
     takes: WHO,
     load: async () => (await import('./commands/keys.js')).show,
   },
   whois: {
     usage: 'whois',
-    summary: 'tell whose key a string is; reads it from standard input',
+    summary: 'find out whose key a string is; reads it from standard input',
     takes: WHO,
     load: async () => (await import('./commands/keys.js')).whois,
   },
   suspend: {
     usage: 'suspend <key id>',
-    summary: 'take a key out of use until it is resumed',
+    summary: 'stop a key from working until you resume it',
     needs: ['entity'],
     takes: ['yes', ...WHO],
     load: async () => (await import('./commands/keys.js')).suspend,
   },
   resume: {
     usage: 'resume <key id>',
-    summary: 'end a suspension',
+    summary: 'let a suspended key work again',
     needs: ['entity'],
     takes: WHO,
     load: async () => (await import('./commands/keys.js')).resume,
   },
   revoke: {
-    usage: 'revoke <key id>',
-    summary: 'end a key at once and for good',
-    needs: ['entity'],
-    takes: ['lineage', 'yes', ...WHO],
-    load: async () => (await import('./commands/keys.js')).revoke,
+    usage: 'revoke [key id]',
+    summary: 'end a key, or all keys that you select, at once and for good',
+    takes: ['entity', 'state', 'created-by', 'lineage', 'yes', ...WHO],
+    load: async () => (await import('./commands/revoke.js')).run,
   },
   expiring: {
     usage: 'expiring',
-    summary: 'list the keys of all organizations that expire soon',
+    summary: 'list the keys that expire soon, in all organizations',
     takes: ['within'],
     load: async () => (await import('./commands/expiring.js')).run,
   },
   unused: {
     usage: 'unused',
-    summary: "list the scopes that an organization's keys have not used",
+    summary: "list the scopes that an organization's keys do not use",
     needs: ['entity'],
     takes: ['for', ...WHO],
     load: async () => (await import('./commands/unused.js')).run,
   },
   peppers: {
     usage: 'peppers',
-    summary: 'count the keys under each pepper that work or can be resumed',
+    summary: 'count the live and suspended keys under each pepper',
     load: async () => (await import('./commands/peppers.js')).run,
   },
   lock: {
     usage: 'lock',
-    summary: 'say who may call each route, and what a change of that widens',
+    summary: 'record who may call each route, and report what a change widens',
     takes: ['write', 'check', 'against', 'file', 'keys', 'sarif'],
     load: async () => (await import('./commands/lock.js')).run,
   },
   scan: {
     usage: 'scan [path…]',
-    summary: 'find keys in files, a diff or standard input (-); shows none',
+    summary: 'find keys in files, a diff or standard input (-); prints no key',
     takes: ['prefix', 'diff', 'sarif', 'revoke', 'lineage', 'yes', ...WHO],
     load: async () => (await import('./commands/scan.js')).run,
   },
   rules: {
     usage: 'rules <scanner>',
-    summary: 'print rules that find keys: gitleaks, github, gitlab and others',
+    summary: 'print rules for gitleaks, GitHub, GitLab and other scanners',
     takes: ['prefix'],
     load: async () => (await import('./commands/rules.js')).run,
   },
   doctor: {
     usage: 'doctor',
-    summary: 'check the config, the database and the peppers, and say what to do',
+    summary: 'check the config, the database and the peppers, and say what to fix',
     onlyLooks: true,
     load: async () => (await import('./commands/doctor.js')).run,
   },
@@ -143,10 +146,10 @@ export const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
 
 // ── Help ────────────────────────────────────────────────────────────────────────────────────────
 
-const EXITS = `Exit codes: 0 done, 1 refused or not found (scan: found), 2 wrong usage,
-3 config, 4 store, input or output, 5 a fault; 129, 130 and 143 after a signal.`;
+const EXITS = `Exit codes: 0 done, 1 refused or not found (scan: key found), 2 usage error,
+3 config, 4 store or I/O, 5 unexpected error; 129, 130 and 143 after a signal.`;
 
-/** What `keyscope --help` prints, or `keyscope <subcommand> --help`. */
+/** Returns the help of one subcommand, or of all for `null`. */
 export function helpFor(subcommand: Subcommand | null): string {
   return subcommand === null ? helpForAll() : helpForOne(subcommand);
 }
@@ -160,7 +163,7 @@ function helpForAll(): string {
 
 ${columns(lines)}
 
-keyscope <subcommand> --help lists its options. Every one takes:
+Run keyscope <subcommand> --help for its options. Every subcommand takes:
 
 ${optionsOf(COMMON)}
 

@@ -2,25 +2,24 @@
 import { escapeLine } from '../escape.js';
 import type { Output, Part, Style } from './output.js';
 
-/** A column: its title, what a row has in it, and what it means. */
+/** A column of a table. */
 export interface Column<Row> {
   readonly title: string;
   readonly cell: (row: Row) => string;
   readonly style?: (row: Row) => Style | null;
-  /** To how many columns of a terminal it may be cut. Default: it is never cut. */
+  /** The narrowest width that it may be cut to. Default: it is never cut. */
   readonly atLeast?: number;
 }
 
 const GAP = '  ';
 
-/** A longer text stands out of its column: else it would make every line as long. */
+/** A longer text overflows its column, so that it does not widen every row. */
 const MAX_WIDTH = 250;
 
 /**
- * Returns what prints rows as they come, in constant memory: as JSON, one object a line, or as a
- * table whose widths are those that the first rows need. The first column matters most: where a
- * terminal is too narrow, texts are cut, and then columns are left out, from the last one on.
- * Elsewhere nothing is cut.
+ * Returns a function that prints rows as they arrive, in constant memory: as JSON, one object per
+ * line, or as a table whose widths fit the first rows. If the terminal is too narrow, texts are cut
+ * and then columns dropped, the last one first. Without a terminal, nothing is cut.
  */
 export function tablePrinter<Row>(
   output: Output,
@@ -81,7 +80,7 @@ function fitColumns<Row>(
   const total = (): number =>
     fitted.reduce((sum, { width }) => sum + width + GAP.length, -GAP.length);
   const excess = (): number => Math.max(0, total() - available);
-  // From the last one on, to no less than each may be cut to.
+  // The last column first, down to its minimum.
   for (const each of fitted.toReversed()) {
     const least = Math.min(each.width, each.column.atLeast ?? each.width);
     each.width = Math.max(least, each.width - excess());
@@ -90,7 +89,7 @@ function fitColumns<Row>(
   return fitted;
 }
 
-/** Prints an object's fields one below the other; long values go on below themselves. Or JSON. */
+/** Prints the fields of an object, one per line, with long values wrapped; or as JSON. */
 export async function printFields(
   output: Output,
   value: object,
@@ -107,7 +106,7 @@ export async function printFields(
   }
 }
 
-/** Breaks a text at its spaces. A word that is longer than a line stays whole. */
+/** Breaks a text at its spaces, never inside a word. */
 function wrap(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   let line = '';
@@ -125,10 +124,10 @@ function wrap(text: string, width: number): readonly string[] {
 
 // ── Widths ──────────────────────────────────────────────────────────────────────────────────────
 
-/** What takes two columns of a terminal: East Asian letters and pictures. */
+/** Characters that are two columns wide: East Asian letters and emoji. */
 const WIDE = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{Emoji_Presentation}]/u;
 
-/** How many columns a text takes. Marks that combine with a letter take none. */
+/** Returns the width of a text in columns. Combining marks have no width. */
 export function widthOf(text: string): number {
   let width = 0;
   for (const character of text) width += widthOfOne(character);
@@ -144,7 +143,7 @@ function pad(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - widthOf(text)));
 }
 
-/** A text of at most so many columns; what is cut off is an ellipsis. */
+/** Cuts a text to a width, with an ellipsis at its end. */
 export function cut(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   let shown = '';

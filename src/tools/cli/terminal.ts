@@ -1,25 +1,25 @@
-/** Questions to whoever sits at the terminal, and what standard input has where nobody does. */
+/** Asks questions on the terminal, and reads standard input. */
 import { createInterface } from 'node:readline';
 import { CommandError, interruptedBy, usageError } from './command-error.js';
 import type { Output } from './output.js';
 
 /** Standard input, and the terminal if there is one. */
 export interface Terminal {
-  /** Whether somebody can be asked: standard input and standard error are terminals. */
+  /** Whether standard input and standard error are terminals, so that questions work. */
   readonly isThere: boolean;
   /**
-   * Asks before something ends. Without a terminal it is refused.
+   * Asks for confirmation. Throws if the answer is no, or without a terminal.
    *
-   * @param isSure Whether `--yes` was written: then nothing is asked.
+   * @param isSure Whether `--yes` is set, which skips the question.
    */
   confirm(question: string, isSure: boolean): Promise<void>;
-  /** Asks for a line, with an answer to take by default. */
+  /** Asks for a line; an empty answer means the default. */
   ask(question: string, byDefault: string): Promise<string>;
-  /** Reads a secret: the first line of standard input, from a terminal without echo. */
+  /** Reads the first line of standard input; without echo on a terminal. */
   readSecret(question: string): Promise<string>;
 }
 
-/** More than any line that is meant. */
+/** Longer than any key. */
 const MAX_LENGTH = 16_384;
 
 /** The terminal of this process. */
@@ -31,7 +31,9 @@ export function openTerminal(output: Output): Terminal {
     async confirm(question, isSure) {
       if (isSure) return;
       if (!isThere) {
-        throw usageError('Without a terminal nobody can be asked: write --yes if you are sure.');
+        throw usageError(
+          'Cannot ask for confirmation without a terminal. Add --yes if you are sure.',
+        );
       }
       const answer = await askForLine(`${question} [y/N] `, output);
       if (!/^y(?:es)?$/i.test(answer)) throw new CommandError('refused', 'Nothing was changed.');
@@ -42,13 +44,13 @@ export function openTerminal(output: Output): Terminal {
     },
     async readSecret(question) {
       const text = stdin.isTTY ? await readHidden(question, output) : await readFirstLine();
-      if (text === '') throw usageError('Standard input has no key.');
+      if (text === '') throw usageError('Standard input is empty. Pipe the key into it.');
       return text;
     },
   };
 }
 
-/** An empty text at the end of the input. Ctrl-C is a signal, as anywhere. */
+/** Resolves to an empty text at the end of the input. Ctrl-C is a signal, as usual. */
 function askForLine(question: string, output: Output): Promise<string> {
   output.ask(question);
   const lines = createInterface({ input: process.stdin, terminal: false });
@@ -70,15 +72,14 @@ async function readFirstLine(): Promise<string> {
   return text.split('\n')[0]?.trim() ?? '';
 }
 
-/** What each character does where it is no part of what is typed. */
+// The control characters of a terminal in raw mode.
 const ENTER = '\r\n\u0004';
 const BACKSPACE = '\b\u007f';
 const CTRL_C = '\u0003';
 
 function readHidden(question: string, output: Output): Promise<string> {
   const { stdin } = process;
-  // A terminal in raw mode shows nothing, and makes no signals. Before the question, which people
-  // answer at once.
+  // Raw mode turns off echo and signals. Set it before the question, because people answer at once.
   stdin.setRawMode(true).setEncoding('utf8');
   output.ask(question);
   return new Promise((resolve, reject) => {

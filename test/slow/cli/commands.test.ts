@@ -1,4 +1,4 @@
-/** Every subcommand over a SQLite file, as a process of its own. */
+/** Every subcommand as a real process, over a SQLite file. */
 import { readFileSync, statSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { keyInfoSchema } from 'keyscope/schemas';
@@ -28,7 +28,7 @@ function parse(text: string): Readonly<Record<string, unknown>> {
 }
 
 describe('help', () => {
-  it('loads no subcommand, and a subcommand no other', async () => {
+  it('loads no subcommand, and a subcommand loads no other', async () => {
     place.write(
       'hook.mjs',
       `import { registerHooks } from 'node:module';
@@ -52,10 +52,10 @@ describe('help', () => {
 });
 
 describe('migrate and schema', () => {
-  it('create the tables, twice if need be, and print them', async () => {
+  it('create the tables, also when run twice, and print them', async () => {
     for (let round = 0; round < 2; round += 1) {
       const { stdout, exit } = await place.run(['migrate']);
-      expect({ stdout, exit }).toEqual({ stdout: 'The schema is version 1.\n', exit: 0 });
+      expect({ stdout, exit }).toEqual({ stdout: 'The schema is at version 1.\n', exit: 0 });
     }
     const { stdout } = await place.run(['schema', 'postgres', '--triggers', 'no']);
     expect(stdout).toContain('CREATE TABLE');
@@ -71,10 +71,12 @@ describe('issue', () => {
     const { stdout, stderr, exit } = await place.run(['issue', ...ON, ...NEW]);
     expect(exit).toBe(0);
     expect(stdout.trim()).toMatch(KEY);
-    expect(stderr).toMatch(/^acme_…\w{4}, key id [0-9a-f-]{36}\. It is shown this once\.\n$/);
+    expect(stderr).toMatch(
+      /^acme_…\w{4}, key id [0-9a-f-]{36}\. Copy the key now: you will not see it again\.\n$/,
+    );
   });
 
-  it('keeps who made it, and what was asked', async () => {
+  it('records the actor and the options', async () => {
     const more = ['--actor', 'ada', '--entities', OTHER, '--metadata', 'team=siem'];
     const { keyId } = await issueIn(place, 'Export', more);
     const { stdout } = await place.run(['show', keyId, ...ON, '--json']);
@@ -88,7 +90,7 @@ describe('issue', () => {
     });
   });
 
-  it('writes the key into a new file of its owner alone, and overwrites none', async () => {
+  it('writes the key to a new file that only its owner can read, and overwrites none', async () => {
     const args = ['issue', ...ON, ...NEW, '--out', 'key.txt', '--json'];
     const { stdout } = await place.run(args);
     expect(readFileSync(place.file('key.txt'), 'utf8').trim()).toMatch(KEY);
@@ -97,12 +99,12 @@ describe('issue', () => {
     const before = await place.run(['list', ...ON, '--json']);
     const again = await place.run(args);
     expect(again.exit).toBe(2);
-    expect(again.stderr).toContain('No key was made');
+    expect(again.stderr).toContain('No key was created');
     const after = await place.run(['list', ...ON, '--json']);
     expect(after.stdout).toBe(before.stdout);
   });
 
-  it('leaves no file behind where the keyring refuses', async () => {
+  it('leaves no file behind if the keyring refuses', async () => {
     const reserved = ['--name', 'CI', '--scopes', 'users:delete', '--expires', 'never'];
     const args = ['issue', ...ON, ...reserved, '--out', 'refused.txt'];
     const { exit, stderr } = await place.run(args);
@@ -112,8 +114,46 @@ describe('issue', () => {
   });
 });
 
+describe('keyscope scopes', () => {
+  it('lists the catalog, and which scopes are reserved', async () => {
+    const { stdout, exit } = await place.run(['scopes']);
+    expect({ stdout, exit }).toEqual({
+      stdout: [
+        'SCOPE          RESERVED  DESCRIPTION',
+        'threats:read   no        Read.',
+        'threats:write  no        Write.',
+        'users:delete   yes       Delete.',
+        '',
+      ].join('\n'),
+      exit: 0,
+    });
+    const json = await place.run(['scopes', '--json']);
+    expect(json.stdout.split('\n')[2]).toBe(
+      '{"scope":"users:delete","description":"Delete.","reserved":true}',
+    );
+  });
+
+  it.each([
+    ['treats:read', 'has no scope treats:read. Did you mean threats:read?'],
+    ['threats:read,users:remove', 'has no scope users:remove.'],
+    ['Threats:Read', 'Did you mean threats:read?'],
+    ['treats:*', 'has no scope treats:*.'],
+    ['hunter2!', 'has no scope like that.'],
+  ])('is named in the error for --scopes %s', async (scopes, said) => {
+    const { keyId } = await issueIn(place);
+    const issued = await place.run(['issue', ...ON, ...NEW.with(3, scopes)]);
+    const rotate = ['rotate', keyId, ...ON, '--overlap', '1d', '--yes', '--scopes', scopes];
+    for (const { exit, stdout, stderr } of [issued, await place.run(rotate)]) {
+      expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+      expect(stderr).toContain(said);
+      expect(stderr).toContain('Run `keyscope scopes` for a list.');
+      expect(stderr).not.toContain('hunter2');
+    }
+  });
+});
+
 describe('whois', () => {
-  it('reads the key from standard input, and says whose it is and in which state', async () => {
+  it('reads the key from standard input and prints its owner and state', async () => {
     const { key, keyId } = await issueIn(place);
     await place.run(['suspend', keyId, ...ON, '--yes']);
     const { stdout, exit } = await place.run(['whois', '--json'], `${key}\n`);
@@ -128,15 +168,15 @@ describe('whois', () => {
 });
 
 describe('every event', () => {
-  /** Those that a run prints. */
+  /** Returns the events that a run prints. */
   async function eventsOf(args: readonly string[], input = ''): Promise<readonly object[]> {
     const { stderr } = await place.run([...args, '--config', 'events.mjs'], input);
     const lines = stderr.split('\n').filter((line) => line.startsWith('{'));
     return lines.map(parse);
   }
 
-  // What `whois` and `scan` asked about was in the audit log, and not who had asked.
-  it('says who ran the command, and why', async () => {
+  // The look-ups of `whois` and `scan` once had no actor in the audit log.
+  it('names the actor and the reason', async () => {
     const { key, keyId } = await issueIn(place);
     const onEvent = 'onEvent: (event) => console.error(JSON.stringify(event))';
     place.write(
@@ -164,7 +204,7 @@ describe('every event', () => {
 });
 
 describe('suspend, resume, revoke and rotate', () => {
-  it('change the state of a key, with who and why', async () => {
+  it('change the state of a key and record actor and reason', async () => {
     const { keyId } = await issueIn(place);
     const stateAfter = async (...args: readonly string[]) => {
       const { stdout, stderr } = await place.run([...args, ...ON, '--json', '--actor', 'ada']);
@@ -180,7 +220,7 @@ describe('suspend, resume, revoke and rotate', () => {
     expect({ exit, stderr }).toMatchObject({ exit: 1 });
   });
 
-  it('replaces a key, all its entities included, and revokes a lineage', async () => {
+  it('replace a key with all its entities, and revoke a lineage', async () => {
     const { key, keyId } = await issueIn(place, 'Rotated', ['--entities', OTHER]);
     const args = ['rotate', keyId, ...ON, '--overlap', '7d', '--yes'];
     const { stdout } = await place.run([...args, '--json']);
@@ -195,7 +235,7 @@ describe('suspend, resume, revoke and rotate', () => {
     expect(parse(after.stdout)).toMatchObject({ state: 'revoked' });
   });
 
-  it('asks before it ends a key, and without a terminal wants --yes', async () => {
+  it('ask before they end a key, and need --yes without a terminal', async () => {
     const { keyId } = await issueIn(place);
     const ending = [
       ['suspend', keyId],
@@ -211,7 +251,7 @@ describe('suspend, resume, revoke and rotate', () => {
     expect(parse(stdout)).toMatchObject({ state: 'live', retireAt: null });
   });
 
-  it('finds no key of another organization', async () => {
+  it('find no key of another organization', async () => {
     const { keyId } = await issueIn(place);
     const { exit, stderr } = await place.run(['revoke', keyId, '--entity', OTHER, '--yes']);
     expect(exit).toBe(1);
@@ -227,7 +267,7 @@ describe('list, expiring, unused and peppers', () => {
   });
   afterAll(() => own.remove());
 
-  it('lists the newest first, as a table or as one JSON object a line', async () => {
+  it('lists the newest first, as a table or as one JSON object per line', async () => {
     const table = await own.run(['list', ...ON]);
     const lines = table.stdout.trim().split('\n');
     expect(lines[0]).toMatch(/^KEY ID +KEY +NAME +STATE +EXPIRES +LAST USED +SCOPES$/);
@@ -241,7 +281,7 @@ describe('list, expiring, unused and peppers', () => {
     expect(keys.map(({ name }) => name)).toEqual(['third', 'second']);
   });
 
-  it('lists the keys of others that address an organization', async () => {
+  it('lists the keys of other organizations that can address one', async () => {
     await issueIn(place, 'Partner', ['--entities', OTHER]);
     const { stdout } = await place.run(['list', '--entity', OTHER, '--addressing', '--json']);
     expect(parse(stdout.split('\n')[0] ?? '')).toMatchObject({
@@ -250,7 +290,7 @@ describe('list, expiring, unused and peppers', () => {
     });
   });
 
-  it('reports what expires, what is unused and which peppers have keys', async () => {
+  it('reports expiring keys, unused scopes and peppers with keys', async () => {
     const soon = await own.run(['expiring', '--json']);
     expect(soon).toMatchObject({ stdout: '', exit: 0 });
     const later = await own.run(['expiring', '--within', '100d']);
@@ -261,7 +301,7 @@ describe('list, expiring, unused and peppers', () => {
     expect(parse(peppers.stdout)).toMatchObject({ pepper: 'p1', configured: true, live: 3 });
   });
 
-  it('says which pepper is not configured', async () => {
+  it('names the pepper that is not configured', async () => {
     own.write('other.mjs', sqliteConfig('', `peppers: ['p2'],`));
     const { stdout } = await own.run(['peppers', '--config', 'other.mjs', '--json']);
     expect(parse(stdout)).toMatchObject({ pepper: 'p1', configured: false });
@@ -275,7 +315,7 @@ describe('doctor', () => {
       .split('\n')
       .map((line) => parse(line) as { check: string; state: string; what: string });
 
-  it('says what is in order, and knows nothing that it cannot ask', async () => {
+  it('reports ok for a sound service', async () => {
     await issueIn(place);
     const { stdout, exit } = await place.run(['doctor', '--json']);
     const states = Object.fromEntries(rows(stdout).map(({ check, state }) => [check, state]));
@@ -287,8 +327,8 @@ describe('doctor', () => {
       clock: 'ok',
       primary: 'ok',
       triggers: 'ok',
-      pool: 'not known',
-      channel: 'not known',
+      pool: 'ok',
+      channel: 'ok',
       peppers: 'ok',
       deployment: 'ok',
       records: 'ok',
@@ -296,7 +336,7 @@ describe('doctor', () => {
     });
   });
 
-  it('notices another deployment, and a trigger that is not there', async () => {
+  it('notices another deployment and a missing trigger', async () => {
     const lines = "deployment = 'acme live'; client.exec('DROP TRIGGER keyscope_keys_delete');";
     const own = openPlace();
     try {
@@ -313,8 +353,8 @@ describe('doctor', () => {
   });
 });
 
-describe('what a command prints', () => {
-  it('names no key, no digest and no pepper', async () => {
+describe('the output of every command', () => {
+  it('contains no key, no digest and no pepper', async () => {
     const { key, keyId } = await issueIn(place);
     const calls = [
       ['list', ...ON],

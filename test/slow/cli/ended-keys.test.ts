@@ -1,10 +1,10 @@
-/** Which keys each subcommand takes for live: of one in every state. */
+/** The keys that each subcommand counts as live, over one key in every state. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ENTITY, issueIn, openPlace, type Place, sqliteConfig } from '../../support/command.ts';
 
 const ON = ['--entity', ENTITY];
 
-/** With `PAST=1`, a key was made long ago, and has expired. */
+/** With `PAST=1`, the config creates a key that has expired. */
 const LINES = `
   if (process.env.PAST) {
     const now = () => 1_000;
@@ -52,7 +52,7 @@ async function rowsOf(...args: readonly string[]): Promise<readonly Row[]> {
 
 const namesIn = (rows: readonly Row[]) => rows.map(({ name }) => String(name)).sort();
 
-it('list has all of them, each with its state', async () => {
+it('list shows all keys with their states', async () => {
   const rows = await rowsOf('list', ...ON);
   expect(Object.fromEntries(rows.map(({ name, state }) => [name, state]))).toEqual({
     expired: 'expired',
@@ -64,29 +64,29 @@ it('list has all of them, each with its state', async () => {
   });
 });
 
-it('unused has the live ones alone', async () => {
+it('unused shows only live keys', async () => {
   expect(namesIn(await rowsOf('unused', ...ON))).toEqual(['live', 'successor']);
 });
 
-it('expiring has those that work or can be resumed', async () => {
+it('expiring shows live and suspended keys', async () => {
   const rows = await rowsOf('expiring', '--within', '100d');
   expect(namesIn(rows)).toEqual(['live', 'successor', 'suspended']);
 });
 
-it('lock --keys has the live ones alone', async () => {
+it('lock --keys names only live keys', async () => {
   const [diff] = await rowsOf('lock', '--against', 'none.lock.json', '--keys');
   const { gains } = diff as { readonly gains: readonly Row[] };
   expect(namesIn(gains)).toEqual(['live', 'successor']);
 });
 
-// A suspended key was counted among the live ones, and nothing said so.
-it('peppers counts those that work or can be resumed, and says so', async () => {
+// The title once said that all counted keys are live.
+it('peppers counts live and suspended keys, and says so', async () => {
   expect(await rowsOf('peppers')).toMatchObject([{ pepper: 'p1', live: 3 }]);
   const { stdout } = await place.run(['peppers']);
   expect(stdout).toMatch(/^PEPPER {2}CONFIGURED {2}LIVE OR SUSPENDED {2}LAST USED\n/);
 });
 
-it('rotate and issue make none that has expired', async () => {
+it('rotate and issue create no key that has already expired', async () => {
   const own = openPlace();
   try {
     const { keyId } = await issueIn(own, 'kept');
@@ -95,7 +95,7 @@ it('rotate and issue make none that has expired', async () => {
     const issued = await own.run(['issue', '--name', 'late', '--scopes', '', ...past]);
     for (const { exit, stdout, stderr } of [rotated, issued]) {
       expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
-      expect(stderr).toContain('expiresAt: pass a valid Date in the future');
+      expect(stderr).toContain('--expires must be in the future.');
     }
     const { stdout } = await own.run(['show', keyId, ...ON, '--json']);
     expect(JSON.parse(stdout)).toMatchObject({ state: 'live', retireAt: null });

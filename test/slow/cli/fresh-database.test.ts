@@ -10,7 +10,7 @@ const ISSUE = ['issue', ...ON, '--name', 'CI', '--scopes', 'threats:read', '--ex
 let place: Place;
 afterEach(() => place.remove());
 
-/** What is in the file. Nothing, also if the config has opened it. */
+/** Returns how many objects the file contains: 0 even if the config has opened it. */
 function tables(): unknown {
   const db = new DatabaseSync(place.file('keys.db'));
   const { count } = db.prepare('SELECT count(*) AS count FROM sqlite_master').all()[0] ?? {};
@@ -18,9 +18,9 @@ function tables(): unknown {
   return count;
 }
 
-describe('a file without tables', () => {
-  // `doctor` created the tables, and then reported that they are in order.
-  it('is left as it is by doctor, which says what to run', async () => {
+describe('a SQLite file without tables', () => {
+  // `doctor` once created the tables and then reported them as ok.
+  it('is not changed by doctor, which says what to run', async () => {
     for (const more of ['', 'sql: undefined,']) {
       place = openPlace(sqliteConfig('', more));
       const { exit, stdout } = await place.run(['doctor']);
@@ -33,14 +33,14 @@ describe('a file without tables', () => {
     }
   });
 
-  it('gets its tables by the first use, as in a service', async () => {
+  it('gets its tables on first use, as in a service', async () => {
     place = openPlace();
     expect(await place.run(['list', ...ON])).toMatchObject({ exit: 0 });
     expect(tables()).not.toBe(0);
     expect(await place.run(['doctor'])).toMatchObject({ exit: 0 });
   });
 
-  it('gets its tables by migrate, and by the first key', async () => {
+  it('gets its tables from migrate, and from the first key', async () => {
     place = openPlace();
     expect(await place.run(['migrate'])).toMatchObject({ exit: 0 });
     expect(await place.run(['list', ...ON])).toMatchObject({ exit: 0 });
@@ -64,18 +64,18 @@ describe.each([
     });`,
   ],
 ])('%s', (_name, lines) => {
-  // The key was printed, and worked nowhere: it had died with the command.
-  it('is issued no key, and doctor says why', async () => {
+  // A printed key once worked nowhere, because it was lost with the command.
+  it('gets no key, and doctor says why', async () => {
     place = openPlace(sqliteConfig(lines, 'sql: undefined, migrate: undefined,'));
     const { exit, stdout, stderr } = await place.run(ISSUE);
     expect({ exit, stdout }).toEqual({ exit: 3, stdout: '' });
-    expect(stderr).toContain('ends with this command');
+    expect(stderr).toContain('No key was created: the store in your config is in memory');
     const rotated = await place.run(['rotate', ENTITY, ...ON, '--overlap', '1d', '--yes']);
     expect(rotated).toMatchObject({ exit: 3, stdout: '' });
     const listed = await place.run(['list', ...ON]);
-    expect(listed.stderr).toContain('sees no key of any other process');
+    expect(listed.stderr).toContain('cannot see keys of other processes');
     const doctor = await place.run(['doctor']);
     expect(doctor.exit).toBe(1);
-    expect(doctor.stdout).toMatch(/records +to do +they end with the process/);
+    expect(doctor.stdout).toMatch(/records +to do +they are lost when the process ends/);
   });
 });

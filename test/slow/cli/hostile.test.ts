@@ -1,6 +1,6 @@
 /**
- * Every subcommand in every form, over rows, files and errors that say what drives a terminal, a
- * code host, a viewer or a CI runner.
+ * Every subcommand and output format, over rows, files and errors with text that could control a
+ * terminal, a code host, a viewer or a CI runner.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -24,12 +24,12 @@ import {
 const ON = ['--entity', ENTITY];
 const WHO = [...ON, '--actor', 'ada'];
 
-/** All of them at once, so that a process is enough for each form. */
+/** All of them at once, so that one process per format is enough. */
 const ALL = HOSTILE_TEXTS.join(' ');
-/** As a record may have it. */
+/** The same as a record can contain it. */
 const TEXT = ALL.toWellFormed();
 
-/** Rows of a database that somebody else writes, without a seal; one of them cannot be read. */
+/** Unsealed rows of a database that an attacker writes; one of them cannot be read. */
 const ROWS = `
   const ALL = ${JSON.stringify(ALL)};
   peppers = 'none';
@@ -63,7 +63,7 @@ const CONFIG = sqliteConfig(ROWS, FIELDS)
   .replace('import { createKeyring,', 'import { createKeyring, definePolicy,')
   .replace("peppers: ['p1'],", "peppers: 'none',");
 
-/** A lock that somebody else wrote. */
+/** A lock that an attacker wrote. */
 const OTHER_LOCK = JSON.stringify({
   version: 1,
   scopes: { 'threats:read': 'open', 'threats:write': 'open' },
@@ -89,7 +89,7 @@ async function run(args: readonly string[], input = '') {
   return ran;
 }
 
-describe('rows that others wrote', () => {
+describe('hostile rows', () => {
   it.each([
     [['list', ...ON]],
     [['list', ...ON, '--addressing']],
@@ -97,7 +97,7 @@ describe('rows that others wrote', () => {
     [['unused', ...ON]],
     [['peppers']],
     [['doctor']],
-  ])('are shown by %j, and do nothing else', async (args) => {
+  ])('are only shown by %j', async (args) => {
     const { stdout } = await run(args);
     if (!args.includes('--addressing')) expect(stdout.trim().split('\n').length).toBeGreaterThan(1);
     for (const line of (await run([...args, '--json'])).stdout.trim().split('\n')) {
@@ -105,7 +105,7 @@ describe('rows that others wrote', () => {
     }
   });
 
-  it('are shown of one key, and when it is ended', async () => {
+  it('are only shown by commands on one key', async () => {
     expect((await run(['show', keyId, ...ON])).stdout).toContain('\\u001b[2J');
     const { stdout } = await run(['show', keyId, ...ON, '--json']);
     expect(JSON.parse(stdout)).toMatchObject({ name: TEXT, metadata: { [TEXT]: TEXT } });
@@ -120,8 +120,8 @@ describe('rows that others wrote', () => {
     expect(rotated.stderr).not.toBe('');
   });
 
-  // The question showed the end of a key as it is in the row.
-  it.skipIf(!hasTerminal)('are in a question, and answer nothing', async () => {
+  // The question once showed the hint of a key unescaped.
+  it.skipIf(!hasTerminal)('are only shown in a question, and do not answer it', async () => {
     const { keyId: asked } = await issueIn(place);
     const line = `cd '${place.file('')}' && ${place.line(['revoke', asked, ...WHO])}`;
     const { stdout, exit } = await talk(line, [['for good? [y/N]', 'n\n']], 200);
@@ -131,18 +131,21 @@ describe('rows that others wrote', () => {
     expect(stdout.length).toBeLessThan(1_000);
   });
 
-  it.each([['--sarif'], ['--json'], ['']])('are in no form of the lock: %s', async (form) => {
-    const args = ['lock', '--against', 'other.lock.json', '--keys'];
-    const { stdout, exit } = await run(form === '' ? args : [...args, form]);
-    expect(exit).toBe(0);
-    if (form === '--sarif') messagesIn(stdout).forEach(expectPlainMessage);
-    else if (form === '--json') expect(JSON.parse(stdout)).toHaveProperty('gains.0.name', TEXT);
-    else {
-      expect(stdout).toContain('### Live keys that may do more');
-      const lines = stdout.split('\n');
-      for (const line of lines) expectPlainMarkdown(line.replace(/^(?:- |### )/, ''));
-    }
-  });
+  it.each([['--sarif'], ['--json'], ['']])(
+    'are escaped in every format of the lock: %s',
+    async (form) => {
+      const args = ['lock', '--against', 'other.lock.json', '--keys'];
+      const { stdout, exit } = await run(form === '' ? args : [...args, form]);
+      expect(exit).toBe(0);
+      if (form === '--sarif') messagesIn(stdout).forEach(expectPlainMessage);
+      else if (form === '--json') expect(JSON.parse(stdout)).toHaveProperty('gains.0.name', TEXT);
+      else {
+        expect(stdout).toContain('### Live keys that may do more');
+        const lines = stdout.split('\n');
+        for (const line of lines) expectPlainMarkdown(line.replace(/^(?:- |### )/, ''));
+      }
+    },
+  );
 });
 
 function messagesIn(sarif: string): readonly string[] {
@@ -156,10 +159,10 @@ function messagesIn(sarif: string): readonly string[] {
   return messages;
 }
 
-describe('names of files that others chose', () => {
+describe('hostile file names', () => {
   const isName = (text: string) => /^[^/\0]+$/.test(text) && text.trim() !== '' && text.length < 99;
 
-  it.each([['text'], ['--json'], ['--sarif']])('are shown by a scan: %s', async (form) => {
+  it.each([['text'], ['--json'], ['--sarif']])('are only shown by a scan: %s', async (form) => {
     mkdirSync(place.file('files'), { recursive: true });
     for (const text of HOSTILE_TEXTS.filter(isName)) {
       writeFileSync(place.file(`files/${text.toWellFormed()}`), `${key}\n`);
@@ -170,8 +173,8 @@ describe('names of files that others chose', () => {
     if (form === '--sarif') messagesIn(stdout).forEach(expectPlainMessage);
   });
 
-  // A file `::error::…` began a line with it.
-  it.each([['text'], ['--json'], ['--sarif']])('are shown in a diff: %s', async (form) => {
+  // A file named `::error::…` once started a line with that.
+  it.each([['text'], ['--json'], ['--sarif']])('are only shown in a diff: %s', async (form) => {
     const diffs = HOSTILE_TEXTS.filter((text) => text.trim() !== '').map((text) => {
       const path = JSON.stringify(`b/${text}`.toWellFormed()).replaceAll('\\u00', '\\0');
       return `diff --git a/x ${path}\n--- /dev/null\n+++ ${path}\n@@ -0,0 +1 @@\n+${key}\n`;
@@ -181,7 +184,7 @@ describe('names of files that others chose', () => {
     expect(stdout).not.toBe('');
   });
 
-  it('are shown where they cannot be read', async () => {
+  it('are only shown if they cannot be read', async () => {
     const names = HOSTILE_TEXTS.filter((text) => isName(text) && !text.startsWith('-'));
     const paths = ['::error::no', ...names.map((text) => text.toWellFormed())];
     const { stderr } = await run(['scan', '--prefix', 'acme', ...paths]);
@@ -189,8 +192,8 @@ describe('names of files that others chose', () => {
   });
 });
 
-describe('errors that others wrote', () => {
-  it.each([[[]], [['--json']]])('are told, and do nothing else: %j', async (more) => {
+describe('hostile errors', () => {
+  it.each([[[]], [['--json']]])('are only shown: %j', async (more) => {
     place.write('throws.mjs', `throw new Error(${JSON.stringify(`\n${ALL}`)});`);
     const failing = sqliteConfig(`
       const fail = async () => { throw new Error('keyscope: ' + ${JSON.stringify(ALL)}); };

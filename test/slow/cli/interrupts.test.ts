@@ -1,4 +1,4 @@
-/** Signals, in the middle of everything. */
+/** Signals at any moment. */
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -17,7 +17,7 @@ afterEach(() => place.remove());
 const ON = ['--entity', ENTITY];
 const ISSUE = ['issue', ...ON, '--name', 'CI', '--scopes', '', '--expires', 'never'];
 
-/** A store whose method says that it was called, and takes a while. */
+/** A store with a slow method that logs its calls. */
 function slow(method: string, ms: number): string {
   return `
     const fast = store;
@@ -28,7 +28,7 @@ function slow(method: string, ms: number): string {
     } };`;
 }
 
-/** Sends signals once the command is where it should be. */
+/** Sends each signal after the next output on standard error. */
 async function interrupt(args: readonly string[], signals: readonly NodeJS.Signals[]) {
   const child = place.start(args);
   const ran = ended(child);
@@ -47,32 +47,32 @@ async function countKeys(): Promise<number> {
 }
 
 describe('a signal', () => {
-  it('while a key is being made: the key is finished, and handed over', async () => {
+  it('during an issue lets the command finish and deliver the key', async () => {
     place = openPlace(sqliteConfig(slow('insert', 500)));
     const { stdout, stderr, exit } = await interrupt(ISSUE, ['SIGINT']);
     expect(stdout).toMatch(/^acme_\w{32}\n$/);
-    expect(stderr).toContain('is being finished');
+    expect(stderr).toContain('Finishing the change.');
     expect(stderr).toContain('and was completed');
     expect(exit).toBe(130);
     expect(await countKeys()).toBe(1);
   });
 
-  it('twice: the command ends at once, and says that it does not know', async () => {
+  it('that is sent twice stops the command, which says that the outcome is unknown', async () => {
     place = openPlace(sqliteConfig(slow('insert', 60_000)));
     const { stdout, stderr, exit } = await interrupt(ISSUE, ['SIGINT', 'SIGTERM']);
     expect(stdout).toBe('');
-    expect(stderr).toContain('unknown whether the change was written');
+    expect(stderr).toContain('The change may or may not be written.');
     expect(exit).toBe(143);
   });
 
-  it('while nothing is being changed: the command ends, and has changed nothing', async () => {
+  it('during a read stops the command, which has changed nothing', async () => {
     place = openPlace(sqliteConfig(slow('list', 60_000)));
     const { stderr, exit } = await interrupt(['list', ...ON], ['SIGTERM']);
-    expect(stderr).toContain('Interrupted; nothing was changed.');
+    expect(stderr).toContain('Interrupted. Nothing was changed.');
     expect(exit).toBe(143);
   });
 
-  it('before a change: it does not begin, however long the end takes', async () => {
+  it('before a change prevents it, however long close takes', async () => {
     const closing = 'async close() { await new Promise((r) => setTimeout(r, 1_000)); },';
     place = openPlace(sqliteConfig(slow('findById', 300), closing));
     place.write('plain.mjs', sqliteConfig());
@@ -83,7 +83,7 @@ describe('a signal', () => {
     expect(shown.stdout).toContain('"state":"live"');
   });
 
-  it('before the config has loaded: --out leaves no file', async () => {
+  it('before the config has loaded leaves no file of --out', async () => {
     const config = `console.error('now'); await new Promise((r) => setTimeout(r, 300));`;
     place = openPlace(sqliteConfig(config));
     const { exit } = await interrupt([...ISSUE, '--out', 'key.txt'], ['SIGINT']);

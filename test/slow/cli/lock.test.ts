@@ -1,4 +1,4 @@
-/** `keyscope lock`, over a service that is a table, in a folder of its own. */
+/** `keyscope lock`, over a service whose routes are a table. */
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { issueIn, openPlace, type Place, sqliteConfig } from '../../support/command.ts';
@@ -14,7 +14,7 @@ const ROUTES = [
 
 type Route = readonly [string, string, ...string[]];
 
-/** A config whose service has these routes and needs these scopes to update a threat. */
+/** A config with these routes, and these scopes for updating a threat. */
 function configOf(routes: readonly Route[] = ROUTES, update = "'threats:write'"): string {
   const listed = routes.map(([method, path, ...operations]) => ({ method, path, operations }));
   const policy = `definePolicy(catalog, {
@@ -25,24 +25,24 @@ function configOf(routes: readonly Route[] = ROUTES, update = "'threats:write'")
   return config.replace('import { createKeyring,', 'import { createKeyring, definePolicy,');
 }
 
-/** A service whose lock is committed, with a reason for the route without a guard. */
+/** Opens a service with a committed lock and a reason for its unguarded route. */
 async function committed(): Promise<void> {
   place = openPlace(configOf());
   expect(await place.run(['lock', '--write'])).toMatchObject({ exit: 0 });
   const file = place.file('keyscope.lock.json');
   const text = readFileSync(file, 'utf8');
   place.write('keyscope.lock.json', text.replace('"unguarded":null', '"unguarded":"liveness"'));
-  // `who` follows the reason.
+  // Updates `who`, which depends on the reason.
   expect(await place.run(['lock', '--write'])).toMatchObject({ exit: 0 });
   place.write('main.lock.json', readFileSync(file, 'utf8'));
 }
 
 describe('the lock of a service', () => {
-  it('is written, and is refused until the route without a guard has a reason', async () => {
+  it('is written, and fails --check until the unguarded route has a reason', async () => {
     place = openPlace(configOf());
     const before = await place.run(['lock', '--check']);
     expect(before).toMatchObject({ exit: 1, stdout: '' });
-    expect(before.stderr).toContain('There is no keyscope.lock.json here. Write it');
+    expect(before.stderr).toContain('Cannot find keyscope.lock.json. Create it');
     const written = await place.run(['lock', '--write']);
     expect(written).toMatchObject({ exit: 0, stdout: '' });
     expect(written.stderr).toBe('keyscope.lock.json: 3 routes, 3 scopes.\n');
@@ -51,7 +51,7 @@ describe('the lock of a service', () => {
     expect(bare.stdout).toContain('- `GET /healthz` has no guard, and nobody wrote why.');
   });
 
-  it('passes as it was committed, and keeps its reasons when it is written anew', async () => {
+  it('passes --check as committed, and keeps its reasons when it is written again', async () => {
     await committed();
     expect(await place.run(['lock', '--check'])).toMatchObject({
       exit: 0,
@@ -72,7 +72,7 @@ describe('the lock of a service', () => {
       'duplicate name',
     ],
     ['lines that end with CR LF', /\n/g, '\r\n', 'ends its lines with CR LF'],
-  ])('is refused for %s', async (_, from, to, said) => {
+  ])('fails --check for %s', async (_, from, to, said) => {
     await committed();
     const text = readFileSync(place.file('keyscope.lock.json'), 'utf8');
     place.write('keyscope.lock.json', text.replace(from, to));
@@ -112,7 +112,7 @@ describe('the lock of a service', () => {
     expect(exit).toBe(1);
   });
 
-  it('is compared with another file or standard input, with the keys that gain', async () => {
+  it('is compared with a file or standard input, with the keys that gain access', async () => {
     await committed();
     const { keyId } = await issueIn(place, 'CI');
     const { keyId: ended } = await issueIn(place, 'old');
@@ -137,15 +137,19 @@ describe('the lock of a service', () => {
   });
 
   it.each<[readonly string[], number, string]>([
-    [[], 2, 'Write one of --write, --check and --against'],
-    [['--write', '--check'], 2, 'Write one of --write, --check and --against'],
-    [['--against', 'main'], 1, 'There is no file main. To compare with a commit, run: git show'],
+    [[], 2, 'Pass one of --write, --check and --against'],
+    [['--write', '--check'], 2, 'Pass one of --write, --check and --against'],
+    [
+      ['--against', 'main'],
+      1,
+      'Cannot find the file main. To compare with a commit, run: git show',
+    ],
     [['--against', '--output=x'], 2, ''],
     [['--against', 'empty.json'], 1, 'empty.json is empty. Check the command before the pipe'],
     [
       ['--against', '-'],
       1,
-      'Standard input is empty. Check the command before the pipe, such as: git show',
+      'Standard input is empty. Check the command before the pipe. Example: git show',
     ],
     [['--against', 'keyscope.config.mjs'], 1, 'keyscope.config.mjs: the lock is not JSON'],
     [['--check', '--file', 'other.json'], 1, 'There is no other.json here'],
@@ -157,7 +161,7 @@ describe('the lock of a service', () => {
     expect(ran.exit).toBe(exit);
   });
 
-  it('that cannot be read says what to do', async () => {
+  it('from a newer release causes an error that says so', async () => {
     await committed();
     place.write('keyscope.lock.json', '{ "version": 2 }');
     const newer = await place.run(['lock', '--check']);
@@ -165,10 +169,12 @@ describe('the lock of a service', () => {
     expect(newer.exit).toBe(1);
   });
 
-  it('needs the policy and the routes', async () => {
+  it('needs the policy and the routes in the config', async () => {
     place = openPlace();
     const without = await place.run(['lock', '--write']);
-    expect(without.stderr).toContain('A lock needs the policy and the routes: defineConfig({');
+    expect(without.stderr).toContain(
+      'The config needs `policy` and `routes` for a lock: defineConfig({',
+    );
     expect(without.exit).toBe(3);
     const config = configOf().replace(
       /routes: async \(\) => \[.*\],/,
@@ -176,6 +182,6 @@ describe('the lock of a service', () => {
     );
     place.write('keyscope.config.mjs', config);
     const slow = await place.run(['lock', '--write', '--timeout', '1']);
-    expect(slow.stderr).toContain('routes() of the config does not settle');
+    expect(slow.stderr).toContain('`routes` of the config did not finish within 1 s');
   });
 });

@@ -1,4 +1,4 @@
-/** Standard output: pipes that end, disks that are full, colours, and lists without an end. */
+/** Standard output: closed pipes, full disks, colours and endless lists. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { promisify } from 'node:util';
@@ -11,7 +11,7 @@ afterEach(() => place.remove());
 const ON = ['--entity', ENTITY];
 const ISSUE = ['issue', ...ON, '--name', 'CI', '--scopes', '', '--expires', 'never'];
 
-/** A keyring that lists so many keys, made as they are asked for. */
+/** A keyring that lists `count` keys, generated on demand. */
 function many(count: number): string {
   return `
     let listed = 0;
@@ -28,7 +28,7 @@ function many(count: number): string {
     process.on('exit', () => console.error('listed ' + listed));`;
 }
 
-/** A shell's line, whose exit code is that of the command. */
+/** Runs a line in a shell and returns its exit code. */
 async function shell(line: string): Promise<{ readonly code: number; readonly stderr: string }> {
   const env = { ...process.env, NO_COLOR: '1' };
   const run = promisify(execFile);
@@ -41,8 +41,8 @@ async function shell(line: string): Promise<{ readonly code: number; readonly st
 }
 
 describe('standard output', () => {
-  // An audit log that the service prints stood in `KEY=$(npx keyscope issue …)` before the key.
-  it('has results alone, whatever the config and its listeners print', async () => {
+  // The audit log of a service once ended up in `KEY=$(npx keyscope issue …)`.
+  it('contains only results, whatever the config and its listeners print', async () => {
     const listener = "peppers: 'none', onEvent: (event) => console.log(JSON.stringify(event)), ";
     const config = sqliteConfig("console.log('connected'); console.info('ready');");
     place = openPlace(config.replace(/peppers, deployment/, `${listener}deployment`));
@@ -54,8 +54,8 @@ describe('standard output', () => {
   });
 });
 
-describe('a reader that has enough', () => {
-  it('ends a list quietly, with 0, and nothing more is read', async () => {
+describe('a reader that stops early', () => {
+  it('ends a list quietly with 0, and stops reading', async () => {
     place = openPlace(sqliteConfig(many(100_000)));
     const line = `${place.line(['list', ...ON])} | head -1 >/dev/null; exit \${PIPESTATUS[0]}`;
     const { code, stderr } = await shell(line);
@@ -66,7 +66,7 @@ describe('a reader that has enough', () => {
 });
 
 describe('a key that cannot be written', () => {
-  it.skipIf(!existsSync('/dev/full'))('is told, with how to revoke it', async () => {
+  it.skipIf(!existsSync('/dev/full'))('is reported with the command that revokes it', async () => {
     place = openPlace();
     const { code, stderr } = await shell(`${place.line(ISSUE)} >/dev/full`);
     expect(code).toBe(4);
@@ -89,13 +89,13 @@ describe('a list of 100,000 keys', () => {
     const few = await peak(1_000);
     const all = await peak(100_000);
     console.log(`list: ${few} KiB for 1,000 keys, ${all} KiB for 100,000`);
-    // All of them at once would be some 100 MiB more.
+    // All keys at once would take about 100 MiB more.
     expect(all - few).toBeLessThan(64 * 1024);
   });
 });
 
 describe('colours', () => {
-  it('are where they are wanted', async () => {
+  it('appear only if wanted', async () => {
     place = openPlace();
     await issueIn(place);
     const forced = await place.run(['list', ...ON], '', { FORCE_COLOR: '1' });
@@ -108,7 +108,7 @@ describe('colours', () => {
 });
 
 describe('with --json', () => {
-  it('what fails is JSON, too, on standard error', async () => {
+  it('an error is JSON as well, on standard error', async () => {
     place = openPlace();
     const { stdout, stderr, exit } = await place.run(['show', ENTITY, ...ON, '--json']);
     expect(stdout).toBe('');

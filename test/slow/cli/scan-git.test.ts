@@ -1,4 +1,4 @@
-/** `keyscope scan --diff` behind git: the two pipes of the documentation, over real histories. */
+/** `keyscope scan --diff` with git: the two pipes of the docs, over real histories. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -34,11 +34,11 @@ interface Shown {
   readonly hint: string;
 }
 
-/** What the pipe prints, in a shell that fails where git does. */
+/** Runs the pipe in a shell that fails if git does, and returns its finds. */
 function scanned(command: string, env: NodeJS.ProcessEnv = {}) {
   const scan = place.line(['scan', '--diff', '--prefix', 'acme', '--json']);
   const ran = spawnSync('bash', ['-o', 'pipefail', '-c', `${command} | ${scan}`], {
-    // Below the top, where paths could be relative.
+    // Below the top folder, where paths could be relative.
     cwd: existsSync(place.file('r/kept')) ? place.file('r/kept') : place.file(''),
     env: { ...process.env, ...env },
     encoding: 'utf8',
@@ -49,7 +49,7 @@ function scanned(command: string, env: NodeJS.ProcessEnv = {}) {
   return { shown, stderr: ran.stderr, exit: ran.status };
 }
 
-/** What stands there, from the characters of UTF-8 that a find counts. */
+/** Returns the text at a find, whose column counts UTF-8 characters. */
 function textAt(bytes: Buffer, { line, column }: Shown): string {
   let start = 0;
   for (let count = 1; count < (line ?? 0); count += 1) start = bytes.indexOf(10, start) + 1;
@@ -60,14 +60,14 @@ function textAt(bytes: Buffer, { line, column }: Shown): string {
   return bytes.toString('latin1', start, start + 'acme_'.length + 32);
 }
 
-/** The keys that a file or a message of git has where these finds say, checked one by one. */
+/** Returns the keys in git at these finds, checked one by one. */
 function keysAt(shown: readonly Shown[], blobOf: (find: Shown) => Buffer): readonly string[] {
   const keys = shown.map((find) => textAt(blobOf(find), find));
   expect(shown.filter(({ hint }, index) => !keys[index]?.endsWith(hint))).toEqual([]);
   return keys;
 }
 
-/** All objects of the repository, by their ids. */
+/** All objects of the repository, by id. */
 function readObjects(): ReadonlyMap<string, Buffer> {
   const all = git('cat-file', '--batch', '--batch-all-objects');
   const objects = new Map<string, Buffer>();
@@ -80,7 +80,7 @@ function readObjects(): ReadonlyMap<string, Buffer> {
   return objects;
 }
 
-/** Reads a file by its commit and the path as it is shown: in UTF-8, without keys. */
+/** Reads a file by its commit and its path as shown: in UTF-8, without keys. */
 function createBlobOf(): (place: Pick<Shown, 'commit' | 'path'>) => Buffer {
   const objects = readObjects();
   const trees = new Map<string | null, ReadonlyMap<string, string>>();
@@ -102,7 +102,7 @@ function createBlobOf(): (place: Pick<Shown, 'commit' | 'path'>) => Buffer {
   };
 }
 
-/** Messages as the pipe has them. */
+/** Returns messages as the pipe contains them. */
 function createMessageOf(): (place: Pick<Shown, 'commit'>) => Buffer {
   const options = ['--all', '--format=raw', '--encoding=none', '--decorate=no', '-z'];
   const messages = new Map<string, Buffer>();
@@ -114,7 +114,7 @@ function createMessageOf(): (place: Pick<Shown, 'commit'>) => Buffer {
   return ({ commit }) => messages.get(commit ?? '') ?? NOTHING;
 }
 
-/** Every key was found where it is, and nothing else. Returns how often. */
+/** Expects every key where it is, and nothing else. Returns the number of finds. */
 function expectAll(planted: Planted, shown: readonly Shown[]): number {
   const inFiles = shown.filter(({ path, line }) => path !== null && line !== null);
   const inMessages = shown.filter(({ path }) => path === null);
@@ -173,7 +173,7 @@ describeWithGit('lines of a diff', () => {
   }
 
   it.each([LOG, LOG.replace(' -a', ' -a -U0')])(
-    'are in the file where they are said to be: %s',
+    'are in the file at the reported place: %s',
     async (command) => {
       plantHistory(place.file(''), chanceFrom(command.length), 200);
       const blobOf = createBlobOf();
@@ -187,14 +187,14 @@ describeWithGit('lines of a diff', () => {
     },
   );
 
-  it.each(['--cc', '-c'])('of merges are told as unread with %s', (option) => {
+  it.each(['--cc', '-c'])('of merges are reported as unread with %s', (option) => {
     plantHistory(place.file(''), chanceFrom(5), 200);
     const command = LOG.replace(' -m', ` ${option}`);
     const shown = execFileSync('bash', ['-c', command], { cwd: place.file('') });
     const merged = shown.toString('latin1').match(/^diff --(?:cc|combined) /gm) ?? [];
     expect(merged.length).toBeGreaterThan(5);
     const { stderr, shown: finds } = scanned(command);
-    const told = stderr.match(/ cannot be read: .* of a merge. Give git -m /g) ?? [];
+    const told = stderr.match(/ cannot be read: .* merge diff\. Run git with -m /g) ?? [];
     expect(told).toHaveLength(merged.length);
     keysAt(
       finds.filter(({ path, line }) => path !== null && line !== null),
@@ -204,7 +204,7 @@ describeWithGit('lines of a diff', () => {
 
   it('are as many as git counts, commit by commit', async () => {
     plantHistory(place.file(''), chanceFrom(4), 200);
-    // Otherwise it counts no lines of binaries, whatever the options.
+    // Otherwise git counts no lines of binaries, whatever the options.
     place.write('.git/info/attributes', '* diff\n');
     const counted: Record<string, number> = {};
     let commit = '';
@@ -225,7 +225,7 @@ describeWithGit('lines of a diff', () => {
   });
 });
 
-/** All that can be set against the pipes, in a place of its own. */
+/** Git settings that could break the pipes. */
 function hostileSettings(): NodeJS.ProcessEnv {
   place.write('nothing.sh', '#!/bin/sh\nexit 0\n');
   chmodSync(place.file('nothing.sh'), 0o755);
@@ -275,7 +275,7 @@ function hostileSettings(): NodeJS.ProcessEnv {
   return { GIT_CONFIG_GLOBAL: place.file('config') };
 }
 
-/** A key in each of the ways that a setting could hide, and what is staged. */
+/** Commits and stages a key in each way that a setting could hide. */
 function plantForSettings(): void {
   const newKey = () => generateKey({ prefix: 'acme' });
   const commit = (text: string) => {
@@ -323,12 +323,12 @@ function plantForSettings(): void {
 }
 
 describeWithGit('settings of git', () => {
-  it('change nothing of what the pipes find, and each of their options is needed', () => {
+  it('do not change the finds of the pipes, and every option of the pipes is needed', () => {
     plantForSettings();
     const hostile = hostileSettings();
     const plain = { GIT_CONFIG_GLOBAL: '/dev/null' };
     for (const pipe of [LOG, STAGED_DIFF]) {
-      // The log has two for older versions of git, and for those who write them elsewhere.
+      // The log has two more, for older versions of git.
       const own = pipe === LOG ? pipe.replace(' -p', '').replace(' --no-ext-diff', '') : pipe;
       const options = own.match(/ -(?:c \S+|\S+)/g) ?? [];
       const found = (command: string, env: NodeJS.ProcessEnv) => {

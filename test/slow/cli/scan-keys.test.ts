@@ -1,4 +1,4 @@
-/** `keyscope scan` with a config: whose keys were found, and their end. */
+/** `keyscope scan` with a config: look-ups of the keys found, and their revocation. */
 import { writeFileSync } from 'node:fs';
 import { generateKey } from 'keyscope';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -22,7 +22,7 @@ afterAll(() => place.remove());
 
 const ON = ['--entity', ENTITY];
 
-/** Makes a key that stands in a file. */
+/** Creates a key and writes it to a file. */
 async function leak(name: string): Promise<{ readonly key: string; readonly keyId: string }> {
   const issued = await issueIn(place, name);
   writeFileSync(place.file('leaked.txt'), `${issued.key}\n${issued.key}\n`);
@@ -35,8 +35,8 @@ async function stateOf(keyId: string): Promise<unknown> {
   return { state, endedBy, endReason };
 }
 
-describe('a key that was found', () => {
-  it('is shown with its state and its owner, and one that is not known as such', async () => {
+describe('a key that scan finds', () => {
+  it('is shown with its state and owner, or as unknown to the keyring', async () => {
     const { key, keyId } = await leak('CI');
     const unknown = generateKey({ prefix: 'acme' });
     const both = `${key} ${unknown}`;
@@ -62,7 +62,7 @@ describe('a key that was found', () => {
     }
   });
 
-  it('is looked up nowhere where --prefix alone is written', async () => {
+  it('is not looked up with --prefix alone', async () => {
     const { key } = await leak('CI');
     place.write('broken.mjs', 'throw new Error("was loaded");');
     const offline = await place.run(['scan', '-', '--prefix', 'acme'], key);
@@ -71,12 +71,12 @@ describe('a key that was found', () => {
     expect([asked.exit, asked.stdout]).toEqual([3, '']);
   });
 
-  it('ends with --revoke --yes, once, on the record of who did it', async () => {
+  it('is revoked once with --revoke --yes, with the actor on record', async () => {
     const { keyId } = await leak('CI');
     const ran = await place.run(['scan', 'leaked.txt', '--revoke', '--yes', '--actor', 'ada']);
     expect(ran.exit).toBe(1);
-    expect(ran.stderr.match(/Revoked by this call/g)).toHaveLength(1);
-    expect(ran.stderr).toContain(`Revoked by this call: ${keyId}.`);
+    expect(ran.stderr.match(/Revoked:/g)).toHaveLength(1);
+    expect(ran.stderr).toContain(`Revoked: ${keyId}.`);
     expect(await stateOf(keyId)).toEqual({
       state: 'revoked',
       endedBy: 'ada',
@@ -84,10 +84,10 @@ describe('a key that was found', () => {
     });
     const again = await place.run(['scan', 'leaked.txt', '--revoke', '--yes']);
     expect(again.stdout).toContain(' revoked, key id ');
-    expect(again.stderr).not.toContain('Revoked by this call');
+    expect(again.stderr).not.toContain('Revoked:');
   });
 
-  it('ends with its lineage, for a reason of one’s own', async () => {
+  it('is revoked with its lineage and your reason', async () => {
     const { keyId } = await leak('CI');
     const made = await place.run(['rotate', keyId, ...ON, '--overlap', '7d', '--yes', '--json']);
     const { info } = JSON.parse(made.stdout) as { readonly info: { readonly keyId: string } };
@@ -99,14 +99,14 @@ describe('a key that was found', () => {
     }
   });
 
-  it('goes on where nobody can be asked, and nothing is looked through', async () => {
+  it('is not even searched for with --revoke if the command cannot ask', async () => {
     const { keyId } = await leak('CI');
     const ran = await place.run(['scan', 'leaked.txt', '--revoke']);
     expect([ran.exit, ran.stdout]).toEqual([2, '']);
     expect(await stateOf(keyId)).toMatchObject({ state: 'live' });
   });
 
-  it.skipIf(!hasTerminal)('ends after a question on a terminal, or goes on', async () => {
+  it.skipIf(!hasTerminal)('is revoked on a terminal only after a yes', async () => {
     const { keyId } = await leak('CI');
     const line = `cd '${place.file('')}' && ${place.line(['scan', 'leaked.txt', '--revoke'])}`;
     const declined = await talk(line, [['for good? [y/N]', 'n\n']]);
@@ -119,12 +119,12 @@ describe('a key that was found', () => {
 });
 
 describe('a config', () => {
-  it('without prefixes asks for them, before anything is looked through', async () => {
+  it('without prefixes is an error, before anything is searched', async () => {
     place.write('plain.mjs', sqliteConfig());
     for (const command of [['scan'], ['rules', 'gitleaks']]) {
       const { exit, stderr, stdout } = await place.run([...command, '--config', 'plain.mjs']);
       expect({ exit, stdout }).toEqual({ exit: 3, stdout: '' });
-      expect(stderr).toContain('write --prefix acme, or prefixes in defineConfig');
+      expect(stderr).toContain('Pass --prefix acme, or set `prefixes` in defineConfig');
     }
     const rules = await place.run(['rules', 'gitleaks']);
     expect(rules.stdout).toContain('acme_[0-9A-Za-z]{26}[0-4][0-9A-Za-z]{5}');

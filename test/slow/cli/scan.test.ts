@@ -1,4 +1,4 @@
-/** `keyscope scan` as a process: files, pipes and what goes wrong with them. */
+/** `keyscope scan` as a process: files and pipes, sound and broken. */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ afterEach(() => place.remove());
 const SCAN = ['scan', '--prefix', 'acme'];
 const newKey = () => generateKey({ prefix: 'acme' });
 
-/** Writes files, with the folders that they stand in. */
+/** Writes files and their folders. */
 function write(files: Readonly<Record<string, string>>): void {
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(dirname(place.file(name)), { recursive: true });
@@ -28,7 +28,7 @@ const sorted = (stdout: string) => stdout.split('\n').filter(Boolean).sort();
 const shown = (key: string) => `acme_…${key.slice(-4)}`;
 
 describe('files', () => {
-  it('are looked through in every folder, and hints alone are printed', async () => {
+  it('are searched in every folder, and only hints are printed', async () => {
     const one = newKey();
     const two = newKey();
     write({
@@ -46,7 +46,7 @@ describe('files', () => {
     for (const key of [one, two]) expect(stdout + stderr).not.toContain(key.slice(5, 20));
   });
 
-  it('are those that are named, folders that are passed over among them', async () => {
+  it('are the named ones, including folders that are skipped otherwise', async () => {
     const key = newKey();
     write({ 'node_modules/a.js': key, 'b.txt': newKey(), 'c.txt': newKey() });
     const { stdout } = await place.run([...SCAN, 'node_modules', 'b.txt', '--json']);
@@ -67,14 +67,14 @@ describe('files', () => {
     ]);
   });
 
-  it('end with 0 where there is no key', async () => {
+  it('without keys give exit code 0', async () => {
     write({ 'a.txt': 'acme_\n' });
     const { stdout, stderr, exit } = await place.run(SCAN);
     expect({ stdout, exit }).toEqual({ stdout: '', exit: 0 });
     expect(stderr).toBe('0 found in 1 text (0.0 MB).\n');
   });
 
-  it('are found by several prefixes, which have to be written', async () => {
+  it('are searched for several prefixes, which must be valid', async () => {
     const other = generateKey({ prefix: 'acme_test' });
     write({ 'a.txt': `${newKey()} ${other}` });
     const { stdout } = await place.run(['scan', '--prefix', 'acme,acme_test']);
@@ -86,7 +86,7 @@ describe('files', () => {
     expect(wrong.exit).toBe(2);
   });
 
-  it('have paths whose keys and controlling characters are written out', async () => {
+  it('have keys masked and control characters escaped in their paths', async () => {
     const key = newKey();
     const name = `\u001b[2J ${key}.txt`;
     write({ [name]: key });
@@ -99,7 +99,7 @@ describe('files', () => {
     }
   });
 
-  it('are named where a key is in their name, and folders once', async () => {
+  it('are reported if a key is in their name, folders once', async () => {
     const file = newKey();
     const outer = newKey();
     write({ [`x-${outer}/a.txt`]: 'none', [`x-${outer}/b.txt`]: 'none', [`y/${file}`]: '' });
@@ -118,7 +118,7 @@ describe('files', () => {
     ]);
   });
 
-  it('are ignored as .keyscopeignore says; one that is not understood is refused', async () => {
+  it('are ignored as .keyscopeignore says; an invalid pattern is an error', async () => {
     write({ 'a.txt': newKey(), 'x/b.txt': newKey(), 'x/dist/c.txt': newKey() });
     write({ '.keyscopeignore': '# ours\n/x/b.txt\ndist/\n' });
     const { stdout, exit } = await place.run(SCAN);
@@ -147,8 +147,8 @@ describe('links', () => {
   });
 });
 
-describe('what cannot be read', () => {
-  it('is told and counted, and the rest is looked through', async () => {
+describe('unread input', () => {
+  it('is reported and counted, and the rest is searched', async () => {
     write({ 'a.txt': newKey() });
     const { stdout, stderr, exit } = await place.run([...SCAN, 'gone.txt', 'a.txt', 'x/gone']);
     expect(stdout).toContain('a.txt:1:1');
@@ -157,7 +157,7 @@ describe('what cannot be read', () => {
     expect(exit).toBe(1);
   });
 
-  it.skipIf(process.platform !== 'linux')('may have a name that is no text', async () => {
+  it.skipIf(process.platform !== 'linux')('may have a name that is not UTF-8', async () => {
     const key = newKey();
     const name = Buffer.from(`${place.file('')}/\u001b[2J${key}`);
     writeFileSync(Buffer.concat([name, Buffer.from([0xff])]), key);
@@ -170,14 +170,14 @@ describe('what cannot be read', () => {
     expect(exit).toBe(1);
   });
 
-  it('is no clean result: the exit code is 4', async () => {
+  it('gives exit code 4, not 0', async () => {
     write({ 'a.txt': 'none' });
     const { stderr, exit } = await place.run([...SCAN, 'a.txt', 'gone.txt']);
     expect(stderr).toContain('0 found in 1 text (0.0 MB); 1 could not be read.');
     expect(exit).toBe(4);
   });
 
-  it.skipIf(process.getuid?.() === 0)('may be a file without the right to read it', async () => {
+  it.skipIf(process.getuid?.() === 0)('may be a file without read permission', async () => {
     write({ 'a.txt': newKey() });
     chmodSync(place.file('a.txt'), 0);
     const { stderr, exit } = await place.run(SCAN);
@@ -185,14 +185,14 @@ describe('what cannot be read', () => {
     expect(exit).toBe(4);
   });
 
-  it.skipIf(!existsSync('/proc/self/mem'))('may fail in the middle', async () => {
+  it.skipIf(!existsSync('/proc/self/mem'))('may fail while it is read', async () => {
     const { stderr, exit } = await place.run([...SCAN, '/proc/self/mem']);
     expect(stderr).toMatch(/\/proc\/self\/mem cannot be read: E\w+\./);
     expect(exit).toBe(4);
   });
 
-  it('may be a file that vanishes between two looks', async () => {
-    // A reader of its output that is slow lets files go while their folder is being read.
+  it('may be a file that vanishes during the scan', async () => {
+    // A slow reader of the output delays the scan, so that files vanish meanwhile.
     for (let index = 0; index < 500; index += 1) {
       write({ [`x/${index}.txt`]: `${newKey()}\n`.repeat(200) });
     }
@@ -216,7 +216,7 @@ describe('standard input', () => {
     expect((await place.run([...SCAN, '-'], '')).exit).toBe(0);
   });
 
-  it('may be a line of 300 MB, in memory that does not grow with it', async () => {
+  it('may be a line of 300 MB, in constant memory', async () => {
     const peak = (megabytes: number): number => {
       const make = `head -c ${megabytes}M /dev/zero | tr '\\0' a`;
       const env = { ...process.env, NODE_OPTIONS: `--import ${place.file('peak.mjs')}` };
@@ -238,36 +238,46 @@ const PEAK = `process.on('exit', () => {
   if (process.argv.includes('scan')) console.error('peak ' + process.resourceUsage().maxRSS);
 });`;
 
-describe('a terminal', () => {
+describe('on a terminal, keyscope scan', () => {
   const clear = '\r\u001b[K';
 
-  it.skipIf(!hasTerminal)(
-    'is told how far it is, and finds stand on lines of their own',
-    async () => {
-      const key = newKey();
-      write({ key: `${key}\n` });
-      const input =
-        '(head -c 300000 /dev/zero; sleep 1; head -c 300000 /dev/zero; sleep 1; cat key)';
-      const line = `cd '${place.file('')}' && ${input} | ${place.line([...SCAN, '-'])}`;
-      const { stdout, exit } = await talk(line, []);
-      expect(exit).toBe(1);
-      expect(stdout).toContain(`${clear}0 found in 1 text (0.`);
-      expect(stdout).toContain(`${clear}-:1:600001: ${shown(key)}\r\n`);
-      const elsewhere = spawnSync('bash', ['-c', line], { encoding: 'utf8' });
-      expect(elsewhere.stdout + elsewhere.stderr).not.toContain(clear);
-    },
-  );
+  it.skipIf(!hasTerminal)('shows its progress, and finds on their own lines', async () => {
+    const key = newKey();
+    write({ key: `${key}\n` });
+    const input = '(head -c 300000 /dev/zero; sleep 1; head -c 300000 /dev/zero; sleep 1; cat key)';
+    const line = `cd '${place.file('')}' && ${input} | ${place.line([...SCAN, '-'])}`;
+    const { stdout, exit } = await talk(line, []);
+    expect(exit).toBe(1);
+    expect(stdout).toContain(`${clear}0 found in 1 text (0.`);
+    expect(stdout).toMatch(/ MB\), \d+\.\d MB\/s/);
+    expect(stdout).toContain(`${clear}-:1:600001: ${shown(key)}\r\n`);
+    const elsewhere = spawnSync('bash', ['-c', line], { encoding: 'utf8' });
+    expect(elsewhere.stdout + elsewhere.stderr).not.toContain(clear);
+  });
 });
 
-describe('an end that comes early', () => {
-  it('of a reader that has enough is quiet, and still says that a key was found', async () => {
+describe('a slow reader of standard error', () => {
+  // The end of the process once dropped the last lines.
+  it('gets every line', async () => {
+    const missing = Array.from({ length: 3_000 }, (_, index) => `${'x'.repeat(80)}${index}`);
+    const child = place.start([...SCAN, ...missing]);
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    const { stderr, exit } = await ended(child);
+    expect(stderr.split('\n')).toHaveLength(missing.length + 2);
+    expect(stderr).toContain('3000 could not be read.');
+    expect(exit).toBe(4);
+  });
+});
+
+describe('an early end', () => {
+  it('of the reader is quiet, and the exit code still says that a key was found', async () => {
     write({ 'a.txt': `${newKey()}\n`.repeat(50_000) });
     const line = `${place.line(SCAN)} | head -1 >/dev/null; exit \${PIPESTATUS[0]}`;
     const ran = spawnSync('bash', ['-c', line], { cwd: place.file(''), encoding: 'utf8' });
     expect({ status: ran.status, stderr: ran.stderr }).toEqual({ status: 1, stderr: '' });
   });
 
-  it('of a signal ends a scan that waits for more', async () => {
+  it('by a signal stops a scan that waits for more input', async () => {
     const child = place.start([...SCAN, '-']);
     const ran = ended(child);
     child.stdin.write(`${newKey()}\n`);
@@ -275,7 +285,7 @@ describe('an end that comes early', () => {
     child.kill('SIGINT');
     const { exit, stderr } = await ran;
     expect(exit).toBe(130);
-    expect(stderr).toContain('Interrupted; nothing was changed.');
+    expect(stderr).toContain('Interrupted. Nothing was changed.');
   });
 });
 
@@ -287,14 +297,14 @@ describe('options that contradict each other', () => {
     [['--diff', '--revoke']],
     [['--revoke']],
     [['--revoke', '-']],
-  ])('are refused before anything is read: %j', async (options) => {
+  ])('are errors before anything is read: %j', async (options) => {
     const { exit, stdout } = await place.run([...SCAN, ...options]);
     expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
   });
 });
 
 describe('--sarif', () => {
-  it('prints one log, also where nothing was found or not all was read', async () => {
+  it('prints one log, also without finds or with unread input', async () => {
     const key = newKey();
     write({ 'a b/ü.txt': `\n ${key}` });
     const { stdout, exit } = await place.run([...SCAN, '--sarif']);
@@ -329,7 +339,7 @@ describe('--diff', () => {
   const of = (name: string, ...lines: readonly string[]) =>
     `diff --git a/${name} b/${name}\n--- a/${name}\n+++ b/${name}\n${lines.join('\n')}\n`;
 
-  it('shows what is added by its file, line and commit, and messages', async () => {
+  it('shows added keys with file, line and commit, and keys in messages', async () => {
     const added = newKey();
     const inMessage = newKey();
     const head = `commit ${'a1'.repeat(20)}\nAuthor: a\n\n    é ${inMessage}\n\n`;
@@ -344,7 +354,7 @@ describe('--diff', () => {
     expect(exit).toBe(1);
   });
 
-  it('leaves out what .keyscopeignore names, binaries too, but no message', async () => {
+  it('skips paths in .keyscopeignore, binaries included, but no messages', async () => {
     write({ '.keyscopeignore': 'fixtures/\n' });
     const key = newKey();
     const ignored = of('fixtures/a', '@@ -0,0 +1 @@', `+${newKey()}`);
@@ -356,13 +366,13 @@ describe('--diff', () => {
     expect(stdout).toBe(`bbbbbbbbbbbb:(message):3:5: ${shown(key)}\n`);
   });
 
-  it('tells what a diff leaves out, and says how to get it', async () => {
+  it('reports what a diff leaves out, and how to get it', async () => {
     const name = newKey();
     const header = `diff --git a/${name} b/${name}\nindex 1..2 100644\n`;
     const input = `${header}Binary files a/${name} and b/${name} differ\n`;
     const { stdout, stderr, exit } = await place.run([...DIFF, '--json'], input);
     expect(JSON.parse(stdout)).toMatchObject({ path: 'acme_[redacted]', line: null, column: null });
-    const why = 'the diff does not show what is in it. Give git the option -a';
+    const why = 'the diff leaves out its contents. Run git with -a';
     expect(stderr).toContain(`acme_[redacted] cannot be read: ${why}.\n`);
     expect(stderr).not.toContain(name.slice(5, 20));
     expect(exit).toBe(1);
@@ -371,33 +381,33 @@ describe('--diff', () => {
     expect(other.exit).toBe(4);
   });
 
-  it('tells a diff that ends in the middle', async () => {
+  it('reports a truncated diff', async () => {
     const { stderr, exit } = await place.run(DIFF, of('a', '@@ -1,3 +1,4 @@', '+x', ' y'));
-    expect(stderr).toContain('a cannot be read: the diff ends in one of its hunks.\n');
+    expect(stderr).toContain('a cannot be read: the diff ends inside a hunk.\n');
     expect(exit).toBe(4);
   });
 
-  it('takes an empty diff for one that adds nothing, and says so', async () => {
+  it('accepts an empty diff, and says that it is empty', async () => {
     const { stdout, stderr, exit } = await place.run([...DIFF, '-'], '');
     expect({ stdout, exit }).toEqual({ stdout: '', exit: 0 });
-    expect(stderr).toBe('Standard input was empty.\n0 found in 0 texts (0.0 MB).\n');
+    expect(stderr).toBe('Standard input is empty.\n0 found in 0 texts (0.0 MB).\n');
   });
 
   it.each([
     ['text', 'a\nb\n'],
     ['a diff in colours', of('a', '@@ -0,0 +1 @@', '+x').replace(/^/gm, '\u001b[1m')],
     ['a diff in UTF-16', of('a', '@@ -0,0 +1 @@', '+x').replace(/./g, '$&\0')],
-  ])('refuses %s', async (_, input) => {
+  ])('rejects %s', async (_, input) => {
     const { stdout, stderr, exit } = await place.run(DIFF, input);
     expect({ stdout, exit }).toEqual({ stdout: '', exit: 2 });
-    expect(stderr).toContain('holds no diff');
+    expect(stderr).toContain('it is not a diff');
     const key = newKey();
     const found = await place.run(DIFF, input + key);
     expect([found.stdout, found.exit]).toEqual([expect.stringContaining(shown(key)), 1]);
-    expect(found.stderr).toContain('Standard input cannot be read: it holds no diff');
+    expect(found.stderr).toContain('Standard input cannot be read: it is not a diff');
   });
 
-  it('takes memory that does not grow with a line, nor with the lines', async () => {
+  it('takes constant memory for long lines and for many lines', async () => {
     const peak = (count: number, length: number): number => {
       write({ 'peak.mjs': PEAK });
       const lines = `yes "+$(head -c ${length} /dev/zero | tr '\\0' a)" | head -${count}`;

@@ -1,7 +1,8 @@
-/** What `keyscope init` writes, in projects of every kind. */
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+/** The files of `keyscope init`, in projects of every kind. */
+import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openPlace, PEPPER, type Place } from '../../support/command.ts';
+import { ROOT } from '../../support/source.ts';
 
 let place: Place;
 afterEach(() => place?.remove());
@@ -12,7 +13,7 @@ const EXPRESS = `{
   "devDependencies": { "typescript": "6" }
 }`;
 
-describe('init', () => {
+describe('keyscope init', () => {
   it('writes files for what package.json has, and says what is missing', async () => {
     place = openPlace(null);
     place.write('package.json', EXPRESS);
@@ -36,35 +37,35 @@ describe('init', () => {
     expect(stderr).toContain('node keyscope/server.mts');
   });
 
-  // A project with another framework got Express without a word.
-  it('says what it took where package.json has nothing known', async () => {
+  // A project with another framework once got Express silently.
+  it('says what it chose if package.json has no known framework', async () => {
     place = openPlace(null);
     place.write('package.json', '{ "dependencies": { "@hapi/hapi": "21", "pg": "8" } }');
     const guessed = await place.run(['init', '--yes']);
-    expect(guessed.stderr).toContain('package.json has no known framework: --framework express');
+    expect(guessed.stderr).toContain(
+      'package.json has no known framework. Using --framework express.',
+    );
     expect(guessed.stderr).not.toContain('known database');
   });
 
-  it('leaves out what it has no guard for', async () => {
+  it('writes no guard with --framework none', async () => {
     place = openPlace(null);
     place.write('package.json', '{ "type": "module" }');
     const { stdout, stderr } = await place.run(['init', '--yes', '--framework', 'none']);
     expect(stdout).toBe('keyscope.config.mjs\nkeyscope/keyring.mjs\n');
     expect(stderr).toContain('guard your routes with keyring.admit');
     expect(stderr).not.toContain('express');
-    expect(await place.run(['migrate'], '', { KEYSCOPE_PEPPER: PEPPER })).toMatchObject({
-      exit: 0,
-    });
+    expect(await place.run(['migrate'], '', { PEPPER })).toMatchObject({ exit: 0 });
   });
 
-  it('overwrites nothing, and then writes nothing', async () => {
+  it('writes nothing if a file exists', async () => {
     place = openPlace(null);
     place.write('package.json', EXPRESS);
     mkdirSync(place.file('keyscope'));
     place.write('keyscope/adapter.mts', 'mine');
     const { exit, stderr } = await place.run(['init', '--yes']);
     expect(exit).toBe(1);
-    expect(stderr).toContain('keyscope/adapter.mts is there already');
+    expect(stderr).toContain('keyscope/adapter.mts already exists');
     expect(readFileSync(place.file('keyscope/adapter.mts'), 'utf8')).toBe('mine');
     expect(existsSync(place.file('keyscope.config.mts'))).toBe(false);
   });
@@ -74,7 +75,7 @@ describe('init', () => {
     ['{', [], 1, 'npm init'],
     ['{}', ['--framework', 'expres'], 2, 'Did you mean express?'],
     ['{}', ['--database', 'oracle'], 2, 'one of sqlite, postgres, mysql, redis'],
-  ])('refuses %s %j', async (text, args, exit, instead) => {
+  ])('rejects %s %j', async (text, args, exit, instead) => {
     place = openPlace(null);
     if (text.startsWith('{')) place.write('package.json', text);
     const ran = await place.run(['init', '--yes', ...args]);
@@ -82,16 +83,78 @@ describe('init', () => {
     expect(ran.stderr).toContain(instead);
   });
 
-  // A `.ts` file beside a package.json that says "commonjs", as `npm init` does, may not import.
+  // In a package of type "commonjs", as `npm init` writes it, a `.ts` file cannot import.
   it.each(['commonjs', 'module'])('writes a config that loads in a package of %s', async (type) => {
     place = openPlace(null);
     place.write('package.json', JSON.stringify({ type, devDependencies: { typescript: '6' } }));
     await place.run(['init', '--yes']);
-    const without = await place.run(['doctor'], '', { KEYSCOPE_PEPPER: '' });
-    expect(without.exit).toBe(3);
-    expect(without.stderr).toContain('secret');
-    const env = { KEYSCOPE_PEPPER: PEPPER };
+    const env = { PEPPER };
     expect(await place.run(['migrate'], '', env)).toMatchObject({ exit: 0 });
-    expect(await place.run(['doctor'], '', env)).toMatchObject({ exit: 0 });
+    const { stdout, exit } = await place.run(['doctor', '--json'], '', env);
+    const states = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { readonly check: string; readonly state: string });
+    expect(states.filter(({ state }) => state !== 'ok')).toEqual([]);
+    expect(exit).toBe(0);
+  });
+
+  it.each([
+    ['sqlite', {}, 'PEPPER is not set, or shorter than 32 bytes. Set it to the output of: node -p'],
+    ['sqlite', { PEPPER: 'hunter2' }, 'PEPPER is not set, or shorter than 32 bytes.'],
+    ['postgres', { PEPPER }, 'DATABASE_URL is not set. Set it to the address of your database: po'],
+    ['mysql', { PEPPER }, 'DATABASE_URL is not set.'],
+    ['redis', { PEPPER }, 'REDIS_URL is not set.'],
+  ])('writes a config for %s that names the variable if it is run with %j', async (...given) => {
+    const [database, env, said] = given;
+    place = openPlace(null);
+    symlinkSync(`${ROOT}/node_modules`, place.file('node_modules'));
+    place.write('package.json', '{ "devDependencies": { "typescript": "6" } }');
+    await place.run(['init', '--yes', '--framework', 'none', '--database', database]);
+    const unset = { PEPPER: '', DATABASE_URL: '', REDIS_URL: '' };
+    const { exit, stderr } = await place.run(['doctor'], '', { ...unset, ...env });
+    expect(stderr).toContain(`it threw: ${said}`);
+    expect(stderr).not.toContain('hunter2');
+    expect(exit).toBe(3);
+  });
+
+  it('chooses what cannot be added later, and limits the life of keys', async () => {
+    place = openPlace(null);
+    place.write('package.json', EXPRESS);
+    await place.run(['init', '--yes']);
+    const keyring = readFileSync(place.file('keyscope/keyring.mts'), 'utf8');
+    expect(keyring).toContain("deployment: 'web production',");
+    expect(keyring).toContain('maxLifetimeMs = 366 * 86_400_000;');
+    expect(keyring).toContain('onEvent: (event) => ');
+    expect(keyring).toContain('query_timeout: 5_000,');
+  });
+
+  it('says why it writes JavaScript on a Node without TypeScript, unless you insist', async () => {
+    place = openPlace(null);
+    place.write('package.json', '{ "type": "module", "devDependencies": { "typescript": "6" } }');
+    place.write(
+      'node20.mjs',
+      'Object.defineProperty(process.features, "typescript", { value: undefined });',
+    );
+    const env = { NODE_OPTIONS: '--import ./node20.mjs' };
+    const none = ['init', '--yes', '--framework', 'none'];
+    const plain = await place.run(none, '', env);
+    expect(plain.stdout).toBe('keyscope.config.mjs\nkeyscope/keyring.mjs\n');
+    expect(plain.stderr).toContain('cannot run TypeScript. Use Node 22.18 or later, or pass --typ');
+    const typed = await place.run([...none, '--typescript'], '', env);
+    expect(typed.stdout).toBe('keyscope.config.ts\nkeyscope/keyring.ts\n');
+    expect(typed.stderr).not.toContain('cannot run TypeScript');
+    expect(typed.stderr).toContain('npm install --save-dev tsx @types/node');
+    expect(typed.stderr).toContain('export NODE_OPTIONS="--import tsx"');
+  });
+
+  it('writes TypeScript with --typescript in a project without it', async () => {
+    place = openPlace(null);
+    place.write('package.json', '{}');
+    const args = ['init', '--yes', '--framework', 'none', '--typescript'];
+    const { stdout, stderr } = await place.run(args);
+    expect(stdout).toBe('keyscope.config.mts\nkeyscope/keyring.mts\n');
+    expect(stderr).toContain('npm install --save-dev typescript @types/node');
+    expect(stderr).not.toContain('tsx');
   });
 });

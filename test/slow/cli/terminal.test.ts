@@ -1,4 +1,4 @@
-/** Questions in a real terminal. */
+/** Questions on a real terminal. */
 import { existsSync, readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
@@ -29,7 +29,7 @@ describe.skipIf(!hasTerminal)('on a terminal (script of util-linux)', () => {
     ['\n', 1, 'live'],
     ['\u0004', 1, 'live'],
     ['\u0003', 130, 'live'],
-  ])('revoke shows the key, and asks: %j', async (typed, exit, state) => {
+  ])('revoke shows the key and asks: %j', async (typed, exit, state) => {
     place = openPlace();
     const { keyId } = await issueIn(place, 'Payroll');
     const args = ['revoke', keyId, ...ON];
@@ -39,7 +39,7 @@ describe.skipIf(!hasTerminal)('on a terminal (script of util-linux)', () => {
     expect(await stateOf(keyId)).toBe(state);
   });
 
-  it('whois shows nothing of the key that is typed', async () => {
+  it('whois does not echo the key', async () => {
     place = openPlace();
     const { key, keyId } = await issueIn(place);
     const typed = `${key.slice(0, 20)}x\u007f${key.slice(20)}\r`;
@@ -60,7 +60,7 @@ describe.skipIf(!hasTerminal)('on a terminal (script of util-linux)', () => {
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
   });
 
-  it('init asks for what package.json does not tell', async () => {
+  it('init asks for the framework and the database', async () => {
     place = openPlace(null);
     place.write('package.json', '{ "name": "shop", "devDependencies": { "typescript": "6" } }');
     const said = [

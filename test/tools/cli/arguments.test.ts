@@ -1,4 +1,4 @@
-/** The command line, as it is read. */
+/** Parsing of the command line. */
 import { describe, expect, it } from 'vitest';
 import { readArguments } from '../../../src/tools/cli/arguments.js';
 import { CommandError } from '../../../src/tools/cli/command-error.js';
@@ -19,8 +19,8 @@ function refusal(...argv: readonly string[]): string {
 
 const named = (name: string) => SUBCOMMANDS[name];
 
-describe('a command line', () => {
-  it('is a subcommand, its operand and its options', () => {
+describe('readArguments', () => {
+  it('returns the subcommand, its operand and its options', () => {
     const argv = ['show', ENTITY, '--entity', ENTITY, '--json', '--reason=-1'];
     const request = readArguments(argv);
     if (request.kind !== 'run') throw new Error(request.kind);
@@ -33,33 +33,36 @@ describe('a command line', () => {
     expect([given.flag('json'), given.flag('yes')]).toEqual([true, false]);
   });
 
-  it.each([[[]], [['--help']], [['help']]])('asks for help: %j', (argv) => {
+  it.each([[[]], [['--help']], [['-h']], [['help']]])('returns a request for help: %j', (argv) => {
     expect(readArguments(argv)).toEqual({ kind: 'help', subcommand: null });
   });
 
-  it('asks for help on a subcommand, whatever else is missing', () => {
+  it('returns a request for help on a subcommand, even without its required options', () => {
     const asked = { kind: 'help', subcommand: named('issue') };
     expect(readArguments(['issue', '--help'])).toEqual(asked);
+    expect(readArguments(['issue', '-h'])).toEqual(asked);
+    expect(readArguments(['-h', 'issue'])).toEqual(asked);
     expect(readArguments(['help', 'issue'])).toEqual(asked);
     expect(readArguments(['--version'])).toEqual({ kind: 'version' });
   });
 
   it.each([
     [['lst'], 'Did you mean list?'],
-    [['constructor'], 'There is no subcommand'],
+    [['constructor'], 'Unknown subcommand constructor.'],
     [['list', '--entitty', ENTITY], 'Did you mean --entity?'],
-    [['list', '-e', ENTITY], 'There is no option -e'],
-    [['list', '--entity'], 'Write a value: --entity <uuid>'],
-    [['list', '--entity', '--json'], 'begins with a dash is written --entity=-…'],
+    [['list', '-e', ENTITY], 'Unknown option -e.'],
+    [['list', '--entity'], '--entity needs a value: --entity <uuid>'],
+    [['list', '--entity', '--json'], 'If the value begins with a dash, write --entity=-…'],
     [['list', '--entity', ENTITY, '--json=yes'], '--json takes no value'],
-    [['list', '--entity', ENTITY, '--entity', ENTITY], '--entity is written twice'],
-    [['list', '--entity', ENTITY, '--lineage'], 'list takes no --lineage'],
-    [['list'], 'list needs --entity <uuid>'],
-    [['list', ENTITY, '--entity', ENTITY], 'Nothing but options stands behind list'],
+    [['list', '--entity', ENTITY, '--entity', ENTITY], '--entity is given twice'],
+    [['list', '--entity', ENTITY, '--lineage'], 'keyscope list has no option --lineage'],
+    [['unused'], 'keyscope unused needs --entity <uuid>'],
+    [['list', '-j'], 'Unknown option -j.'],
+    [['list', ENTITY, '--entity', ENTITY], 'keyscope list takes only options, no arguments'],
     [['issue', '--name', 'a', 'b'], 'Put quotes around a value with spaces'],
-    [['show', '--entity', ENTITY], 'Write show <key id>'],
+    [['show', '--entity', ENTITY], 'Write keyscope show <key id>'],
     [['issue', '--entity', ENTITY], 'needs --name <text>, --scopes <list>, --expires <when>'],
-  ])('is refused, with what to write: %j', (argv, instead) => {
+  ])('throws an error that says what to write: %j', (argv, instead) => {
     expect(refusal(...argv)).toContain(instead);
   });
 });
@@ -73,28 +76,28 @@ describe('an API key on the command line', () => {
     [['issue', '--name', `for acme_live_${secret}.`]],
     [[`--acme_${secret}`]],
     [[`--name=acme_${secret}`]],
-  ])('is refused, says why, and is not repeated: %#', (argv) => {
+  ])('is an error that says why and does not repeat it: %#', (argv) => {
     const message = refusal(...argv);
-    expect(message).toContain('the history of your shell and the list of processes');
+    expect(message).toContain('your shell history and the process list');
     expect(message).not.toContain(secret.slice(0, 8));
   });
 
-  it('is not taken for one where it is an id or a hash', () => {
+  it('is not suspected in an id or a hash', () => {
     expect(refusal('show', `x_${'0a'.repeat(16)}`)).not.toContain('history');
   });
 });
 
-describe('what was mistyped', () => {
+describe('a typo', () => {
   it.each([
     [['postgres://ada:hunter2@db/keys']],
     [['list', '--postgres://ada:hunter2@db/keys']],
     [['list', '--entity', ENTITY, 'hunter2']],
-  ])('is not repeated where it could hold a password: %j', (argv) => {
+  ])('is not repeated in the error if it may contain a password: %j', (argv) => {
     expect(refusal(...argv)).not.toContain('hunter2');
   });
 });
 
-describe('the tables', () => {
+describe('the tables of subcommands and options', () => {
   it('use every option, and each of a subcommand once', () => {
     const used = Object.values(SUBCOMMANDS).map(({ needs = [], takes = [] }) => [
       ...needs,
@@ -105,8 +108,11 @@ describe('the tables', () => {
     expect([...new Set([...used.flat(), ...common])].sort()).toEqual(Object.keys(OPTIONS).sort());
   });
 
-  it.each(Object.entries(SUBCOMMANDS))('name %s by its name, and load it', async (name, each) => {
-    expect(each.usage.split(' ')[0]).toBe(name);
-    expect(await each.load()).toBeTypeOf('function');
-  });
+  it.each(Object.entries(SUBCOMMANDS))(
+    'contain %s under its own name, and load it',
+    async (name, each) => {
+      expect(each.usage.split(' ')[0]).toBe(name);
+      expect(await each.load()).toBeTypeOf('function');
+    },
+  );
 });

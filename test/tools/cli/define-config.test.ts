@@ -1,4 +1,4 @@
-/** What a config may be. */
+/** Valid and invalid configs. */
 import { createKeyring, defineScopes } from 'keyscope';
 import { type CommandConfig, defineConfig } from 'keyscope/cli';
 import { memoryStore } from 'keyscope/stores/memory';
@@ -10,8 +10,8 @@ const store = memoryStore();
 const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers: 'none' });
 const SOUND: CommandConfig = { keyring, store, catalog };
 
-describe('a config', () => {
-  it('is a frozen copy with the keyring itself, and known as a config', () => {
+describe('defineConfig', () => {
+  it('returns a frozen copy with the same keyring, which isConfig recognizes', () => {
     const config = defineConfig(SOUND);
     expect(config).toEqual(SOUND);
     expect(config.keyring).toBe(keyring);
@@ -20,7 +20,7 @@ describe('a config', () => {
     for (const value of [SOUND, null, undefined, 1, 'x', []]) expect(isConfig(value)).toBe('other');
   });
 
-  it('takes everything that the command may use', () => {
+  it('accepts everything that the command may use', () => {
     const sql = { dialect: 'sqlite', query: () => [] } as const;
     const all = {
       ...SOUND,
@@ -28,6 +28,7 @@ describe('a config', () => {
       prefixes: ['acme', 'acme_test'],
       sql,
       connections: 10,
+      maxLifetimeMs: 86_400_000,
       migrate() {},
       close() {},
     } as const;
@@ -42,7 +43,7 @@ describe('a config', () => {
     ['peppers', 'p1'],
     ['peppers', ['P1']],
     ['peppers', [{ id: 'p1', secret: 'hunter2' }]],
-    // biome-ignore lint/suspicious/noSparseArray: a hole is no id
+    // biome-ignore lint/suspicious/noSparseArray: a hole is not an id
     ['peppers', [, 'p1']],
     ['prefixes', 'acme'],
     ['prefixes', []],
@@ -51,10 +52,12 @@ describe('a config', () => {
     ['sql', { dialect: 'sqlite' }],
     ['sql', { dialect: 'constructor', query() {} }],
     ['connections', '10'],
+    ['maxLifetimeMs', '1d'],
+    ['maxLifetimeMs', 0],
     ['migrate', 'yes'],
     ['close', {}],
     ['clse', () => {}],
-  ])('is refused, quoting nothing, where %s is %j', (field, value) => {
+  ])('throws, without quoting the value, if %s is %j', (field, value) => {
     const given = { ...SOUND, [field]: value } as unknown as CommandConfig;
     expect(() => defineConfig(given)).toThrow(new RegExp(`^defineConfig.*${field}`));
     expect(() => defineConfig(given)).not.toThrow('hunter2');

@@ -1,4 +1,4 @@
-/** What the command writes, by each of its ways. */
+/** The methods of the command's output. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createOutput, type Output } from '../../../src/tools/cli/output.js';
 import { expectPlainLine, HOSTILE_TEXTS } from '../../support/hostile-texts.ts';
@@ -20,27 +20,30 @@ const WAYS: Readonly<Record<string, Write>> = {
   replaceLine: (output, text) => output.replaceLine(text),
 };
 
-describe('what is written', () => {
-  // The question before a revocation, and errors of the config, reached the terminal as they were.
-  it.each(Object.keys(WAYS))('drives no terminal and no CI runner: %s', async (way) => {
-    vi.stubEnv('FORCE_COLOR', '1');
-    const written: string[] = [];
-    const write = (text: unknown, ...[done]: readonly unknown[]): boolean => {
-      written.push(String(text));
-      if (done !== undefined) (done as () => void)();
-      return true;
-    };
-    vi.spyOn(process.stdout, 'write').mockImplementation(write);
-    vi.spyOn(process.stderr, 'write').mockImplementation(write);
-    for (const text of HOSTILE_TEXTS) await WAYS[way]?.(createOutput(false), text);
-    vi.restoreAllMocks();
-    expect(written).toHaveLength(HOSTILE_TEXTS.length);
-    for (const text of written) {
-      // Our own: the colour, what takes a line away, and the end of the line.
-      const plain = text.replace('\u001b[31m', '').replace('\u001b[0m\n', '\n');
-      const shown = plain.replace('\r\u001b[K', '').replace(/\n$/, '');
-      const lines = way === 'lines' ? shown.split('\n') : [shown];
-      for (const line of lines) expectPlainLine(line);
-    }
-  });
+describe('every method of the output', () => {
+  // Once, questions and errors of the config reached the terminal unescaped.
+  it.each(Object.keys(WAYS))(
+    'escapes text that controls a terminal or a CI runner: %s',
+    async (way) => {
+      vi.stubEnv('FORCE_COLOR', '1');
+      const written: string[] = [];
+      const write = (text: unknown, ...[done]: readonly unknown[]): boolean => {
+        written.push(String(text));
+        if (done !== undefined) (done as () => void)();
+        return true;
+      };
+      vi.spyOn(process.stdout, 'write').mockImplementation(write);
+      vi.spyOn(process.stderr, 'write').mockImplementation(write);
+      for (const text of HOSTILE_TEXTS) await WAYS[way]?.(createOutput(false), text);
+      vi.restoreAllMocks();
+      expect(written).toHaveLength(HOSTILE_TEXTS.length);
+      for (const text of written) {
+        // Without our own control characters: colour, cleared line, line feed.
+        const plain = text.replace('\u001b[31m', '').replace('\u001b[0m\n', '\n');
+        const shown = plain.replace('\r\u001b[K', '').replace(/\n$/, '');
+        const lines = way === 'lines' ? shown.split('\n') : [shown];
+        for (const line of lines) expectPlainLine(line);
+      }
+    },
+  );
 });

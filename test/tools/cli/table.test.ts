@@ -18,7 +18,7 @@ const COLUMNS = [
 const LONG: Row = { id: 'x'.repeat(36), name: 'n'.repeat(100), scopes: 's'.repeat(200) };
 
 describe('a table', () => {
-  it.each([200, 120, 80, 60, 40, 36])('of 340 columns fits into %i', async (width) => {
+  it.each([200, 120, 80, 60, 40, 36])('that is 340 columns wide fits into %i', async (width) => {
     const { output, lines } = captureOutput(width);
     await tablePrinter(output, COLUMNS)([LONG, { ...LONG, name: '漢字🦊'.repeat(20) }]);
     expect(lines).toHaveLength(3);
@@ -26,7 +26,7 @@ describe('a table', () => {
     expect(lines[1]).toContain(LONG.id);
   });
 
-  it('cuts the last column first, and leaves it out only if that is not enough', async () => {
+  it('cuts the last column first, and drops it only if that is not enough', async () => {
     const { output, lines } = captureOutput(60);
     await tablePrinter(output, COLUMNS)([{ ...LONG, name: 'ten letter' }]);
     expect(lines[1]).toMatch(/^x{36} {2}ten lett… {2}s{11}…$|^x{36} {2}t\S* ?\S*… {2}s{11}…$/);
@@ -35,14 +35,14 @@ describe('a table', () => {
     expect(narrow.lines[0]).toBe(`ID${' '.repeat(36)}NAME`);
   });
 
-  it('cuts nothing where there is no terminal', async () => {
+  it('cuts nothing without a terminal', async () => {
     const { output, lines } = captureOutput(Number.POSITIVE_INFINITY);
     await tablePrinter(output, COLUMNS)([LONG]);
     expect(lines[1]).toContain(`${LONG.name}  ${LONG.scopes}`);
   });
 
-  // A name of a megabyte made every line of the table as long.
-  it('pads no other line to the length of an endless name', async () => {
+  // A name of a megabyte once widened every row to a megabyte.
+  it('does not pad rows to the length of an endless name', async () => {
     const { output, lines } = captureOutput(Number.POSITIVE_INFINITY);
     const endless = { ...LONG, name: 'n'.repeat(100_000) };
     await tablePrinter(output, COLUMNS)([endless, LONG]);
@@ -50,7 +50,7 @@ describe('a table', () => {
     expect(lines[2]?.length).toBeLessThan(600);
   });
 
-  it('goes on below the widths of its first rows', async () => {
+  it('keeps the widths of its first rows', async () => {
     const { output, lines } = captureOutput(80);
     const print = tablePrinter(output, COLUMNS);
     await print([{ id: 'a', name: 'b', scopes: 'c' }]);
@@ -58,13 +58,13 @@ describe('a table', () => {
     expect(lines).toEqual(['ID  NAME  SCOPES', 'a   b     c', 'a   lon…  c']);
   });
 
-  it('is one object a line in JSON', async () => {
+  it('is one object per line in JSON', async () => {
     const { output, lines } = captureOutput(80, true);
     await tablePrinter(output, COLUMNS)([LONG, LONG]);
     expect(lines).toEqual([JSON.stringify(LONG), JSON.stringify(LONG)]);
   });
 
-  it('shows control characters, and sends none to the terminal', async () => {
+  it('escapes control characters', async () => {
     const { output, lines } = captureOutput(80);
     const name = 'a\u001b[2J\r\n\u009b\u202e\u{e0041}';
     await tablePrinter(output, COLUMNS)([{ id: 'a', name, scopes: '' }]);
@@ -74,8 +74,8 @@ describe('a table', () => {
   });
 });
 
-describe('fields', () => {
-  it('stand below one another, and long values below themselves', async () => {
+describe('printFields', () => {
+  it('prints one field per line and wraps long values', async () => {
     const { output, lines } = captureOutput(24);
     await printFields(output, {}, [
       ['name', 'CI'],
@@ -85,14 +85,14 @@ describe('fields', () => {
   });
 });
 
-describe('a width', () => {
+describe('widthOf', () => {
   it.each([
     ['abc', 3],
     ['é', 1],
     ['e\u0301', 1],
     ['漢字', 4],
     ['🦊', 2],
-  ])('of %j is %i', (text, width) => {
+  ])('%j is %i', (text, width) => {
     expect(widthOf(text)).toBe(width);
   });
 });

@@ -5,7 +5,7 @@ import {
   type UnreadableKey,
 } from '../../../management/reports/expiring-keys.js';
 import { type Call, configWithKeys } from '../call.js';
-import { usageError } from '../command-error.js';
+import { CommandError, usageError } from '../command-error.js';
 import { readSpan } from '../options.js';
 import { shownDay, shownKey } from '../shown-keys.js';
 import { type Column, tablePrinter } from '../table.js';
@@ -23,12 +23,16 @@ const COLUMNS: readonly Column<Row>[] = [
   { title: 'ORGANIZATION', cell: ({ entityUuid }) => entityUuid },
 ];
 
-/** Lists what ends soon by itself, of all organizations and prefixes in the store. */
+/** Lists the keys that expire soon, of all organizations and prefixes in the store. */
 export async function run(call: Call): Promise<undefined> {
   const { given, output, timeoutMs } = call;
   const span = readSpan(given.text('within') ?? '14d', 'within');
-  if (span === 0) throw usageError('--within: write a time ahead, such as 14d.');
+  if (span === 0) throw usageError('--within takes a time ahead, such as 14d.');
   const { store } = await configWithKeys(call);
+  if (store.listExpiring === undefined) {
+    const missing = 'it has no `listExpiring`';
+    throw new CommandError('refused', `This store cannot find expiring keys: ${missing}.`);
+  }
   const before = new Date(Date.now() + span);
   await tablePrinter(output, COLUMNS)(await expiringKeys(store, { before, timeoutMs }));
 }

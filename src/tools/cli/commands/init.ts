@@ -6,16 +6,16 @@ import type { Call } from '../call.js';
 import { CommandError, suggest, usageError } from '../command-error.js';
 import { DATABASES, FRAMEWORKS, PEPPER_COMMAND, starterFiles } from '../starter.js';
 
-/** Writes what a service starts from. Nothing that is there is overwritten. */
+/** Writes the first files of a service. Never overwrites a file. */
 export async function run(call: Call): Promise<undefined> {
   const { output, interrupts } = call;
-  const project = await readProject();
+  const project = await readProject(call);
   const framework = await choose(call, 'framework', FRAMEWORKS, project.packages);
   const database = await choose(call, 'database', DATABASES, project.packages);
   const files = starterFiles({ framework, database, ...project });
   const taken = [...files.keys()].filter((path) => existsSync(path));
   if (taken.length > 0) {
-    const problem = `${taken.join(', ')} is there already: nothing is overwritten, or written.`;
+    const problem = `Nothing was written: ${taken.join(', ')} already exists.`;
     throw new CommandError('refused', problem);
   }
   await interrupts.change(async () => {
@@ -28,13 +28,12 @@ export async function run(call: Call): Promise<undefined> {
     await (output.isJson ? output.json({ path }) : output.line(path));
   }
   const server = `keyscope/server.${project.ending}`;
-  const wanted = [FRAMEWORKS[framework], DATABASES[database]].flatMap((part) => part?.packages);
-  const missing = ['keyscope', ...wanted].filter((name) => !project.packages.has(name ?? ''));
+  const parts = [FRAMEWORKS[framework], DATABASES[database]];
   const { variable } = DATABASES[database] ?? {};
   const steps = [
-    ...(missing.length > 0 ? [`npm install ${missing.join(' ')}`] : []),
-    ...(variable === undefined ? [] : [`export ${variable}=… (where the database is)`]),
-    `export KEYSCOPE_PEPPER=$(${PEPPER_COMMAND})`,
+    ...installSteps(project, parts),
+    ...(variable === undefined ? [] : [`export ${variable.join('=')}`]),
+    `export PEPPER=$(${PEPPER_COMMAND})`,
     'npx keyscope migrate',
     'npx keyscope issue --entity $(node -p "crypto.randomUUID()") --name Try \\',
     '  --scopes reports:read --expires 1d',
@@ -44,7 +43,28 @@ export async function run(call: Call): Promise<undefined> {
   ];
   output.say('Then:');
   for (const step of steps) output.say(`  ${step}`);
+  output.say('Keep PEPPER in a safe place: without it, no key works.');
 }
+
+type Part = (typeof FRAMEWORKS)[string] | (typeof DATABASES)[string];
+
+function installSteps(
+  { packages, ending }: Project,
+  parts: readonly (Part | undefined)[],
+): readonly string[] {
+  const isMissing = (name: string): boolean => !packages.has(name);
+  const own = ['keyscope', ...parts.flatMap((part) => part?.packages ?? [])].filter(isMissing);
+  const steps = own.length > 0 ? [`npm install ${own.join(' ')}`] : [];
+  if (ending === 'mjs') return steps;
+  const types = ['@types/node', ...parts.flatMap((part) => part?.types ?? [])];
+  const tools = ['typescript', ...(STRIPS_TYPES ? [] : ['tsx']), ...types].filter(isMissing);
+  if (tools.length > 0) steps.push(`npm install --save-dev ${tools.join(' ')}`);
+  if (!STRIPS_TYPES) steps.push('export NODE_OPTIONS="--import tsx"');
+  return steps;
+}
+
+/** Whether this Node runs TypeScript. */
+const STRIPS_TYPES = Boolean((process.features as { readonly typescript?: unknown }).typescript);
 
 interface Project {
   readonly packages: ReadonlySet<string>;
@@ -59,26 +79,30 @@ interface Manifest {
   readonly devDependencies?: object;
 }
 
-async function readProject(): Promise<Project> {
+async function readProject({ given, output }: Call): Promise<Project> {
   let manifest: Manifest;
   try {
     manifest = JSON.parse(await readFile('package.json', 'utf8')) as Manifest;
   } catch {
-    const problem = 'There is no package.json here that can be read: run npm init first.';
+    const problem = 'Cannot read package.json in this folder. Run `npm init` first.';
     throw new CommandError('refused', problem);
   }
   const { name = '', type, dependencies = {}, devDependencies = {} } = manifest;
   const packages = new Set(Object.keys({ ...dependencies, ...devDependencies }));
-  // Without the scope of a package; a key begins with a letter, and not with a name of 40.
+  // Without the package's scope. A prefix starts with a letter and has at most 20 characters.
   const prefix = /[a-z][a-z0-9]{1,19}(?![^/]*\/)/.exec(name)?.[0] ?? 'acme';
-  const { typescript } = process.features as { readonly typescript?: unknown };
-  const isTyped = packages.has('typescript') && Boolean(typescript);
-  // `.ts` is CommonJS where package.json does not say "module", and these files import.
+  const isWanted = packages.has('typescript') || given.flag('typescript');
+  const isTyped = isWanted && (STRIPS_TYPES || given.flag('typescript'));
+  if (isWanted && !isTyped) {
+    const instead = 'Use Node 22.18 or later, or pass --typescript to run TypeScript with tsx.';
+    output.say(`Writing .mjs files: Node ${process.version} cannot run TypeScript. ${instead}`);
+  }
+  // Without `"type": "module"`, `.ts` is CommonJS, which cannot import these files.
   const typed = type === 'module' ? 'ts' : 'mts';
   return { packages, prefix, ending: isTyped ? typed : 'mjs' };
 }
 
-/** The name that was written, or that somebody answers; by default what package.json has. */
+/** Returns the name from the command line, from an answer, or by default from package.json. */
 async function choose(
   { given, terminal, output }: Call,
   option: 'framework' | 'database',
@@ -93,7 +117,7 @@ async function choose(
   const written = given.text(option);
   const name = written ?? (isAsked ? await terminal.ask(question, byDefault) : byDefault);
   const isGuessed = found === undefined && written === undefined && !isAsked;
-  if (isGuessed) output.say(`package.json has no known ${option}: --${option} ${name} is taken.`);
+  if (isGuessed) output.say(`package.json has no known ${option}. Using --${option} ${name}.`);
   if (Object.hasOwn(parts, name)) return name;
-  throw usageError(`--${option}: one of ${names.join(', ')}.${suggest(name, names)}`);
+  throw usageError(`--${option} takes one of ${names.join(', ')}.${suggest(name, names)}`);
 }

@@ -1,77 +1,88 @@
 /**
- * `keyscope issue` and `keyscope rotate`: make a key and hand it over, once: on standard output, or
+ * `keyscope issue` and `keyscope rotate`: create a key and deliver it once, on standard output or
  * in a file that only its owner can read.
  */
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import type { IssuedKey } from '../../../management/info.js';
-import { authorityOf, type Call, keyIdOf } from '../call.js';
+import { authorityOf, type Call, entitiesOf, keyIdOf, requireScopes } from '../call.js';
 import { CommandError, usageError } from '../command-error.js';
 import type { CommandConfig } from '../define-config.js';
-import { readExpiry, readList, readPairs, readSpan } from '../options.js';
+import { readExpiry, readPairs, readSpan, shownSpan } from '../options.js';
 import { requireKey, shownKey } from '../shown-keys.js';
 
-/** Makes a key. Whoever may run this may hand out all of the catalog. */
+/** Creates a key. Anyone who can run this can grant every scope in the catalog. */
 export async function issue(call: Call): Promise<undefined> {
   const { given } = call;
-  const entities = readList(given.text('entities') ?? '');
+  const entities = entitiesOf(call) ?? [];
   const authority = { ...authorityOf(call), entities, scopes: 'all' } as const;
   const metadata = given.text('metadata');
-  const input = {
+  const fields = {
     name: given.required('name'),
-    scopes: readList(given.required('scopes')),
     expiresAt: readExpiry(given.required('expires'), Date.now()),
     accessibleEntities: entities,
     justification: given.text('justification'),
     metadata: metadata === undefined ? undefined : readPairs(metadata),
   };
-  const { keyring } = await configThatKeeps(call);
+  const { keyring, catalog, maxLifetimeMs } = await configThatKeeps(call);
+  requireLifetime(fields.expiresAt, maxLifetimeMs);
+  const input = { ...fields, scopes: requireScopes(given.required('scopes'), catalog) };
   await deliver(call, () => keyring.issue(input, authority));
 }
 
-/** Replaces a key. What is not written is the old key's; nothing can be wider. */
+/** Replaces a key. Options that are not given keep the old key's values; none can widen it. */
 export async function rotate(call: Call): Promise<undefined> {
   const { given, terminal } = call;
   const keyId = keyIdOf(call);
   const authority = authorityOf(call);
   const expires = given.text('expires');
   const scopes = given.text('scopes');
-  const entities = given.text('entities');
   const overlapMs = readSpan(given.required('overlap'), 'overlap');
-  const input = {
+  const fields = {
     overlapMs,
     name: given.text('name'),
-    scopes: scopes === undefined ? undefined : readList(scopes),
-    accessibleEntities: entities === undefined ? undefined : readList(entities),
+    accessibleEntities: entitiesOf(call),
     expiresAt: expires === undefined ? undefined : readExpiry(expires, Date.now()),
     justification: given.text('justification'),
   };
-  const { keyring } = await configThatKeeps(call);
+  const { keyring, catalog, maxLifetimeMs } = await configThatKeeps(call);
+  if (fields.expiresAt !== undefined) requireLifetime(fields.expiresAt, maxLifetimeMs);
+  const wanted = scopes === undefined ? undefined : requireScopes(scopes, catalog);
+  const input = { ...fields, scopes: wanted };
   const { info, shown } = await requireKey(keyring, keyId, authority);
-  const when = overlapMs === 0 ? 'at once' : `in ${given.required('overlap')}`;
-  await terminal.confirm(`Replace ${shown}, and end it ${when}?`, given.flag('yes'));
-  // What the old key can address may be handed on.
+  const when = overlapMs === 0 ? 'now' : `in ${given.required('overlap')}`;
+  await terminal.confirm(`Replace ${shown} and end it ${when}?`, given.flag('yes'));
+  // The new key may get the entities of the old one.
   const held = 'name' in info ? info.accessibleEntities : [];
   const grant = { ...authority, entities: held, scopes: 'all' } as const;
   await deliver(call, () => keyring.rotate(keyId, input, grant));
 }
 
-/** Loads the config; refuses a store in memory, where a new key would end with this command. */
+/** Throws if a key would live longer than the keyring allows, and names the limit. */
+function requireLifetime(expiresAt: Date | 'never', mostMs: number | undefined): void {
+  if (mostMs === undefined) return;
+  if (expiresAt !== 'never' && expiresAt.getTime() - Date.now() <= mostMs) return;
+  const most = shownSpan(mostMs);
+  throw usageError(
+    `--expires is too late: maxLifetimeMs of the keyring allows ${most}. Write ${most} or less.`,
+  );
+}
+
+/** Loads the config. Throws for a store in memory, which would lose the new key at once. */
 async function configThatKeeps(call: Call): Promise<CommandConfig> {
   const config = await call.config();
   if (config.store.isInProcess !== true) return config;
-  const instead = 'give the config a store over a file or a server, as your service has it';
   throw new CommandError(
     'config',
-    `The store of the config is in memory, and ends with this command: ${instead}. ` +
-      'No key was made.',
+    'No key was created: the store in your config is in memory and ends with this command. ' +
+      'Use a store on a file or a server, as your service does.',
   );
 }
 
 /**
- * Makes a key and hands it over. The file is there before the key is, so that no key is made that
- * could not be written.
+ * Creates a key and delivers it. The file is created first, so that no key is created for a file
+ * that cannot be.
  *
- * @throws CommandError if the key was made and nobody has it: says how to revoke it.
+ * @throws CommandError if the key was created but not delivered; the message says how to revoke it.
  */
 async function deliver(call: Call, make: () => Promise<IssuedKey>): Promise<void> {
   const { given, output, interrupts } = call;
@@ -94,13 +105,15 @@ async function deliver(call: Call, make: () => Promise<IssuedKey>): Promise<void
     const revoke = `keyscope revoke ${keyId} --entity ${entityUuid}`;
     throw new CommandError(
       'store',
-      `The key was made and could not be written. Revoke it: ${revoke}`,
+      `The key was created but could not be written. Revoke it: ${revoke}`,
     );
   }
   if (output.isJson) return;
-  const where = file === null ? 'It is shown this once' : `It is in ${path}, and nowhere else`;
-  output.say(`${shownKey(info)}, key id ${info.keyId}. ${where}.`);
+  const where = file === null ? ONLY_ONCE : `The key is in ${path} and nowhere else.`;
+  output.say(`${shownKey(info)}, key id ${info.keyId}. ${where}`);
 }
+
+const ONLY_ONCE = 'Copy the key now: you will not see it again.';
 
 interface KeyFile {
   fill(key: string): Promise<void>;
@@ -110,12 +123,12 @@ interface KeyFile {
 async function createFile(path: string): Promise<KeyFile> {
   let handle: FileHandle;
   try {
-    // Exclusive: never a file that is there, nor one that a link leads to.
+    // Exclusive: never an existing file, nor the target of a link.
     handle = await open(path, 'wx', 0o600);
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
-    const reason = code === 'EEXIST' ? 'it is there already, and nothing is overwritten' : code;
-    throw usageError(`--out: the file cannot be made: ${reason}. No key was made.`);
+    const reason = code === 'EEXIST' ? 'it already exists' : code;
+    throw usageError(`--out: cannot create ${path}: ${reason}. No key was created.`);
   }
   return {
     async fill(key) {

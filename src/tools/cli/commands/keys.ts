@@ -1,22 +1,34 @@
-/** `keyscope list`, `show`, `whois`, `suspend`, `resume` and `revoke`: the keys that there are. */
+/** `keyscope list`, `show`, `whois`, `suspend` and `resume`: existing keys. */
 import type { Authority } from '../../../management/authority.js';
 import type { Keyring } from '../../../management/keyring.js';
 import { authorityOf, type Call, configWithKeys, keyIdOf, whoOf } from '../call.js';
 import { CommandError } from '../command-error.js';
 import { readCount } from '../options.js';
-import { fieldsOf, KEY_COLUMNS, pagesOf, requireKey, type ShownKey } from '../shown-keys.js';
+import { createProgress } from '../progress.js';
+import { readSelection, selectedKeys } from '../selection.js';
+import {
+  ALL_KEY_COLUMNS,
+  fieldsOf,
+  KEY_COLUMNS,
+  requireKey,
+  type ShownKey,
+} from '../shown-keys.js';
 import { printFields, tablePrinter } from '../table.js';
 
-/** Lists keys, newest first. */
+/** Lists keys, the newest of each organization first. */
 export async function list(call: Call): Promise<undefined> {
   const { given, output } = call;
-  const authority = authorityOf(call);
+  const selection = readSelection(call);
   const limit = given.text('limit');
-  const most = limit === undefined ? undefined : readCount(limit, 'limit');
-  const { keyring } = await configWithKeys(call);
-  const print = tablePrinter<ShownKey>(output, KEY_COLUMNS);
-  const pages = pagesOf(keyring, authority, given.flag('addressing'), most);
-  for await (const keys of pages) await print(keys);
+  let left = limit === undefined ? Number.POSITIVE_INFINITY : readCount(limit, 'limit');
+  const config = await configWithKeys(call);
+  const columns = selection.authority === null ? ALL_KEY_COLUMNS : KEY_COLUMNS;
+  const print = tablePrinter<ShownKey>(output, columns);
+  for await (const keys of selectedKeys(config, selection, createProgress(output))) {
+    await print(keys.slice(0, left));
+    left -= keys.length;
+    if (left <= 0) break;
+  }
 }
 
 /** Shows one key of the organization. */
@@ -29,51 +41,40 @@ export async function show(call: Call): Promise<undefined> {
   await printFields(output, info, fieldsOf(info));
 }
 
-/** Tells whose key a string is, whatever its state. The string comes from standard input alone. */
+/** Finds the key that a string is, in any state. Reads the string from standard input only. */
 export async function whois(call: Call): Promise<undefined> {
   const { output, terminal } = call;
   const who = whoOf(call);
-  // Before anything is opened, because people type slowly.
+  // Before the config opens connections, because people type slowly.
   const key = await terminal.readSecret('Key (not shown): ');
   const { keyring } = await configWithKeys(call);
   const info = await keyring.identify(key, who);
-  if (info === null)
-    throw new CommandError('refused', 'This is no key of this keyring, or was mistyped.');
+  if (info === null) {
+    throw new CommandError('refused', 'This keyring does not know the key. Check for typos.');
+  }
   await printFields(output, info, fieldsOf(info));
 }
 
-/** Takes a key out of use until it is resumed. */
+/** Suspends a key until it is resumed. */
 export async function suspend(call: Call): Promise<undefined> {
   const question = (shown: string) => `Suspend ${shown}?`;
   await changeKey(call, question, (keyring, ...key) => keyring.suspend(...key));
 }
 
-/** Ends a suspension. Nothing is asked, because it can be undone. */
+/** Ends a suspension. Does not ask, because you can suspend the key again. */
 export async function resume(call: Call): Promise<undefined> {
   await changeKey(call, null, (keyring, ...key) => keyring.resume(...key));
 }
 
-/** Ends a key for good, or with `--lineage` all that it was rotated from and into. */
-export async function revoke(call: Call): Promise<undefined> {
-  const isLineage = call.given.flag('lineage');
-  const question = (shown: string) =>
-    `Revoke ${shown}${isLineage ? ' and its lineage' : ''}, for good?`;
-  await changeKey(call, question, async (keyring, ...key) => {
-    if (!isLineage) return keyring.revoke(...key);
-    const ended = await keyring.revokeLineage(...key);
-    call.output.say(`Revoked by this call: ${ended.join(' ') || 'none, they had ended'}.`);
-  });
-}
-
-/** A call of the keyring. */
+/** A method of the keyring. */
 type Change = (keyring: Keyring, keyId: string, authority: Authority) => Promise<unknown>;
 
 /**
- * Changes one key: shows which, asks if it ends, and prints what became of it.
+ * Changes one key: asks first if `question` is given, and prints the key afterwards.
  *
- * @param question From how the key is shown; null where nothing is asked.
+ * @param question Makes the question from the key's description; null to not ask.
  */
-async function changeKey(
+export async function changeKey(
   call: Call,
   question: ((shown: string) => string) | null,
   change: Change,

@@ -20,11 +20,11 @@ import type { OptionName } from '../options.js';
 const DEFAULT_FILE = 'keyscope.lock.json';
 const ACTS = ['write', 'check', 'against'] as const satisfies readonly OptionName[];
 
-/** Writes the lock, or compares the service with it. */
+/** Writes the lock, or compares the service with a lock. */
 export async function run(call: Call): Promise<number | undefined> {
   const { given } = call;
   const acts = ACTS.filter((name) => given.flag(name) || given.text(name) !== undefined);
-  if (acts.length !== 1) throw usageError('Write one of --write, --check and --against <file>.');
+  if (acts.length !== 1) throw usageError('Pass one of --write, --check and --against <file>.');
   const path = given.text('file') ?? DEFAULT_FILE;
   const text = existsSync(path) ? await readFile(path, 'utf8') : null;
   const committed = text === null ? null : readBy(path, () => parseLock(text));
@@ -32,7 +32,7 @@ export async function run(call: Call): Promise<number | undefined> {
   const before = other === undefined ? committed : await readOther(other);
   const now = await currentLock(call, committed);
   if (given.flag('write')) return write(call, now, path, committed);
-  if (before === null) throw new CommandError('refused', `There is no ${path} here. ${WRITE_IT}`);
+  if (before === null) throw new CommandError('refused', `Cannot find ${path}. ${WRITE_IT}`);
   const diff = await withKeys(call, before, now);
   const isRefused = other === undefined ? !diff.isEmpty : diff.unguarded.length > 0;
   if (!isRefused && text !== null && other === undefined) {
@@ -42,7 +42,7 @@ export async function run(call: Call): Promise<number | undefined> {
   return isRefused ? EXIT.refused : undefined;
 }
 
-const WRITE_IT = 'Write it with keyscope lock --write, and commit it.';
+const WRITE_IT = 'Create it with `keyscope lock --write` and commit it.';
 
 async function write(
   call: Call,
@@ -55,17 +55,17 @@ async function write(
   if (committed !== null) await show(call, diffLocks(committed, now), now, path);
 }
 
-// ── The locks: of the service as it is, and of files ────────────────────────────────────────────
+// ── Reading locks: from the running service, and from files ─────────────────────────────────────
 
 const SHOW = 'git show origin/main:keyscope.lock.json | npx keyscope lock --against -';
 
-/** The lock in a file, or in standard input if that is `-`. */
+/** Reads a lock from a file, or from standard input for `-`. */
 async function readOther(path: string): Promise<AccessLock> {
   const isInput = path === '-';
   if (!isInput && !existsSync(path)) {
     throw new CommandError(
       'refused',
-      `There is no file ${path}. To compare with a commit, run: ${SHOW}`,
+      `Cannot find the file ${path}. To compare with a commit, run: ${SHOW}`,
     );
   }
   const text = isInput ? await readInput() : await readFile(path, 'utf8');
@@ -73,7 +73,7 @@ async function readOther(path: string): Promise<AccessLock> {
   if (text.trim() === '') {
     throw new CommandError(
       'refused',
-      `${where} is empty. Check the command before the pipe, such as: ${SHOW}`,
+      `${where} is empty. Check the command before the pipe. Example: ${SHOW}`,
     );
   }
   return readBy(where, () => parseLock(text));
@@ -85,7 +85,7 @@ async function readInput(): Promise<string> {
   return text;
 }
 
-/** Says which file is meant. */
+/** Names the file in errors. */
 function readBy<T>(where: string, read: () => T): T {
   try {
     return read();
@@ -94,7 +94,7 @@ function readBy<T>(where: string, read: () => T): T {
   }
 }
 
-/** The lock of the service as its config has it. Reasons are those of the committed lock. */
+/** Makes the lock of the service in the config, with the reasons of the committed lock. */
 async function currentLock(
   { config, timeoutMs }: Call,
   committed: AccessLock | null,
@@ -102,15 +102,21 @@ async function currentLock(
   const { catalog, policy, routes } = await config();
   if (policy === undefined || routes === undefined) {
     const example = 'defineConfig({ …, policy, routes: () => routesOf(app) })';
-    throw new CommandError('config', `A lock needs the policy and the routes: ${example}.`);
+    throw new CommandError(
+      'config',
+      `The config needs \`policy\` and \`routes\` for a lock: ${example}.`,
+    );
   }
+  const seconds = timeoutMs / 1_000;
   const giveUp = (): never => {
-    throw new CommandError('config', 'routes() of the config does not settle.');
+    throw new CommandError(
+      'config',
+      `\`routes\` of the config did not finish within ${seconds} s.`,
+    );
   };
-  const found: readonly GuardedRoute[] = [
-    // Asynchronous, so that what it throws becomes a rejection.
-    ...(await within(timeoutMs, Promise.resolve().then(routes), giveUp)),
-  ];
+  // Inside a promise, so that a synchronous error becomes a rejection.
+  const reading = Promise.resolve().then(routes).catch(throwFault);
+  const found: readonly GuardedRoute[] = [...(await within(timeoutMs, reading, giveUp))];
   const unguarded = found.filter(({ operations }) => operations.length === 0);
   const bare = new Set(unguarded.map(({ method, path }) => `${method} ${path}`));
   const reasons: Record<string, string> = {};
@@ -120,6 +126,12 @@ async function currentLock(
   return lockOf({ catalog, policy, routes: found, reasons });
 }
 
+/** Such as a `recordRoutes` that the service forgot. */
+function throwFault(error: unknown): never {
+  const text = withoutSecrets(textOf(error));
+  throw new CommandError('config', `\`routes\` of the config threw an error: ${text}.`);
+}
+
 async function show(call: Call, diff: LockDiff, lock: AccessLock, path: string): Promise<void> {
   const { given, output } = call;
   if (given.flag('sarif')) await output.json(lockSarif(diff, { lock, path }));
@@ -127,7 +139,7 @@ async function show(call: Call, diff: LockDiff, lock: AccessLock, path: string):
   else await output.lines(lockMarkdown(diff));
 }
 
-/** Names the live keys that gain, page by page, where that was asked for. */
+/** With `--keys`, adds the live keys that gain access, page by page. */
 async function withKeys(call: Call, before: AccessLock, now: AccessLock): Promise<LockDiff> {
   const diff = diffLocks(before, now);
   const isOpened = diff.widened.length + diff.added.length > 0;
@@ -140,19 +152,22 @@ async function withKeys(call: Call, before: AccessLock, now: AccessLock): Promis
   return { ...diff, gains };
 }
 
-// ── The keys of all organizations that could be in use; one page is in memory ───────────────────
+// ── Live keys of all organizations, with one page in memory ─────────────────────────────────────
 
-/** As many as are read at once. */
+/** How many keys are read at once. */
 const PAGE = 1000;
 
 /**
- * Yields the keys that were neither ended nor suspended, and have not expired.
+ * Yields the keys that are not ended, suspended or expired.
  *
- * Not checked: seals and peppers, so a row that was edited is among them.
+ * Not checked: seals and peppers, so edited rows are included.
  */
 async function* livePagesOf(store: KeyStore): AsyncGenerator<readonly KeyRecord[]> {
   if (store.listAll === undefined) {
-    throw new CommandError('refused', 'The store cannot list its keys: leave out --keys.');
+    throw new CommandError(
+      'refused',
+      'The store cannot list all keys. Run the command without --keys.',
+    );
   }
   const now = Date.now();
   const { listAll } = store;

@@ -1,7 +1,9 @@
 /** `keyscope peppers` */
 import { type PepperUse, pepperReport } from '../../../management/reports/pepper-report.js';
 import { type Call, configWithKeys } from '../call.js';
+import { CommandError } from '../command-error.js';
 import { isConfigured } from '../define-config.js';
+import { whileShowing } from '../progress.js';
 import { shownDay } from '../shown-keys.js';
 import { type Column, tablePrinter } from '../table.js';
 
@@ -26,11 +28,15 @@ const COLUMNS: readonly Column<Row>[] = [
   { title: 'LAST USED', cell: ({ lastUsedAt }) => shownDay(lastUsedAt, 'not known') },
 ];
 
-/** Counts the keys under each pepper that work or can be resumed, in the whole store. */
+/** Counts the live and suspended keys under each pepper, in the whole store. */
 export async function run(call: Call): Promise<undefined> {
   const { output, timeoutMs } = call;
   const opened = await configWithKeys(call);
-  const uses = await pepperReport(opened.store, { timeoutMs });
+  if (opened.store.summarize === undefined) {
+    throw new CommandError('refused', 'This store cannot count its keys: it has no `summarize`.');
+  }
+  const counting = pepperReport(opened.store, { timeoutMs });
+  const uses = await whileShowing(output, 'Counting keys', counting);
   const rows = uses.map((use): Row => ({ ...use, configured: isConfigured(use.pepper, opened) }));
   await tablePrinter(output, COLUMNS)(rows);
 }

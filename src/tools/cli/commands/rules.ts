@@ -1,17 +1,17 @@
 /**
- * `keyscope rules`: rules for scanners of others. They take a pattern and no code, and cannot check
- * the checksum: the pattern has of it what a pattern can, its first character.
+ * `keyscope rules`: rules for other scanners. They match patterns only and cannot compute the
+ * checksum; the pattern covers its first character.
  */
 import { createKeyFormat, ENTROPY_LENGTH } from '../../../core/key.js';
 import { type Call, prefixesOf, readPrefixes } from '../call.js';
 import { suggest, usageError } from '../command-error.js';
 
-/** Prints rules for a scanner of others. Asks nobody. */
+/** Prints the rules for a scanner. Queries no database. */
 export async function run({ given, output, config }: Call): Promise<undefined> {
   const { operand } = given;
   if (!isScanner(operand)) {
     const names = Object.keys(RULES);
-    throw usageError(`Write one of ${names.join(', ')}.${suggest(operand, names)}`);
+    throw usageError(`Unknown scanner. Use ${names.join(', ')}.${suggest(operand, names)}`);
   }
   const prefixes = readPrefixes(given) ?? prefixesOf(await config());
   const rules = RULES[operand](prefixes);
@@ -22,7 +22,7 @@ export async function run({ given, output, config }: Call): Promise<undefined> {
 /** The scanners that rules are printed for. */
 export type Scanner = 'gitleaks' | 'trufflehog' | 'semgrep' | 'github' | 'gitlab' | 'pre-commit';
 
-/** By scanner: from prefixes to the text of a file, or of a form. */
+/** By scanner: makes the text of a file, or of a form's fields, from prefixes. */
 export const RULES: Readonly<Record<Scanner, (prefixes: readonly string[]) => string>> = {
   gitleaks: gitleaksRules,
   trufflehog: trufflehogRules,
@@ -32,12 +32,12 @@ export const RULES: Readonly<Record<Scanner, (prefixes: readonly string[]) => st
   'pre-commit': preCommitHook,
 };
 
-/** Whether rules can be printed for it. */
+/** Whether `text` is a known scanner. */
 export function isScanner(text: string): text is Scanner {
   return Object.hasOwn(RULES, text);
 }
 
-/** 2³² − 1 is `4gfFC3` in base 62, so that no checksum begins with more than a 4. */
+/** 2³² − 1 is `4gfFC3` in base 62, so a checksum starts with 0 to 4. */
 export function scannerPattern(prefix: string): string {
   return `${prefix}_[0-9A-Za-z]{${ENTROPY_LENGTH}}[0-4][0-9A-Za-z]{5}`;
 }
@@ -64,11 +64,11 @@ keywords = ["${prefix}_"]
 `;
 }
 
-/** GitLab runs gitleaks; of its own rules, the ones that it ships with stay. */
+/** GitLab runs gitleaks. Its built-in rules stay active. */
 function gitlabRules(prefixes: readonly string[]): string {
   return `# .gitlab/secret-detection-ruleset.toml
 [secrets]
-description = "API keys beside the rules of GitLab"
+description = "API keys, in addition to the rules of GitLab"
 
 [[secrets.passthrough]]
 type = "raw"
@@ -109,7 +109,7 @@ rules:
 ${rules.join('')}`;
 }
 
-/** Its default boundaries are kept: a key that touches a letter or a digit is not found by it. */
+/** Keeps GitHub's default boundaries, so a key next to a letter or a digit is not found. */
 function githubFields(prefixes: readonly string[]): string {
   const patterns = prefixes.map(
     (prefix) => `Pattern name: ${idOf(prefix)}
@@ -122,14 +122,14 @@ Test string: ${sampleOf(prefix)}
   return patterns.join('\n');
 }
 
-/** The key that the documentation draws: its checksum is right, and nobody has it. */
+/** The sample key of the docs: its checksum is valid, and it is not in use. */
 function sampleOf(prefix: string): string {
   return createKeyFormat(prefix).complete('0123456789ABCDEFGHIJKLMNOP');
 }
 
 /**
- * What is staged, as a diff. Each option takes a setting of git, or of the repository, out of the
- * way that would leave a line or a path out.
+ * Prints staged changes as a diff. Each option overrides a git setting that could hide a line or
+ * change a path.
  */
 export const STAGED_DIFF: string = [
   'git diff --cached -a --src-prefix=a/ --dst-prefix=b/',

@@ -12,7 +12,7 @@ import { createReport, type ReportFormat, shownFind } from '../scan/report.js';
 import { createScan, shownTally, type Tally } from '../scan/scanner.js';
 
 /**
- * Looks for keys in files, or in a diff on standard input. Asks the keyring about them only where a
+ * Looks for keys in files, or in a diff on standard input. Looks them up in the keyring only if a
  * config is used.
  */
 export async function run(call: Call): Promise<number> {
@@ -39,7 +39,7 @@ export async function run(call: Call): Promise<number> {
     }
     await report.end(tally);
   } catch (error) {
-    // A reader that has enough has been shown a key, unless it was the beginning of a SARIF log.
+    // A reader that stops early has seen a key, unless it saw only the start of a SARIF log.
     if (error instanceof ReaderGone) return exitOf(tally, EXIT.store);
     throw error;
   }
@@ -54,7 +54,7 @@ function exitOf({ found }: Tally, otherwise: number): number {
 
 function formatOf({ given, output }: Call): ReportFormat {
   if (!given.flag('sarif')) return output.isJson ? 'json' : 'text';
-  if (output.isJson) throw usageError('Write --json or --sarif, not both.');
+  if (output.isJson) throw usageError('Pass --json or --sarif, not both.');
   return 'sarif';
 }
 
@@ -62,16 +62,16 @@ function pathsOf({ given }: Call): readonly string[] {
   const { operands } = given;
   if (!given.flag('diff')) return operands.length === 0 ? ['.'] : operands;
   if (operands.every((operand) => operand === STANDARD_INPUT)) return [STANDARD_INPUT];
-  throw usageError('--diff reads standard input: pipe the diff into it, and write no paths.');
+  throw usageError('--diff takes no paths. Pipe the diff into standard input.');
 }
 
 interface SoughtBy {
   readonly prefixes: readonly string[];
-  /** Null where nobody is asked. */
+  /** Null to look up nothing. */
   readonly keyring: Keyring | null;
 }
 
-/** With `--prefix` alone no config is loaded: it is code, and opens a database. */
+/** With `--prefix` alone, does not load the config, which is code and opens a database. */
 async function soughtBy({ given, config }: Call): Promise<SoughtBy> {
   const prefixes = readPrefixes(given);
   const isOffline = given.text('config') === undefined && !given.flag('revoke');

@@ -10,25 +10,25 @@ import { askVersion } from '../sql.js';
 
 const isDialect = (text: string): text is Dialect => Object.hasOwn(MIGRATIONS, text);
 
-/** Prints the schema, for a migration tool of one's own. Asks no database. */
+/** Prints the schema for your own migration tool. Queries no database. */
 export async function schema({ given, output }: Call): Promise<undefined> {
   const { operand } = given;
   if (!isDialect(operand)) {
     const dialects = Object.keys(MIGRATIONS);
     const nearest = suggest(operand, dialects);
-    throw usageError(`Write one of ${dialects.join(', ')}.${nearest}`);
+    throw usageError(`Unknown dialect. Use ${dialects.join(', ')}.${nearest}`);
   }
   const triggers = given.text('triggers') ?? 'yes';
-  if (triggers !== 'yes' && triggers !== 'no') throw usageError('--triggers: write yes or no.');
+  if (triggers !== 'yes' && triggers !== 'no') throw usageError('--triggers takes yes or no.');
   if (triggers === 'no' && operand === 'sqlite') {
-    throw usageError('SQLite has triggers everywhere: leave out --triggers.');
+    throw usageError('SQLite always has triggers. Remove --triggers.');
   }
   const sql = schemaSql(operand, triggers === 'no' ? { triggers: false } : {});
   if (output.isJson) await output.json({ dialect: operand, sql });
   else await output.lines(sql);
 }
 
-/** Brings the schema to this release, as the config says, or else as the store does by itself. */
+/** Upgrades the schema with `migrate` of the config, or else through the store. */
 export async function migrate(call: Call): Promise<undefined> {
   const { output, interrupts, timeoutMs } = call;
   const config = await call.config();
@@ -36,18 +36,18 @@ export async function migrate(call: Call): Promise<undefined> {
     throw new StoreError(`migrate: no answer within ${timeoutMs / 1_000} s`);
   };
   const version = await interrupts.change(() => within(timeoutMs, migrated(config), giveUp));
-  const shown = version === null ? 'as this release needs it' : `version ${version}`;
+  const shown = version === null ? 'up to date' : `at version ${version}`;
   await (output.isJson ? output.json({ version }) : output.line(`The schema is ${shown}.`));
 }
 
-/** The version that the schema has now; null where nobody can tell. */
+/** Migrates and returns the version of the schema; null if it is unknown. */
 async function migrated(config: CommandConfig): Promise<number | null> {
   try {
     await config.migrate?.();
-    // Every store creates what is missing before its first look-up.
+    // Every store creates missing tables before its first look-up.
     await config.store.findById(randomUUID(), { fresh: true });
     return config.sql === undefined ? null : (await askVersion(config.sql)).version;
   } catch (cause) {
-    throw new StoreError('The database cannot be migrated', cause);
+    throw new StoreError('Cannot migrate the database', cause);
   }
 }

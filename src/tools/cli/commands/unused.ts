@@ -6,7 +6,7 @@ import { readSpan } from '../options.js';
 import { pagesOf, type ShownKey, shownDay, shownKey } from '../shown-keys.js';
 import { type Column, tablePrinter } from '../table.js';
 
-/** A live key and what it could do without. */
+/** A live key and its unused scopes. */
 interface Row {
   readonly keyId: string;
   readonly prefix: string;
@@ -14,7 +14,7 @@ interface Row {
   readonly name: string;
   readonly entityUuid: string;
   readonly lastUsedAt: Date | null;
-  /** Null where its use is not known. */
+  /** Null if its use is not known. */
   readonly unusedScopes: readonly string[] | null;
 }
 
@@ -31,12 +31,12 @@ const COLUMNS: readonly Column<Row>[] = [
   },
 ];
 
-/** Lists the live keys with what they could do without. Unknown usage is not unused. */
+/** Lists the live keys with their unused scopes. Unknown usage does not count as unused. */
 export async function run(call: Call): Promise<undefined> {
   const { given, output } = call;
   const authority = authorityOf(call);
   const unusedForMs = readSpan(given.text('for') ?? '90d', 'for');
-  if (unusedForMs === 0) throw usageError('--for: write a time, such as 90d.');
+  if (unusedForMs === 0) throw usageError('--for takes a time, such as 90d.');
   const { keyring } = await configWithKeys(call);
   const print = tablePrinter(output, COLUMNS);
   for await (const keys of pagesOf(keyring, authority)) {

@@ -1,42 +1,42 @@
 /**
- * Keys in a unified diff, as `git diff`, `git show`, `git log -p` and `diff -u` print it: in the
- * lines that it adds, in messages of commits and in names of files. Memory does not grow with it.
+ * Finds keys in a unified diff, as `git diff`, `git show`, `git log -p` and `diff -u` print it: in
+ * added lines, commit messages and file names. Memory does not grow with the diff.
  *
- * A hunk announces how many lines it has, and only what follows is text: so no line of a file is
- * taken for a header. Every line that belongs to no file is a message, so that none is lost.
+ * A hunk announces its number of lines, so a line of a file is never mistaken for a header. Every
+ * line outside a file counts as a message, so that no line is lost.
  */
 import { usageError } from '../command-error.js';
 import type { Find, Finder } from './finder.js';
 import { type Found, keysInName, type Scan } from './scanner.js';
 
-const BINARY = 'the diff does not show what is in it. Give git the option -a';
-const MERGE = 'it has the combined diff of a merge. Give git -m or --diff-merges=separate';
-const NO_DIFF = 'it holds no diff. Pipe one without colours (--no-color), or leave out --diff';
+const BINARY = 'the diff leaves out its contents. Run git with -a';
+const MERGE = 'its diff is a combined merge diff. Run git with -m or --diff-merges=separate';
+const NO_DIFF = 'it is not a diff. Pipe one without colours (--no-color), or remove --diff';
 
-/** Where the reader is. */
+/** The state of the reader. */
 interface State {
   readonly scan: Scan;
   readonly finder: Finder;
-  /** Of lines that are still to be read. */
+  /** Finds in lines that are not read yet. */
   readonly finds: Find[];
-  /** What is to be handed on. */
+  /** Finds to yield. */
   readonly found: Found[];
-  /** A line whose kind is not known before more of it is there. */
+  /** The start of a line that is too short to classify. */
   begun: Buffer;
-  /** Of a long line whose beginning has been read; undefined between lines. */
+  /** The place of a long line whose start has been read; undefined between lines. */
   place: Place | null | undefined;
-  /** Whether anything was there that only a diff or a log has. */
+  /** Whether the input has anything that only a diff or a log has. */
   isDiff: boolean;
   commit: string | null;
-  /** Of lines, and of those before the message. */
+  /** The number of lines so far, and of those before the message. */
   count: number;
   start: number;
-  /** Whose header or hunks may go on. */
+  /** The file whose header or hunks may continue. */
   file: DiffFile | null;
   hunk: Hunk | null;
 }
 
-/** Null for a line that is in no new file: of a header, of context, or removed. */
+/** The place of a line; null for lines of headers, context lines and removed lines. */
 interface Place {
   /** Null for a message. */
   readonly path: string | null;
@@ -45,18 +45,18 @@ interface Place {
 
 interface DiffFile {
   readonly path: string;
-  /** `diff -u` names it in two lines, which a message may have too. */
+  /** Named by the two header lines of `diff -u`, which a message may contain as well. */
   readonly isPlain?: true;
-  /** `+++` was there, so that hunks may follow. */
+  /** `+++` has been read, so hunks may follow. */
   readonly isNamed?: true;
   readonly isDeleted?: true;
-  /** Why nobody sees what is in it. */
+  /** Why its contents cannot be read. */
   readonly unread?: string;
-  /** A hunk was there, so that the header is over. */
+  /** A hunk has been read, so the header is over. */
   readonly isTold?: true;
 }
 
-/** How many lines of both files are to come, and the number of the next new one. */
+/** The lines of both files still to come, and the number of the next new one. */
 interface Hunk {
   readonly path: string;
   old: number;
@@ -65,9 +65,9 @@ interface Hunk {
 }
 
 /**
- * The keys that a diff adds.
+ * Yields the keys that a diff adds.
  *
- * @throws CommandError if it is no diff at all, and nothing was found in it.
+ * @throws CommandError if the input is not a diff and has no keys.
  */
 export async function* keysInDiff(
   scan: Scan,
@@ -93,12 +93,12 @@ export async function* keysInDiff(
     yield* state.found.splice(0);
   }
   if (state.begun.length > 0) readPart(state, state.begun);
-  if (state.hunk !== null) tellUnread(state, state.hunk.path, 'the diff ends in one of its hunks');
+  if (state.hunk !== null) tellUnread(state, state.hunk.path, 'the diff ends inside a hunk');
   endFile(state);
   yield* state.found.splice(0);
-  if (scan.tally.bytes === 0) return scan.say('Standard input was empty.');
+  if (scan.tally.bytes === 0) return scan.say('Standard input is empty.');
   if (state.isDiff) return;
-  if (scan.tally.found === 0) throw usageError(`Standard input cannot be read: ${NO_DIFF}.`);
+  if (scan.tally.found === 0) throw usageError(`Cannot read standard input: ${NO_DIFF}.`);
   scan.tellUnread('Standard input', NO_DIFF);
 }
 
@@ -107,10 +107,10 @@ export async function* keysInDiff(
 const LINE_FEED = 0x0a;
 const NOTHING: Buffer = Buffer.alloc(0);
 
-/** No header is longer: a path has 4 KiB, an escape writes a byte as four, and there are two. */
+/** The longest header: two paths of 4 KiB, with up to four characters per byte. */
 const HEADER_BYTES = 65_536;
 
-/** In a hunk, the first byte says what a line is, unless the hunk breaks off before a header. */
+/** In a hunk, the first byte classifies a line, unless the hunk breaks off at a header. */
 const MARKED_BYTES = 1_024;
 
 function readPiece(state: State, piece: Buffer): void {
@@ -126,7 +126,7 @@ function readPiece(state: State, piece: Buffer): void {
   const enough = state.hunk === null ? HEADER_BYTES : MARKED_BYTES;
   const isEnough = state.place !== undefined || rest.length >= enough;
   if (isEnough) readPart(state, rest);
-  // A copy, because the piece may be used again.
+  // A copy, because the caller may reuse the piece.
   state.begun = isEnough ? NOTHING : Buffer.from(rest);
 }
 
@@ -137,7 +137,7 @@ function readPart(state: State, part: Buffer): void {
     state.place = hunk === null ? readOutside(state, part) : readInHunk(state, hunk, part);
   }
   const { scan, finds, found, commit, count, place } = state;
-  // Lines and finds come in the same order.
+  // Lines and finds arrive in the same order.
   for (let [find] = finds; find?.line === count; [find] = finds) {
     finds.shift();
     if (place === null || (place.path !== null && scan.ignored(place.path))) continue;
@@ -147,7 +147,7 @@ function readPart(state: State, part: Buffer): void {
 
 function readInHunk(state: State, hunk: Hunk, line: Buffer): Place | null {
   const first = String.fromCharCode(line[0] ?? 0x20);
-  // Of an empty line, `diff.suppressBlankEmpty` of git leaves the mark away.
+  // `diff.suppressBlankEmpty` of git omits the mark of an empty line.
   const mark = first === '\r' && line.length === 1 ? ' ' : first;
   // As in `\ No newline at end of file`.
   if (mark === '\\') return null;
@@ -158,7 +158,7 @@ function readInHunk(state: State, hunk: Hunk, line: Buffer): Place | null {
   }
   const { path, old, left } = hunk;
   if (!'+- '.includes(mark) || old < 0 || left < 0) {
-    tellUnread(state, path, `line ${state.count} of the diff is not of its hunk`);
+    tellUnread(state, path, `line ${state.count} of the diff does not fit its hunk`);
     state.hunk = null;
     return readOutside(state, line);
   }
@@ -168,7 +168,7 @@ function readInHunk(state: State, hunk: Hunk, line: Buffer): Place | null {
 
 // ── Between hunks ────────────────────────────────────────────────────────────────────────────────
 
-/** Patterns, and what the group of the first one that matches says. */
+/** Patterns, each with a function of its group. */
 type Table<T> = readonly (readonly [RegExp, (rest: string) => T])[];
 
 function firstOf<T>(table: Table<T>, text: string): T | null {
@@ -179,11 +179,11 @@ function firstOf<T>(table: Table<T>, text: string): T | null {
   return null;
 }
 
-/** By `git log` and `git show`, with a mark at times; by `git format-patch`. */
+/** As printed by `git log` and `git show`, sometimes with a mark, and by `git format-patch`. */
 const COMMIT =
   /^(?:commit (?:[-<>=+^] )?(?=[0-9a-f]{7})|From (?=[0-9a-f]{40}))([0-9a-f]{7,64})(?![0-9a-z])/;
 
-/** What begins a file. */
+/** Lines that start a file. */
 const FILES: Table<DiffFile> = [
   [/^diff --git (.*)$/s, (names) => ({ path: secondOf(names) })],
   [/^diff --(?:cc|combined) (.*)$/s, (name) => ({ path: unquoted(name), unread: MERGE })],
@@ -192,7 +192,7 @@ const FILES: Table<DiffFile> = [
   [/^Binary files (.*) differ$/s, plainBinary],
 ];
 
-/** What the lines of a header say. */
+/** Lines of a header. */
 const HEADERS: Table<Partial<DiffFile>> = [
   [/^\+\+\+ (\/dev\/null)(?:\t|$)/, () => ({ isNamed: true, isDeleted: true })],
   [/^\+\+\+ (.*)$/s, (name) => ({ isNamed: true, path: pathOf(name) })],
@@ -202,12 +202,12 @@ const HEADERS: Table<Partial<DiffFile>> = [
   [/^(---|index|(?:old|new|new file) mode|\w*similarity index|(?:copy|rename) from) /, () => ({})],
 ];
 
-/** Of a merge, all is passed over that may be of its header or its hunks. */
+/** In a merge, lines that may belong to its header or hunks are skipped. */
 const OF_MERGE = /^(?:[-+ \\@]|index |mode |new file |deleted file |Binary files |$)/;
 
 const HUNK = /^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 
-/** One character a byte. A diff that went through a text file of Windows has a CR at line ends. */
+/** Decodes one character per byte. A diff saved on Windows has CR at line ends. */
 function readOutside(state: State, line: Buffer): Place | null {
   const text = line.toString('latin1').replace(/\r$/, '');
   if (state.file === null || !isOfFile(state, state.file, text)) {
@@ -229,7 +229,7 @@ function beginCommit(state: State, text: string): void {
   state.isDiff = true;
 }
 
-/** Whether a line is of the header of this file, or begins a hunk of it. */
+/** Whether a line belongs to the header of this file, or starts one of its hunks. */
 function isOfFile(state: State, file: DiffFile, text: string): boolean {
   const [, old = '1', next, left = '1'] = HUNK.exec(text) ?? [];
   if (next !== undefined && file.isNamed) {
@@ -247,7 +247,7 @@ function isOfFile(state: State, file: DiffFile, text: string): boolean {
   return said !== null;
 }
 
-/** A line that begins with `--- ` may be of a message, unless hunks follow. */
+/** A line that starts with `--- ` may belong to a message, unless hunks follow. */
 function endFile(state: State): void {
   const { file } = state;
   if (file !== null && (!file.isPlain || file.unread !== undefined)) tellFile(state, file);
@@ -269,24 +269,24 @@ function tellUnread({ scan, commit }: State, path: string, why: string): void {
 
 // ── Names ────────────────────────────────────────────────────────────────────────────────────────
 
-/** Of `a/x b/x`: without a renaming, both are as long. */
+/** Returns the second name in `a/x b/x`: unless renamed, both have the same length. */
 function secondOf(names: string): string {
   const middle = (names.length - 1) / 2;
   return pathOf(names[middle] === ' ' ? names.slice(middle + 1) : names);
 }
 
-/** By `diff -u`, which says `a/x and b/x`. */
+/** Reads the names in `Binary files a/x and b/x differ` of `diff -u`. */
 function plainBinary(names: string): DiffFile {
   const last = names.slice(names.lastIndexOf(' and ') + ' and '.length);
   return { path: pathOf(last), isPlain: true, unread: BINARY };
 }
 
-/** Without `b/` in front, and without what is behind a tab: `diff -u` writes a time there. */
+/** Strips `b/`, and the timestamp that `diff -u` writes after a tab. */
 function pathOf(name: string): string {
   return unquoted(name.replace(/\t.*$/s, '')).replace(/^b\//, '');
 }
 
-/** In UTF-8. Git and diff write some names in quotes, as C does. */
+/** Decodes a name as UTF-8, and as a C string if it is in quotes. */
 function unquoted(name: string): string {
   const [, inner] = /^"(.*)"$/s.exec(name) ?? [];
   const bytes = inner?.replace(/\\([0-3][0-7]{2}|.)/gs, (_, code: string) => {

@@ -1,21 +1,21 @@
-/** Keys in files: those that were named, those in folders, and standard input. */
+/** Finds keys in files, folders and standard input. */
 import { createReadStream } from 'node:fs';
 import { open, opendir, stat } from 'node:fs/promises';
 import { basename, join, relative, resolve, sep } from 'node:path';
 import type { Ignored } from './ignored.js';
 import { type Found, keysInName, type Scan } from './scanner.js';
 
-/** Folders that are passed over, unless they are named themselves. */
+/** Folders that are skipped unless named on the command line. */
 const PASSED_OVER: readonly string[] = ['.git', 'node_modules'];
 
-/** Names standard input. */
+/** The name of standard input. */
 export const STANDARD_INPUT = '-';
 
 const PIECE_BYTES = 1024 * 1024;
 
 /**
- * The keys in the files under these paths and in the names of files and folders, in no order. What
- * cannot be read, or not to its end, is told and passed over.
+ * Yields the keys in the files under these paths and in the names of files and folders, in no
+ * particular order. Reports and skips anything that it cannot read completely.
  */
 export async function* keysInFiles(scan: Scan, paths: readonly string[]): AsyncGenerator<Found> {
   const buffer = Buffer.allocUnsafe(PIECE_BYTES);
@@ -52,25 +52,25 @@ async function* keysInPieces(
   }
 }
 
-/** A code of the system, such as `EACCES`. */
+/** Returns the system's code of an error, such as `EACCES`. */
 export function codeOf(error: unknown): string {
   const { code } = Object(error) as { readonly code?: unknown };
-  return typeof code === 'string' ? code : 'it failed';
+  return typeof code === 'string' ? code : 'unknown error';
 }
 
-/** A file, or something of which the name alone is looked at. */
+/** A file, or something that is searched by name only. */
 interface Entry {
   /** With `/`. */
   readonly path: string;
-  /** The last part of the path, so that the name of a folder is looked at once. */
+  /** The last part of the path, so that a folder's name is searched only once. */
   readonly name: string;
-  /** A stream is a pipe, say, which can be read but not from a place. */
+  /** A stream, such as a pipe, can be read only from its start. */
   readonly kind: 'file' | 'stream' | 'name';
 }
 
 /**
- * A folder is read entry by entry, and no link in it is followed: what a link leads to is looked
- * through where it is itself.
+ * Yields a file, or the entries of a folder. Follows no links inside folders: their targets are
+ * searched where they are.
  */
 async function* entriesFrom(path: string, scan: Scan): AsyncGenerator<Entry> {
   const entry = { path: slashed(path), name: basename(path) };
@@ -89,7 +89,7 @@ async function* entriesFrom(path: string, scan: Scan): AsyncGenerator<Entry> {
 }
 
 async function* entriesIn(folder: string, scan: Scan): AsyncGenerator<Entry> {
-  // Gone into once this folder is closed, so that no more than one is open.
+  // Entered after this folder is closed, so that only one is open at a time.
   const folders: string[] = [];
   try {
     for await (const entry of await opendir(folder)) {
@@ -107,7 +107,7 @@ async function* entriesIn(folder: string, scan: Scan): AsyncGenerator<Entry> {
   for (const path of folders) yield* entriesIn(path, scan);
 }
 
-/** Patterns count from the working directory. */
+/** Patterns are relative to the working directory. */
 function isIgnored(path: string, ignored: Ignored, isFolder: boolean): boolean {
   const fromHere = slashed(relative('.', resolve(path)));
   return ignored(isFolder ? `${fromHere}/` : fromHere);

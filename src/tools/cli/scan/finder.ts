@@ -1,17 +1,16 @@
 /**
- * Finds keys in bytes that come in pieces, in memory that does not grow with them. Pure: where the
- * bytes come from is not its concern.
+ * Finds keys in bytes that arrive in pieces, in constant memory. Pure: it does not read the bytes
+ * itself.
  *
- * A key is ASCII, so bytes are looked at as they are, whatever the encoding of the text around it.
- * What touches a key does not matter, not even a candidate that overlaps it. The checksum proves a
- * find.
+ * A key is ASCII, so the encoding of the surrounding text does not matter. Neither do the bytes
+ * next to a key, not even an overlapping candidate. The checksum proves a find.
  */
 import { createKeyFormat, ENTROPY_LENGTH, SECRET_LENGTH } from '../../../core/key.js';
 
 /** A key, and where it is. */
 export interface Find {
   readonly prefix: string;
-  /** The whole key: for the keyring alone. It is printed nowhere. */
+  /** The whole key, for the keyring only. It is never printed. */
   readonly key: string;
   /** Its last four characters, which may be shown. */
   readonly hint: string;
@@ -21,16 +20,16 @@ export interface Find {
   readonly column: number;
 }
 
-/** Looks through one text. */
+/** Searches one text. */
 export interface Finder {
-  /** Takes the next piece, and returns the keys that end in it, in their order. */
+  /** Takes the next piece and returns the keys that end in it, in order. */
   push(piece: Uint8Array): readonly Find[];
 }
 
 const HINT_LENGTH = 4;
 
 /**
- * Returns what makes a finder for one text after the other.
+ * Returns a function that makes a finder for each text.
  *
  * @throws TypeError on a malformed prefix.
  */
@@ -42,9 +41,9 @@ export function finderFor(prefixes: readonly string[]): () => Finder {
 
 function createFinder(sought: readonly Sought[], longest: number): Finder {
   const place = createPlace();
-  // What a key that is not yet whole may begin with.
+  // The bytes that may start an incomplete key.
   let kept: Buffer = Buffer.alloc(0);
-  /** It begins in what was kept, and does not end there: those have been returned before. */
+  /** Whether it starts in the kept bytes and ends later. Those that end there were returned. */
   function isNew({ at, key }: Candidate): boolean {
     return at < kept.length && at + key.length > kept.length;
   }
@@ -64,7 +63,7 @@ function createFinder(sought: readonly Sought[], longest: number): Finder {
       const end = Math.max(0, whole - longest + 1);
       place.advance(text, end);
       place.rebase(end);
-      // A copy: the reader may use the piece again.
+      // A copy, because the reader may reuse the piece.
       const last = bytes.length < longest ? seam : bytes;
       kept = Buffer.from(last.subarray(Math.max(0, last.length - longest + 1)));
       return finds;
@@ -72,7 +71,7 @@ function createFinder(sought: readonly Sought[], longest: number): Finder {
   };
 }
 
-/** The same bytes, with the methods of a Buffer. */
+/** Wraps the same bytes in a Buffer. */
 function bufferOf(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
@@ -82,21 +81,21 @@ function movedBy(distance: number, { at, sought, key }: Candidate): Candidate {
 }
 
 // ── Candidates ───────────────────────────────────────────────────────────────────────────────────
-// The 32 letters and digits of a key come after a `_`, so they are the first 32 of a run of such
-// characters. A run of 32 has one at every 32nd byte: where a probe finds none, the 31 bytes before
-// it are not looked at.
+// The 32 letters and digits of a key follow a `_`, so they are the first 32 of a run of letters and
+// digits. Every run of 32 covers one of the probed bytes, which are 32 apart. If a probe finds no
+// letter or digit, the 31 bytes before it are skipped.
 
-/** A prefix, as it is looked for. */
+/** A prefix to search for. */
 interface Sought {
   readonly prefix: string;
   /** The prefix and `_`. */
   readonly head: Buffer;
-  /** Of a whole key. */
+  /** The length of a whole key. */
   readonly length: number;
   readonly isKey: (text: string) => boolean;
 }
 
-/** A key whose checksum is right, and where it begins. */
+/** A key with a valid checksum, and where it starts. */
 interface Candidate {
   readonly at: number;
   readonly sought: Sought;
@@ -111,7 +110,7 @@ function soughtFor(prefix: string): Sought {
 }
 
 const UNDERSCORE = 0x5f;
-/** The greatest digit that a checksum begins with, `4` of `4gfFC3`. */
+/** The greatest first digit of a checksum, the `4` of `4gfFC3`. */
 const FIRST_OF_CHECKSUM = 0x34;
 const LAST = 0xff;
 
@@ -120,16 +119,16 @@ const IN_RUN = Uint8Array.from({ length: 256 }, (_, byte) =>
   /[0-9A-Za-z]/.test(String.fromCharCode(byte)) ? 1 : 0,
 );
 
-/** All that are whole in these bytes, in their order. */
+/** Returns the complete keys in these bytes, in order. */
 function candidatesIn(bytes: Buffer, sought: readonly Sought[]): readonly Candidate[] {
   const found: Candidate[] = [];
-  // Up to here, every run has been looked at.
+  // Every run up to here has been checked.
   let seen = -1;
   for (let probe = SECRET_LENGTH - 1; probe < bytes.length; probe += SECRET_LENGTH) {
     if (isInRun(bytes, probe)) {
       let start = probe;
       while (start - 1 > seen && isInRun(bytes, start - 1)) start -= 1;
-      // A run that continues from before does not begin here.
+      // A run that started earlier does not start here.
       if (bytes[start - 1] === UNDERSCORE) found.push(...candidatesAt(bytes, start, sought));
     }
     seen = probe;
@@ -141,14 +140,14 @@ function isInRun(bytes: Buffer, at: number): boolean {
   return IN_RUN[bytes[at] ?? 0] === 1;
 }
 
-/** Of one prefix at most, unless one ends like another. */
+/** Finds at most one, unless a prefix ends like another. */
 function candidatesAt(
   bytes: Buffer,
   secretAt: number,
   sought: readonly Sought[],
 ): readonly Candidate[] {
   const found: Candidate[] = [];
-  // Beyond a 4 there is no checksum of 32 bits, and no need to compute one.
+  // A checksum of 32 bits never starts above 4, so skip computing it.
   if ((bytes[secretAt + ENTROPY_LENGTH] ?? LAST) > FIRST_OF_CHECKSUM) return found;
   for (const each of sought) {
     const at = secretAt - each.head.length;
@@ -159,7 +158,7 @@ function candidatesAt(
   return found;
 }
 
-/** From the right, where prefixes differ from other texts with a `_`. */
+/** Compares from the right, where prefixes differ from other texts with a `_`. */
 function startsWith(bytes: Buffer, at: number, head: Buffer): boolean {
   if (at < 0) return false;
   for (let index = head.length - 1; index >= 0; index -= 1) {
@@ -170,13 +169,13 @@ function startsWith(bytes: Buffer, at: number, head: Buffer): boolean {
 
 // ── Lines and columns ────────────────────────────────────────────────────────────────────────────
 
-/** Where in the text the finder is. */
+/** The position of the finder in the text. */
 interface Place {
   readonly line: number;
   readonly column: number;
-  /** Moves to a later place in what was kept and the piece that follows it. */
+  /** Moves to a later place in the kept bytes and the piece that follows them. */
   advance(text: readonly [kept: Buffer, piece: Buffer], to: number): void;
-  /** So many bytes fall away in front. */
+  /** Accounts for bytes dropped from the start. */
   rebase(by: number): void;
 }
 
@@ -196,7 +195,7 @@ function createPlace(): Place {
       start = end + 1;
     }
     for (let index = start; index < part.length; index += 1) {
-      // Of UTF-8, the second and later bytes of a character begin with the bits 10.
+      // In UTF-8, all bytes of a character except its first start with the bits 10.
       if (((part[index] ?? 0) & 0xc0) !== 0x80) column += 1;
     }
   }

@@ -1,21 +1,21 @@
-/** What the keyring knows of the keys that a scan has found, and how those that still work end. */
+/** Looks up the keys that a scan finds, and revokes those that still work. */
 import type { Authority } from '../../../management/authority.js';
 import type { DamagedKey, KeyInfo } from '../../../management/info.js';
 import type { Keyring } from '../../../management/keyring.js';
 import { type Call, whoOf } from '../call.js';
 import { usageError } from '../command-error.js';
-import { shownInQuestion } from '../shown-keys.js';
+import { OVER, shownInQuestion } from '../shown-keys.js';
 
-/** Whose key it is; null if the keyring does not know it. */
+/** A key that was looked up; null if the keyring does not know it. */
 export type Known = KeyInfo | DamagedKey | null;
 
-/** More than are found anywhere at once; a key that is found everywhere is asked for once. */
+/** The size of the memory of look-ups, so that a repeated key is looked up once. */
 const MAX_REMEMBERED = 1_000;
 
-/** What is on the record where `--reason` is not written. */
+/** The reason on the record without `--reason`. */
 const REASON = 'found by keyscope scan';
 
-/** Returns what asks the keyring for a key, but not twice in a row of so many. */
+/** Returns a function that looks a key up in the keyring and remembers recent answers. */
 export function lookUpsOf(call: Call, keyring: Keyring): (key: string) => Promise<Known> {
   const who = whoOf(call, REASON);
   const remembered = new Map<string, Known>();
@@ -29,23 +29,23 @@ export function lookUpsOf(call: Call, keyring: Keyring): (key: string) => Promis
   };
 }
 
-/** Collects what is to be ended, and ends it. */
+/** Collects keys to revoke. */
 export interface Revocation {
   add(known: Known | undefined): void;
-  /** Asks first. */
+  /** Asks, then revokes them. */
   carryOut(keyring: Keyring): Promise<void>;
 }
 
 /**
- * Returns it, or refuses before anything is looked through.
+ * Makes one. Throws before the scan if it will not be able to ask.
  *
- * @param isOnPipe Whether standard input is what is looked through, so that nobody can be asked.
+ * @param isOnPipe Whether the scan reads standard input, which then cannot take an answer.
  */
 export function createRevocation(call: Call, isOnPipe: boolean): Revocation {
   const { given, output, terminal, interrupts } = call;
   const isSure = given.flag('yes');
   if (!isSure && (isOnPipe || !terminal.isThere)) {
-    throw usageError('Without a terminal nobody can be asked: write --yes beside --revoke.');
+    throw usageError('Cannot ask for confirmation without a terminal. Add --yes to --revoke.');
   }
   const who = whoOf(call, REASON);
   const keys = new Map<string, KeyInfo | DamagedKey>();
@@ -65,15 +65,14 @@ export function createRevocation(call: Call, isOnPipe: boolean): Revocation {
     async carryOut(keyring) {
       if (keys.size === 0) return;
       const shown = [...keys.values()].map((key) => shownInQuestion(key)).join(', ');
-      const lineage = given.flag('lineage') ? ' and what belongs to their lineage' : '';
+      const lineage = given.flag('lineage') ? ' and their lineage' : '';
       await terminal.confirm(`Revoke ${shown}${lineage}, for good?`, isSure);
-      for (const key of keys.values()) {
-        const ended = await interrupts.change(() => end(keyring, key));
-        output.say(`Revoked by this call: ${ended.join(' ') || 'none, they had ended'}.`);
-      }
+      await interrupts.change(async () => {
+        for (const key of keys.values()) {
+          const ended = await end(keyring, key);
+          output.say(`Revoked: ${ended.join(' ') || 'none; all had ended before'}.`);
+        }
+      });
     },
   };
 }
-
-/** States in which a key works no more and never will. */
-const OVER: readonly KeyInfo['state'][] = ['revoked', 'retired', 'expired'];

@@ -1,6 +1,6 @@
 /**
- * What was found, as people and programs may see it: in lines, as JSON or as SARIF 2.1.0 (OASIS),
- * which code hosts read. No key is in it.
+ * Prints finds as lines, as JSON or as SARIF 2.1.0 (OASIS), which code hosts read. Never prints a
+ * key.
  */
 import { isAbsolute, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -11,23 +11,23 @@ import { shownKey } from '../shown-keys.js';
 import type { Known } from './known-keys.js';
 import { type Found, type Tally, withoutKeys } from './scanner.js';
 
-/** How finds are printed. */
+/** A format for finds. */
 export type ReportFormat = 'text' | 'json' | 'sarif';
 
-/** Where finds go. */
+/** Prints finds. */
 export interface Report {
-  /** @param known What the keyring says; undefined where none was asked. */
+  /** @param known The key in the keyring; undefined if it was not looked up. */
   found(shown: ShownFind, known: Known | undefined): Promise<void>;
   end(tally: Tally): Promise<void>;
 }
 
-/** Returns what prints them. */
+/** Makes a report. */
 export function createReport(output: Output, format: ReportFormat, version: string): Report {
   if (format === 'sarif') return createSarifReport(output, version);
   return format === 'json' ? createJsonReport(output) : createTextReport(output);
 }
 
-/** A find as it may be shown. */
+/** A find without its key. */
 export interface ShownFind {
   readonly commit: string | null;
   /** Null for the message of a commit. */
@@ -39,7 +39,7 @@ export interface ShownFind {
   readonly hint: string;
 }
 
-/** Takes the key away, and masks those that are in a path. */
+/** Removes the key, and masks keys in the path. */
 export function shownFind(found: Found, prefixes: readonly string[]): ShownFind {
   const { commit, line, column } = found;
   const { prefix, hint } = found.find;
@@ -47,14 +47,14 @@ export function shownFind(found: Found, prefixes: readonly string[]): ShownFind 
   return { commit, path, line, column, prefix, hint };
 }
 
-/** How a text is named before the line, as `git grep` does it. */
+/** Formats a place as `git grep` does. */
 function shownPlace({ commit, path, line, column }: ShownFind): string {
   const before = commit === null ? [] : [commit.slice(0, 12)];
   const within = line === null ? ['(name)'] : [line, column];
   return [...before, path ?? '(message)', ...within].join(':');
 }
 
-/** What is known of a key, in a line. */
+/** Describes a key in the keyring. */
 function shownKnown(known: Known): string {
   if (known === null) return 'unknown to the keyring';
   const name = 'name' in known ? ` “${known.name}”` : '';
@@ -92,12 +92,12 @@ const RULE = {
   id: 'keyscope/api-key',
   name: 'ApiKey',
   shortDescription: { text: 'An API key' },
-  fullDescription: { text: 'A string with the shape and the checksum of an API key.' },
-  help: { text: 'Revoke the key first. Then remove it, from the history too.' },
+  fullDescription: { text: 'A string with the format and checksum of an API key.' },
+  help: { text: 'Revoke the key first. Then remove it, also from the history.' },
   defaultConfiguration: { level: 'error' },
 };
 
-/** Prints one log as it comes, in constant memory. */
+/** Prints one log incrementally, in constant memory. */
 function createSarifReport(output: Output, version: string): Report {
   let count = 0;
   async function begin(): Promise<void> {
@@ -142,7 +142,7 @@ function resultOf(shown: ShownFind, known: Known | undefined) {
   };
 }
 
-/** None for a name, which is no part of the text. */
+/** A key in a name has no region, because it is not part of the text. */
 function regionOf({ line, column, prefix }: ShownFind) {
   if (line === null || column === null) return {};
   const endColumn = column + prefix.length + 1 + SECRET_LENGTH;

@@ -1,22 +1,23 @@
-/** One scan: what it looks for, what it has counted, and what it tells while it runs. */
+/** The state of one scan: its patterns, counts and progress. */
 import { redactKeys } from '../../../management/keys.js';
 import type { Output } from '../output.js';
+import { createProgress } from '../progress.js';
 import { type Find, type Finder, finderFor } from './finder.js';
 import type { Ignored } from './ignored.js';
 
-/** A key, and the text that it is in. */
+/** A key, and where it is. */
 export interface Found {
   readonly find: Find;
-  /** The commit that the line or message belongs to; null outside a history. */
+  /** The commit of the line or message; null outside a history. */
   readonly commit: string | null;
-  /** As it was given or found, with `/`; `-` for standard input; null for a message of a commit. */
+  /** The path with `/`; `-` for standard input; null for a commit message. */
   readonly path: string | null;
   /** Null for a key in the name of the file. */
   readonly line: number | null;
   readonly column: number | null;
 }
 
-/** What was done so far. */
+/** Counts of a scan. */
 export interface Tally {
   texts: number;
   bytes: number;
@@ -24,44 +25,36 @@ export interface Tally {
   unread: number;
 }
 
-/** What those who read texts are given. */
+/** A scan in progress. */
 export interface Scan {
   readonly createFinder: () => Finder;
   readonly ignored: Ignored;
   readonly tally: Tally;
-  /** Counts what was read, and says on a terminal how far the scan is. */
+  /** Counts bytes and shows progress on a terminal. */
   advance(bytes: number): void;
-  /** Takes that line away, before something else is written. */
+  /** Removes the progress, before other output. */
   clear(): void;
   /** Writes a line for people. */
   say(line: string): void;
-  /** Counts and names what could not be read, or not to its end, and says why. */
+  /** Counts and reports something that could not be read completely, and says why. */
   tellUnread(name: string, why: string): void;
 }
 
-const EVERY_MS = 200;
-
-/** Makes one. */
+/** Starts a scan. */
 export function createScan(prefixes: readonly string[], ignored: Ignored, output: Output): Scan {
-  const { stderr } = process;
+  const progress = createProgress(output);
+  const begun = performance.now();
   const tally: Tally = { texts: 0, bytes: 0, found: 0, unread: 0 };
-  let isShown = false;
-  let last = performance.now();
   const scan: Scan = {
     createFinder: finderFor(prefixes),
     ignored,
     tally,
     advance(bytes) {
       tally.bytes += bytes;
-      if (!stderr.isTTY || performance.now() - last < EVERY_MS) return;
-      last = performance.now();
-      isShown = true;
-      output.replaceLine(shownTally(tally));
+      const rate = tally.bytes / 1e3 / (performance.now() - begun);
+      progress.show(`${shownTally(tally)}, ${rate.toFixed(1)} MB/s`);
     },
-    clear() {
-      if (isShown) output.replaceLine('');
-      isShown = false;
-    },
+    clear: progress.clear,
     say(line) {
       scan.clear();
       output.say(line);
@@ -74,14 +67,14 @@ export function createScan(prefixes: readonly string[], ignored: Ignored, output
   return scan;
 }
 
-/** Such as `2 found in 1204 texts (12.3 MB)`. */
+/** Formats counts as `2 found in 1204 texts (12.3 MB)`. */
 export function shownTally({ found, texts, bytes, unread }: Tally): string {
   const size = `${(bytes / 1e6).toFixed(1)} MB`;
   const rest = unread === 0 ? '' : `; ${unread} could not be read`;
   return `${found} found in ${texts} ${texts === 1 ? 'text' : 'texts'} (${size})${rest}`;
 }
 
-/** The keys in a name, which is that of this file or a part of it. */
+/** Finds keys in a file name or a part of one. */
 export function keysInName(
   { createFinder }: Scan,
   name: string,
@@ -91,7 +84,7 @@ export function keysInName(
   return finds.map((find) => ({ find, commit, path, line: null, column: null }));
 }
 
-/** A path may have a key in it, as anything may. */
+/** Masks keys in a text such as a path. */
 export function withoutKeys(text: string, prefixes: readonly string[]): string {
   return prefixes.reduce((masked, prefix) => redactKeys(masked, { prefix }), text);
 }

@@ -1,4 +1,4 @@
-/** What `doctor` says of services that are not in order. */
+/** The findings of `doctor`. */
 import { createKeyring, defineScopes, type KeyringEvent, type KeyStore } from 'keyscope';
 import { type CommandConfig, type CommandSql, defineConfig } from 'keyscope/cli';
 import { memoryStore } from 'keyscope/stores/memory';
@@ -29,7 +29,7 @@ async function examine(config: CommandConfig): Promise<Findings> {
   return (name) => findings.find((finding) => finding.check === name);
 }
 
-/** A server that gives these answers, by a word of the question. */
+/** A server with fixed answers, by a word in the query. */
 function answering(answers: Readonly<Record<string, readonly unknown[]>>): CommandSql {
   return {
     dialect: 'postgres',
@@ -52,7 +52,7 @@ const SOUND = {
   min_reader: ['1'],
 };
 
-describe('a server', () => {
+describe('doctor with an SQL server', () => {
   it.each([
     ['version', { 'SELECT version': [2], min_reader: [1] }, 'schema', 'ok'],
     ['version', { 'SELECT version': [9], min_reader: [9] }, 'schema', 'to do'],
@@ -62,13 +62,13 @@ describe('a server', () => {
     ['clock', { clock_timestamp: [] }, 'clock', 'not known'],
     ['triggers', { to_regclass: triggers.slice(1) }, 'triggers', 'to do'],
     ['triggers', { to_regclass: triggers }, 'triggers', 'ok'],
-  ])('is judged by its answers: %s %j', async (_, answers, check, state) => {
+  ])('judges its answers: %s %j', async (_, answers, check, state) => {
     const sql = answering({ 'IS NOT NULL': [1], ...answers, ...SOUND, ...answers });
     const findings = await examine(configOver(memoryStore(), { sql }));
     expect(findings(check)).toMatchObject({ state });
   });
 
-  it('without tables is asked for nothing that would create them', async () => {
+  it('makes no check that would create missing tables', async () => {
     const called: string[] = [];
     const store = new Proxy(memoryStore(), {
       get(real, name) {
@@ -88,7 +88,7 @@ describe('a server', () => {
     expect(called).toEqual([]);
   });
 
-  it('that does not answer in time is not known, and never ok', async () => {
+  it('reports not known, never ok, if the server does not answer in time', async () => {
     const sql: CommandSql = { dialect: 'mysql', query: () => new Promise(() => {}) };
     const findings = await examine(configOver(memoryStore(), { sql }));
     for (const check of ['schema', 'clock', 'primary', 'triggers']) {
@@ -98,8 +98,8 @@ describe('a server', () => {
   });
 });
 
-describe('a store', () => {
-  it('that hangs or fails is told once, and nothing else is asked', async () => {
+describe('doctor with a store', () => {
+  it('reports once that it hangs or fails, and skips the checks that need it', async () => {
     const hanging: KeyStore = { ...memoryStore(), list: () => new Promise(() => {}) };
     const refused = Object.assign(new Error('hunter2'), { code: 'ECONNREFUSED' });
     const failing: KeyStore = { ...memoryStore(), list: () => Promise.reject(refused) };
@@ -113,8 +113,8 @@ describe('a store', () => {
     expect(findings('store')?.what).toContain('ECONNREFUSED');
   });
 
-  // A question for a key that is not there was a refusal in the service's audit trail.
-  it('is asked without an event', async () => {
+  // A look-up of an unknown key once added a denial to the audit log.
+  it('causes no event', async () => {
     const events: string[] = [];
     const store = memoryStore();
     const onEvent = ({ type }: KeyringEvent): void => void events.push(type);
@@ -124,7 +124,7 @@ describe('a store', () => {
     expect(events).toEqual([]);
   });
 
-  it('that cannot list or count is not known', async () => {
+  it('reports not known if it cannot list or count', async () => {
     const { listAll: _, summarize: __, ...least } = memoryStore();
     const findings = await examine(configOver(least));
     expect(findings('peppers')).toMatchObject({ state: 'not known' });
@@ -135,7 +135,7 @@ describe('a store', () => {
     ['up', 'ok'],
     ['down', 'to do'],
     ['none', 'not known'],
-  ])('whose channel is %s', async (channel, state) => {
+  ])('judges a channel that is %s', async (channel, state) => {
     const store = { ...memoryStore(), channelState: () => channel };
     const config = configOver(store);
     const check = CHECKS[7];
@@ -144,21 +144,21 @@ describe('a store', () => {
   });
 });
 
-// `doctor` said nothing of roles that anybody can take, and that could suspend and resume keys.
-describe('the rights on the tables', () => {
+// Roles that anybody can take may be able to suspend and resume keys.
+describe('doctor on the rights on the tables', () => {
   it.each([
-    [[], 'ok', 'nobody but the owner'],
-    [['reporting'], 'not known', 'reporting; REVOKE what you did not mean'],
-    [['anon', 'reporting'], 'to do', 'REVOKE ALL on them from anon'],
+    [[], 'ok', 'only the owner'],
+    [['reporting'], 'not known', 'reporting. REVOKE any right that you did not intend'],
+    [['anon', 'reporting'], 'to do', 'REVOKE ALL on them FROM anon'],
     [['anon', 'public', 'reporting'], 'to do', 'public, which is everybody'],
-  ])('of %j are %s', async (roles, state, what) => {
+  ])('judges %j as %s', async (roles, state, what) => {
     const sql = answering({ has_any_column_privilege: roles, 'IS NOT NULL': [1], ...SOUND });
     const findings = await examine(configOver(memoryStore(), { sql }));
     expect(findings('rights')).toMatchObject({ state });
     expect(findings('rights')?.what).toContain(what);
   });
 
-  it('of a file are its permissions', async () => {
+  it('is ok for a file, whose permissions decide', async () => {
     const query = async (text: string): Promise<readonly object[]> => {
       if (text.includes('min_reader') || text.includes('version')) return [{ answer: 1 }];
       return text.includes('count(*)') ? [{ answer: 1 }] : [];
@@ -169,37 +169,37 @@ describe('the rights on the tables', () => {
     expect(findings('rights')).toMatchObject({ state: 'ok' });
   });
 
-  it('leave a version that cannot be seen unknown, and do not call it missing', async () => {
+  it('reports an invisible version as not known, not as missing', async () => {
     const sql = answering({ 'IS NOT NULL': [1], ...SOUND, 'SELECT version': [] });
     const findings = await examine(configOver(memoryStore(), { sql }));
     expect(findings('schema')).toMatchObject({ state: 'not known' });
   });
 });
 
-describe('records', () => {
+describe('doctor on records', () => {
   it.each([
     [true, 'to do'],
     [false, 'ok'],
     [undefined, 'ok'],
-  ])('that end with the process (%j) are told', async (isInProcess, state) => {
+  ])('judges a store with isInProcess: %j', async (isInProcess, state) => {
     const findings = await examine(configOver({ ...memoryStore(), isInProcess }));
     expect(findings('records')).toMatchObject({ state });
   });
 });
 
-describe('a pool', () => {
+describe('doctor on a pool', () => {
   it.each([
     [4, 'to do'],
     [5, 'ok'],
     [undefined, 'not known'],
-  ])('of %j connections', async (connections, state) => {
+  ])('judges %j connections', async (connections, state) => {
     const findings = await examine(configOver(memoryStore(), { connections }));
     expect(findings('pool')).toMatchObject({ state });
   });
 });
 
-describe('peppers and the deployment', () => {
-  it('are in order where the seals match', async () => {
+describe('doctor on peppers and the deployment', () => {
+  it('is ok if the seals match', async () => {
     const store = memoryStore();
     await keyringOver(store).issue(KEY, authority);
     const findings = await examine(configOver(store));
@@ -207,7 +207,12 @@ describe('peppers and the deployment', () => {
     expect(findings('deployment')).toMatchObject({ state: 'ok' });
   });
 
-  it('are not, where no seal matches: another name, or another secret', async () => {
+  it('is ok before the first key', async () => {
+    const findings = await examine(configOver(memoryStore()));
+    expect(findings('deployment')).toMatchObject({ state: 'ok', what: 'no keys yet' });
+  });
+
+  it('reports to do if no seal matches because of another name or secret', async () => {
     const store = memoryStore();
     await keyringOver(store).issue(KEY, authority);
     const another = [{ ...P1, secret: P2.secret }];
@@ -218,7 +223,7 @@ describe('peppers and the deployment', () => {
     }
   });
 
-  it('name the row that somebody edited', async () => {
+  it('names a row that was edited', async () => {
     const store = memoryStore();
     const { info } = await keyringOver(store).issue(KEY, authority);
     await keyringOver(store).issue(KEY, authority);
@@ -234,12 +239,12 @@ describe('peppers and the deployment', () => {
     expect(findings('deployment')?.what).toContain(info.keyId);
   });
 
-  it('tell of keys under a pepper that is not configured', async () => {
+  it('reports keys under a pepper that is not configured', async () => {
     const store = memoryStore();
     await keyringOver(store, [P2]).issue(KEY, authority);
     const findings = await examine(configOver(store));
     expect(findings('peppers')).toMatchObject({ state: 'to do' });
-    // Nobody can tell whether the seals of such keys match.
+    // Without the pepper, the seals of such keys cannot be checked.
     expect(findings('deployment')).toMatchObject({ state: 'not known' });
     const unnamed = await examine(configOver(store, { peppers: undefined }));
     expect(unnamed('peppers')).toMatchObject({ state: 'not known' });

@@ -1,4 +1,4 @@
-/** Rules for scanners of others: their pattern, in the dialects that are here, and their form. */
+/** Rules for other scanners: the pattern in several regex dialects, and the file formats. */
 import { spawnSync } from 'node:child_process';
 import { isKey, keyPattern } from 'keyscope';
 import { describe, expect, it } from 'vitest';
@@ -18,15 +18,15 @@ const PATTERN = scannerPattern('acme');
 const chance = chanceFrom(11);
 const KEYS = Array.from({ length: 1_000 }, () => keyFrom(chance));
 
-/** Contexts in which every match of a pattern is a key: the others are for the checksum. */
+/** Contexts in which every match is a key; the others need the checksum. */
 const LINES = KEYS.map((key, index) => {
   const contexts = Object.entries(CONTEXTS).filter(([name]) => !/another/.test(name));
   const [, context] = contexts[index % contexts.length] ?? [];
   return { key, text: Buffer.from(context?.(key) ?? '').toString('latin1') };
 });
 
-describe('the pattern', () => {
-  it('is that of keyPattern, with a first character of the checksum', () => {
+describe('scannerPattern', () => {
+  it('is keyPattern with a narrower first character of the checksum', () => {
     const whole = new RegExp(`^(?:${keyPattern('acme')})$`);
     const rule = new RegExp(`^(?:${PATTERN})$`);
     expect(KEYS.every((key) => whole.test(key) && rule.test(key))).toBe(true);
@@ -62,13 +62,13 @@ describe('the pattern', () => {
 });
 
 describe('rules', () => {
-  it.each(Object.entries(RULES))('of %s have every prefix', (_, print) => {
+  it.each(Object.entries(RULES))('for %s contain every prefix', (_, print) => {
     const text = print(PREFIXES);
     for (const prefix of PREFIXES) expect(text).toContain(prefix);
     expect(text.endsWith('\n')).toBe(true);
   });
 
-  it('of trufflehog, semgrep and pre-commit are YAML', () => {
+  it('for trufflehog, semgrep and pre-commit are YAML', () => {
     expect(parse(RULES.trufflehog(PREFIXES))).toEqual({
       detectors: PREFIXES.map((prefix) => ({
         name: `${prefix.replace('_', '-')}-api-key`,
@@ -91,7 +91,7 @@ describe('rules', () => {
     });
   });
 
-  it('of GitHub have a key to try them with, which the pattern and its boundaries find', () => {
+  it('for GitHub include a sample key that the pattern and its boundaries match', () => {
     const text = RULES.github(['acme']);
     const field = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(text)?.[1] ?? '';
     const key = field('Test string');

@@ -1,10 +1,10 @@
-/** Keys in diffs, in all the ways that they are printed, wherever they are in a line. */
+/** Keys in diffs of every format, at any place in a line. */
 import { describe, expect, it } from 'vitest';
 import type { Found } from '../../../../src/tools/cli/scan/scanner.js';
 import { readDiff } from '../../../support/diffs.ts';
 import { CONTEXTS, chanceFrom, countIn, keyFrom } from '../../../support/planted-keys.ts';
 
-/** A diff that adds a text, between lines that it removes and lines of context. */
+/** A diff that adds a text between removed lines and context lines. */
 function diffOf(path: string, text: Buffer, around: string): Buffer {
   const lines = text.toString('latin1').split('\n');
   const head = `diff --git a/${path} b/${path}\n--- a/${path}\n+++ b/${path}\n`;
@@ -14,26 +14,29 @@ function diffOf(path: string, text: Buffer, around: string): Buffer {
 }
 
 describe('1,000 keys in each kind of text', () => {
-  it.each(Object.entries(CONTEXTS))('are found where a diff adds them: %s', async (_, context) => {
-    const chance = chanceFrom(21);
-    const keys: string[] = [];
-    const diffs: Buffer[] = [];
-    let count = 0;
-    for (let round = 0; round < 1_000; round += 1) {
-      const key = keyFrom(chance);
-      const text = Buffer.from(context(key));
-      count += countIn(text, key);
-      keys.push(key);
-      diffs.push(diffOf(`f${round}`, text, keyFrom(chance)));
-    }
-    const { found, tally, said } = await readDiff(Buffer.concat(diffs));
-    expect(new Set(found.map(({ find }) => find.key))).toEqual(new Set(keys));
-    expect(found).toHaveLength(count);
-    const isRight = ({ find, path }: Found) => path === `f${keys.indexOf(find.key)}`;
-    expect(found.filter((each) => !isRight(each))).toEqual([]);
-    expect(said).toEqual([]);
-    expect(tally).toMatchObject({ texts: 1_000, unread: 0 });
-  });
+  it.each(Object.entries(CONTEXTS))(
+    'are found in the added lines of a diff: %s',
+    async (_, context) => {
+      const chance = chanceFrom(21);
+      const keys: string[] = [];
+      const diffs: Buffer[] = [];
+      let count = 0;
+      for (let round = 0; round < 1_000; round += 1) {
+        const key = keyFrom(chance);
+        const text = Buffer.from(context(key));
+        count += countIn(text, key);
+        keys.push(key);
+        diffs.push(diffOf(`f${round}`, text, keyFrom(chance)));
+      }
+      const { found, tally, said } = await readDiff(Buffer.concat(diffs));
+      expect(new Set(found.map(({ find }) => find.key))).toEqual(new Set(keys));
+      expect(found).toHaveLength(count);
+      const isRight = ({ find, path }: Found) => path === `f${keys.indexOf(find.key)}`;
+      expect(found.filter((each) => !isRight(each))).toEqual([]);
+      expect(said).toEqual([]);
+      expect(tally).toMatchObject({ texts: 1_000, unread: 0 });
+    },
+  );
 });
 
 describe('a find', () => {
@@ -77,7 +80,7 @@ describe('a find', () => {
     [65_535, 40_000],
     [65_537, 40_000],
     [1_000_000, 40_000],
-  ])('says where it is, in pieces of %i bytes', async (bytes, length) => {
+  ])('has its place, in pieces of %i bytes', async (bytes, length) => {
     const text = textOf(length);
     const pieces = await readDiff(text, { pieceBytes: bytes });
     expect(places(pieces)).toEqual(expected(length));
@@ -85,7 +88,7 @@ describe('a find', () => {
   });
 });
 
-/** The lines that a scan looks at, the files, and what it cannot read. */
+/** Returns the lines and files that a scan searches, and what it cannot read. */
 async function read(text: string) {
   const { found, said, tally } = await readDiff(Buffer.from(`${text}\n`), { findsLines: true });
   const files = found.flatMap(({ path, line }) => (line === null ? [path] : []));
@@ -103,7 +106,7 @@ const file = (name: string, hunk: string) =>
   `diff --git a/${name} b/${name}\nindex 1..2 100644\n--- a/${name}\n+++ b/${name}\n${hunk}`;
 
 describe('a hunk', () => {
-  it('has as many lines as it announces, whatever they look like', async () => {
+  it('has as many lines as its header says, whatever they look like', async () => {
     const hunk = `@@ -1,4 +5,4 @@ f() {
  diff --git a/y b/y
 --- a/y
@@ -117,22 +120,22 @@ describe('a hunk', () => {
     expect({ files, unread }).toEqual({ files: ['x'], unread: [] });
   });
 
-  it('may have empty lines without a mark, and no lines at all', async () => {
+  it('may have empty lines without a mark, or no lines', async () => {
     const { looked, unread } = await read(file('x', '@@ -0,0 +0,0 @@\n@@ -1,2 +1,3 @@\n\n\r\n+a'));
     expect({ looked, unread }).toEqual({ looked: [':x:3: a'], unread: [] });
   });
 
   it.each([
-    ['a line that is none of a hunk', '@@ -1,2 +1,2 @@\n a\nb', ':(message):7: b', 'line 7'],
-    ['more lines than it announces', '@@ -1 +1,2 @@\n-a\n b', ':(message):7:  b', 'line 7'],
+    ['a line with an unknown mark', '@@ -1,2 +1,2 @@\n a\nb', ':(message):7: b', 'line 7'],
+    ['more lines than its header says', '@@ -1 +1,2 @@\n-a\n b', ':(message):7:  b', 'line 7'],
     ['fewer lines', '@@ -1 +1,3 @@\n-a\n+b', ':x:1: b', 'the diff ends'],
-  ])('is broken where it has %s', async (_, hunk, line, why) => {
+  ])('is reported if it has %s', async (_, hunk, line, why) => {
     const { looked, unread } = await read(file('x', hunk));
     expect(looked).toEqual([line]);
     expect(unread).toEqual([expect.stringContaining(`x: ${why}`)]);
   });
 
-  it('that breaks off leaves the next file and commit as they are', async () => {
+  it('that breaks off does not affect the next file and commit', async () => {
     const hunk = '@@ -1 +1,3 @@\n+a\n';
     const { looked, files } = await read(`${file('x', hunk)}${file('y', '@@ -0,0 +9 @@\n+b')}`);
     expect(looked).toEqual([':x:1: a', ':y:9: b']);
@@ -145,7 +148,7 @@ describe('a hunk', () => {
     ]);
   });
 
-  it('is none in a message', async () => {
+  it('is not recognized in a message', async () => {
     const text = `commit ${id('ab')}\n@@ -1,2 +1,2 @@\n a\n b\n--- x\n@@ -1 +1 @@\n c`;
     const { looked } = await read(text);
     expect(looked).toHaveLength(7);
@@ -154,7 +157,7 @@ describe('a hunk', () => {
 });
 
 describe('a log', () => {
-  it('names the commit of each line, also with marks and in mails', async () => {
+  it('names the commit of each line, also with marks and in mail format', async () => {
     const texts = [
       `commit ${id('a1')} (from ${id('b2')})\nAuthor: a\n\n    one\n`,
       file('x', '@@ -0,0 +1 @@\n+1'),
@@ -181,14 +184,14 @@ describe('a log', () => {
 describe('a merge', () => {
   const lines = ['  one', '- main', ' -side', '++both', ' +mine', '--- a', '+++ b', '', '\\ No'];
   const hunk = `@@@ -1,3 -1,4 +1,4 @@@ f()\n${lines.join('\n')}`;
-  const why = 'it has the combined diff of a merge. Give git -m';
+  const why = 'its diff is a combined merge diff. Run git with -m';
   const shown = (line: string) => `commit ${id('ab')}\n${line}\n${hunk}\n${hunk}\nafter\n`;
 
   it.each([
     ['diff --cc b/x y\nindex 1,2..3\n--- a/b/x y\n+++ b/b/x y', 'b/x y'],
     ['diff --combined "\\303\\274"\nmode 1,2..3\nnew file mode 1', 'ü'],
     ['diff --cc x\ndeleted file mode 1,2\nBinary files differ', 'x'],
-  ])('shown by %j is told as unread, and its lines are not looked at', async (header, path) => {
+  ])('as %j is reported as unread, and its lines are skipped', async (header, path) => {
     const text = `${shown(header)}${shown('no header')}`;
     const { looked, files, unread } = await read(text);
     const ranges = '@@@ -1,3 -1,4 +1,4 ';
@@ -206,7 +209,7 @@ describe('a merge', () => {
     ]);
   });
 
-  it('ends with the next file or commit, and is not told where it is ignored', async () => {
+  it('ends with the next file or commit, and is not reported if it is ignored', async () => {
     const merge = `diff --cc ignored/x\n${hunk}\n`;
     const next = file('y', '@@ -0,0 +1 @@\n+a\n');
     const { looked, unread } = await read(`${merge}${next}${merge}commit ${id('ab')}`);
@@ -248,7 +251,7 @@ describe('a file', () => {
     [`--- x\t2026\n+++ y\t2026\n${added}\n--- v\n+++ w\n@@ -1 +0,0 @@\n-a`, ['y', 'w']],
     ['--- a message\nthat begins\n+++ like one', []],
     ['--- a message\n+++ that begins\nlike one', []],
-  ])('of %j is %j', async (text, files) => {
+  ])('in %j is named %j', async (text, files) => {
     expect((await read(text)).files).toEqual(files);
   });
 
@@ -256,7 +259,7 @@ describe('a file', () => {
     [header('x', 'deleted file mode 100644', '--- a/x', '+++ /dev/null', '@@ -1 +0,0 @@', '-a')],
     [header('x', 'deleted file mode 100644', 'Binary files a/x and /dev/null differ')],
     ['--- x\n+++ /dev/null\t1970\n@@ -1 +0,0 @@\n-a'],
-  ])('that is deleted has no name to look at: %j', async (text) => {
+  ])('that is deleted has no name to search: %j', async (text) => {
     const { files, unread, texts } = await read(text);
     expect({ files, unread, texts }).toEqual({ files: [], unread: [], texts: 0 });
   });
@@ -265,15 +268,13 @@ describe('a file', () => {
     [header('x', 'index 1..2', 'Binary files a/x and b/x differ'), 'x'],
     [header('x', 'index 1..2', 'GIT binary patch', 'literal 1', 'Ic', ''), 'x'],
     ['Binary files x and z and b/y differ\nOnly in z: a', 'y'],
-  ])('whose bytes are left out is told as unread: %j', async (text, path) => {
+  ])('whose contents are left out is reported as unread: %j', async (text, path) => {
     const { files, unread } = await read(text);
     expect(files).toEqual([path]);
-    expect(unread).toEqual([
-      `${path}: the diff does not show what is in it. Give git the option -a`,
-    ]);
+    expect(unread).toEqual([`${path}: the diff leaves out its contents. Run git with -a`]);
   });
 
-  it('of diff -u has no line in front of its hunks that is not looked at', async () => {
+  it('of diff -u has every line before its hunks searched', async () => {
     const { looked } = await read(`--- a\n+++ b\nc\n--- d\n+++ e\n${added}\n--- f`);
     const messages = looked.filter((line) => line.includes('message'));
     expect(messages.map((line) => line.split(': ')[1])).toEqual([
@@ -286,9 +287,9 @@ describe('a file', () => {
     ]);
   });
 
-  it('that is no diff at all is refused', async () => {
+  it('that is not a diff is an error', async () => {
     for (const text of ['a\n', 'a\n--- b\n+++ c\n d\n', 'diff --gitx\n', '\n', '@@ -1 +1 @@\n+a']) {
-      await expect(readDiff(Buffer.from(text))).rejects.toThrow('holds no diff');
+      await expect(readDiff(Buffer.from(text))).rejects.toThrow('it is not a diff');
     }
     const head = 'new file mode 100644';
     for (const text of [
@@ -298,6 +299,6 @@ describe('a file', () => {
     ]) {
       expect((await readDiff(Buffer.from(text))).said).toEqual([]);
     }
-    expect((await readDiff(Buffer.from(''))).said).toEqual(['Standard input was empty.']);
+    expect((await readDiff(Buffer.from(''))).said).toEqual(['Standard input is empty.']);
   });
 });

@@ -1,4 +1,4 @@
-/** Keys in bytes, wherever they stand and however the bytes come. */
+/** Keys in bytes, at any place and in pieces of any size. */
 import { isKey } from 'keyscope';
 import { describe, expect, it } from 'vitest';
 import { type Find, finderFor } from '../../../../src/tools/cli/scan/finder.js';
@@ -14,11 +14,11 @@ import {
 
 const create = finderFor(['acme']);
 
-/** What is found in a text that comes in pieces of so many bytes. */
+/** Returns the finds in a text that arrives in pieces of `size` bytes. */
 function findIn(text: string | Buffer, pieceBytes = 65_536, make = create): readonly Find[] {
   const finder = make();
   const bytes = Buffer.from(text);
-  // One memory for all pieces, as a file is read.
+  // One buffer for all pieces, as when a file is read.
   const piece = Buffer.alloc(pieceBytes);
   const found: Find[] = [];
   for (let start = 0; start < bytes.length; start += pieceBytes) {
@@ -47,26 +47,23 @@ describe('1,000 keys in each kind of text', () => {
     expect(found).toBe(1_000);
   });
 
-  it.each(Object.entries(HIDDEN))(
-    'are not found in %s, as the documentation says',
-    (_, context) => {
-      const chance = chanceFrom(2);
-      for (let round = 0; round < 100; round += 1) {
-        expect(keysIn(context(keyFrom(chance)))).toEqual([]);
-      }
-    },
-  );
+  it.each(Object.entries(HIDDEN))('are not found in %s, as the docs say', (_, context) => {
+    const chance = chanceFrom(2);
+    for (let round = 0; round < 100; round += 1) {
+      expect(keysIn(context(keyFrom(chance)))).toEqual([]);
+    }
+  });
 });
 
-describe('what is no key', () => {
-  it('is never found, in 8 MB of shapes of keys', () => {
+describe('a string that only resembles a key', () => {
+  it('is never found, in 8 MB of them', () => {
     const text = innocentText(8_000_000, chanceFrom(3));
     const shapes = text.match(/acme_[0-9A-Za-z]{32}/g) ?? [];
     expect(shapes.length).toBeGreaterThan(20_000);
     expect(keysIn(text)).toEqual([]);
   });
 
-  it('hides no key that begins inside of it', () => {
+  it('does not hide a key that starts inside it', () => {
     const chance = chanceFrom(4);
     for (let length = 0; length <= 32; length += 1) {
       const key = keyFrom(chance);
@@ -76,8 +73,8 @@ describe('what is no key', () => {
   });
 });
 
-describe('whatever stands around keys', () => {
-  it('the same is found as by a regular expression that looks ahead at every place', () => {
+describe('the bytes around keys', () => {
+  it('make no difference: a regular expression with look-ahead finds the same', () => {
     const chance = chanceFrom(8);
     const pick = <T>(list: readonly T[]): T => list[Math.floor(chance() * list.length)] as T;
     let count = 0;
@@ -106,7 +103,7 @@ describe('a find', () => {
   const other = keyFrom(chance);
   const text = `é1\r\n\n  ${one} ${other}\n${'ü'.repeat(300)}€😀${one}`;
 
-  it('says where it stands: in lines and characters', () => {
+  it('has its place in lines and characters', () => {
     const places = findIn(text).map(({ line, column, key, hint, prefix }) => {
       expect([prefix, hint]).toEqual(['acme', key.slice(-4)]);
       return [line, column];
@@ -118,11 +115,11 @@ describe('a find', () => {
     ]);
   });
 
-  it.each([1, 2, 3, 7, 36, 37, 38, 64, 1_000])('does so in pieces of %i bytes', (bytes) => {
+  it.each([1, 2, 3, 7, 36, 37, 38, 64, 1_000])('has its place in pieces of %i bytes', (bytes) => {
     expect(findIn(text, bytes)).toEqual(findIn(text));
   });
 
-  it('is there once, wherever a piece ends in it', () => {
+  it('appears once, wherever a piece ends in it', () => {
     const around = `${'\n'.repeat(40)}${one}${other}${'-'.repeat(40)}`;
     const whole = findIn(around);
     expect(whole.map(({ key }) => key)).toEqual([one, other]);
@@ -153,14 +150,14 @@ describe('several prefixes', () => {
     expect(found.every(({ key, prefix }) => isKey(key, { prefix }))).toBe(true);
   });
 
-  it('have to be prefixes', () => {
+  it('must be valid', () => {
     for (const wrong of ['', 'ACME', 'a-b', '_a'])
       expect(() => finderFor([wrong])).toThrow(TypeError);
   });
 });
 
 describe('a line of 50 MB', () => {
-  it('is looked through in pieces, and counted to its end', () => {
+  it('is searched in pieces, and its columns are counted to the end', () => {
     const key = keyFrom(chanceFrom(7));
     const finder = create();
     const piece = Buffer.alloc(1_000_000, 'acme_');

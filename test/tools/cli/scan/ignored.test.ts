@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { CommandError } from '../../../../src/tools/cli/command-error.js';
 import { readIgnored } from '../../../../src/tools/cli/scan/ignored.js';
 
-describe('a pattern', () => {
+describe('a pattern of .keyscopeignore', () => {
   it.each([
     ['a.txt', ['a.txt', 'x/a.txt', 'x/y/a.txt', 'a.txt/b'], ['a-txt', 'ba.txt', 'a.txtx']],
     ['/a.txt', ['a.txt'], ['x/a.txt']],
@@ -19,25 +19,25 @@ describe('a pattern', () => {
     ['a**c', ['abbc', 'ac'], ['a/c']],
     ['a+(b)$|^.', ['a+(b)$|^.'], ['aab', '']],
     ['  a  ', ['a'], ['  a  ']],
-  ])('%s', (pattern, matching, others) => {
+  ])('matches its paths and no others: %s', (pattern, matching, others) => {
     const ignored = readIgnored(`# a comment\r\n\n${pattern}\n`);
     expect(matching.filter((path) => !ignored(path))).toEqual([]);
     expect(others.filter(ignored)).toEqual([]);
   });
 });
 
-describe('a file', () => {
-  it('without patterns ignores nothing', () => {
+describe('readIgnored', () => {
+  it('ignores nothing without patterns', () => {
     expect(readIgnored('\n# a\n \n')('a')).toBe(false);
   });
 
-  // With many, a deep path took longer than anybody waits.
-  it.each(['**/a/**/b/**', '*a*b*c*d*e*f*g'])('with the wildcards of %s is refused', (line) => {
-    expect(() => readIgnored(line)).toThrow('line 1: at most two ** and six * in one pattern');
+  // With many wildcards, matching a deep path took too long.
+  it.each(['**/a/**/b/**', '*a*b*c*d*e*f*g'])('rejects the many wildcards of %s', (line) => {
+    expect(() => readIgnored(line)).toThrow('line 1: use at most two ** and six * in one pattern');
     expect(readIgnored('**/a/**/*b*')('x/a/y/b')).toBe(true);
   });
 
-  it.each(['!a', 'a[bc]', String.raw`a\ b`, '{a,b}'])('with %s is refused, by its line', (line) => {
+  it.each(['!a', 'a[bc]', String.raw`a\ b`, '{a,b}'])('rejects %s and names its line', (line) => {
     expect(() => readIgnored(`a\n${line}\n`)).toThrow(CommandError);
     expect(() => readIgnored(`a\n${line}\n`)).toThrow('.keyscopeignore, line 2: ');
   });

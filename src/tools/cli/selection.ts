@@ -1,0 +1,106 @@
+/** The keys that `list` and `revoke` select, by organization, state and creator. */
+import type { KeyRecord, KeyState } from '../../core/record.js';
+import { isUuid } from '../../core/uuid.js';
+import type { Authority } from '../../management/authority.js';
+import { partsOf, type ReadPart } from '../../management/reports/ask.js';
+import { authorityOf, type Call, whoOf } from './call.js';
+import { suggest, usageError } from './command-error.js';
+import type { CommandConfig } from './define-config.js';
+import { type Given, readList } from './options.js';
+import type { Progress } from './progress.js';
+import { KEY_STATES, pagesOf, type ShownKey } from './shown-keys.js';
+
+/** A selection, as the command line has it. */
+export interface Selection {
+  /** The organization of `--entity`; null for all of them. */
+  readonly authority: Authority | null;
+  readonly who: Pick<Authority, 'actor' | 'reason'>;
+  readonly addressing: boolean;
+  readonly states: readonly KeyState[] | null;
+  readonly createdBy: string | null;
+}
+
+/** Reads the options that select keys. */
+export function readSelection(call: Call): Selection {
+  const { given } = call;
+  const addressing = given.flag('addressing');
+  const createdBy = given.text('created-by') ?? null;
+  const isOne = given.text('entity') !== undefined;
+  if (addressing && !isOne) throw usageError('--addressing needs --entity <uuid>.');
+  if (addressing && createdBy !== null) {
+    throw usageError('--addressing shows no creators. Remove --created-by.');
+  }
+  return {
+    authority: isOne ? authorityOf(call) : null,
+    who: whoOf(call),
+    addressing,
+    states: readStates(given),
+    createdBy,
+  };
+}
+
+function readStates(given: Given): readonly KeyState[] | null {
+  const text = given.text('state');
+  if (text === undefined) return null;
+  const states = readList(text);
+  const wrong = states.find((state) => !isState(state));
+  if (states.length > 0 && wrong === undefined) return states.filter(isState);
+  const nearest = wrong === undefined ? '' : suggest(wrong, KEY_STATES);
+  throw usageError(`--state takes ${KEY_STATES.join(', ')}.${nearest}`);
+}
+
+function isState(text: string): text is KeyState {
+  return KEY_STATES.some((state) => state === text);
+}
+
+/** Yields the selected keys page by page: by organization, the newest of each first. */
+export async function* selectedKeys(
+  { keyring, store }: CommandConfig,
+  selection: Selection,
+  progress: Progress,
+): AsyncGenerator<readonly ShownKey[]> {
+  const { authority, who, addressing } = selection;
+  const all = authority === null ? await entitiesIn(store, progress) : [authority.entityUuid];
+  for (const [index, entityUuid] of all.entries()) {
+    if (all.length > 1) progress.show(`${index} of ${all.length} organizations`);
+    for await (const keys of pagesOf(keyring, { entityUuid, ...who }, addressing)) {
+      const selected = keys.filter((key) => isSelected(key, selection));
+      if (selected.length === 0) continue;
+      progress.clear();
+      yield selected;
+    }
+  }
+  progress.clear();
+}
+
+function isSelected(key: ShownKey, { states, createdBy }: Selection): boolean {
+  if (states !== null && !states.includes(key.state)) return false;
+  return createdBy === null || ('createdBy' in key && key.createdBy === createdBy);
+}
+
+/** How many rows are read at once. */
+const PART = 1000;
+
+/** Returns the organizations that own keys. In memory, because a store has no list of them. */
+async function entitiesIn(
+  store: CommandConfig['store'],
+  progress: Progress,
+): Promise<readonly string[]> {
+  const { listAll } = store;
+  if (listAll === undefined) {
+    throw usageError('This store cannot list all organizations. Pass --entity <uuid>.');
+  }
+  const read: ReadPart<KeyRecord> = (after) =>
+    listAll.call(store, { after, limit: PART }, { fresh: true });
+  const entities = new Set<string>();
+  let count = 0;
+  for await (const rows of partsOf('listAll', read)) {
+    count += rows.length;
+    progress.show(`${count} keys read`);
+    for (const row of rows) {
+      const { entityUuid } = Object(row) as Partial<KeyRecord>;
+      if (isUuid(entityUuid)) entities.add(entityUuid);
+    }
+  }
+  return [...entities].sort();
+}
