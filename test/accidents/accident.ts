@@ -1,34 +1,40 @@
-/** What an accident is, to those that stage one and to the command that plays them all. */
+/** The interface between the accidents and the command that plays them. */
 import type { Ways } from './stream.ts';
 
-/** A server of the accident's own, and the ways of two processes to it. */
+/** A server for one accident, and two processes' connections to it. */
 export interface Stage extends Ways {
-  /** What happens. Settles when it has: a takeover that follows may still be under way. */
+  /**
+   * Causes the accident. Settles once it has happened; a takeover that follows may still be in
+   * progress.
+   */
   strike(): Promise<void>;
-  /** What ends it, where it does not end by itself. */
+  /** Ends the accident, unless it ends without help. */
   mend?(): Promise<void>;
-  /** What comes back once all is whole again, such as a primary that was replaced. */
+  /** Brings back what was replaced, for example an old primary, once everything works again. */
   comeBack?(): Promise<void>;
-  /** Removes all that was started. */
+  /** Removes everything that was started. */
   close(): Promise<void>;
 }
 
-/** Something that happens to a database sooner or later. */
+/** Something that sooner or later happens to a database. */
 export interface Accident {
-  /** As the table calls it, with its version where one matters. */
+  /** The engine as the table prints it, with its version if that matters. */
   readonly engine: string;
-  /** What happens, in words: `the primary is killed, and its standby promoted`. */
+  /** A description: `the primary is killed, and its standby promoted`. */
   readonly name: string;
-  /** How long it lasts before it is mended, in milliseconds. */
+  /** Milliseconds until it is mended. */
   readonly lastsMs: number;
-  /** Played only when all are. */
+  /** Only played in a full run. */
   readonly isLong?: true;
   /**
-   * Why an answered write can be lost here, as the engine's manual says. Without it, one that is
-   * lost fails the run, and so does a key that is let in.
+   * Why this accident can lose an acknowledged write, according to the engine's manual. Without a
+   * reason, a lost write fails the run, and so does a key that gets in.
    */
   readonly mayLose?: string;
-  /** What is not installed, if anything: then it is skipped by name; with `CI=true` it fails. */
+  /**
+   * The missing program, if any. Then the accident is skipped under its name; with `CI=true`
+   * it fails.
+   */
   readonly missing?: string | undefined;
   open(): Promise<Stage>;
 }

@@ -1,4 +1,4 @@
-/** All accidents, in the order in which the table has them. */
+/** All accidents, in the order of the table. */
 import type { Accident } from './accident.ts';
 import { CLOCK } from './clock.ts';
 import { GALERA } from './galera.ts';

@@ -1,6 +1,6 @@
 /**
- * A wall clock that goes forward by a day, and then back to an hour before the time that it is.
- * Only the process' own: everything in it that asks for the time gets that.
+ * A wall clock that jumps forward by a day and then back to an hour before the actual time. Affects
+ * only this process, where everything that reads the time sees it.
  */
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
@@ -17,7 +17,7 @@ const trueNow = Date.now;
 
 let stepMs = 0;
 
-/** A key that ends in two hours, and what `verify` says of it. */
+/** A key that expires in two hours, and the outcome of `verify` for it. */
 async function expiring(store: KeyStore) {
   const keyring = createKeyring({ prefix: 'acme', catalog, peppers, store });
   const expiresAt = new Date(trueNow() + 2 * HOUR);
@@ -36,7 +36,7 @@ async function expiring(store: KeyStore) {
 }
 
 async function stageOf(open: () => KeyStore): Promise<Stage> {
-  // Before anything is made: keyrings keep the function.
+  // Before anything else is created: keyrings keep a reference to the function.
   Date.now = () => trueNow() + stepMs;
   const store = open();
   const answer = await expiring(store);
@@ -49,7 +49,7 @@ async function stageOf(open: () => KeyStore): Promise<Stage> {
     },
     async mend() {
       stepMs = -HOUR;
-      // Nothing was written down about it, so by this clock it has three hours left.
+      // The store recorded nothing about it, so by this clock the key has three hours left.
       assert.equal(await answer(), 'passed');
     },
     async close() {

@@ -1,10 +1,10 @@
-/** What must not be in the figures of a stream, whatever happens. */
+/** Figures that no stream may have, whatever happens. */
 import type { Figures } from './stream.ts';
 
 /**
- * In words; empty where all is as promised.
+ * Describes every broken promise; empty if there was none.
  *
- * @param mayLose Why an engine may lose what it has answered. What is not lost has to hold even so.
+ * @param mayLose Why the engine may lose acknowledged writes. All others still have to hold.
  */
 export function faultsOf(figures: Figures, mayLose?: string): string[] {
   const { denied, unanswered, letIn, letInLate, lostKeys, lostRevocations } = figures;

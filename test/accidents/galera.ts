@@ -1,4 +1,4 @@
-/** What becomes of a Galera cluster of three nodes, and of those who use two of them. */
+/** Accidents in a Galera cluster of three nodes, with clients on two of them. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import mysql from 'mysql2/promise';
 import { missingGalera, type OwnMariadb, rootAt, startGalera } from '../support/mariadb-servers.ts';
@@ -6,11 +6,11 @@ import { openTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import type { Accident, Stage } from './accident.ts';
 import { admitService, at, visitWithMysql2 } from './mysql-host.ts';
 
-/** Three nodes, and the addresses that the two processes have. */
+/** Three nodes, and the addresses that the two processes use. */
 interface Cluster {
-  /** Of the process that makes and revokes keys: the first node, to begin with. */
+  /** Used by the process that creates and revokes keys. Leads to the first node at first. */
   readonly managed: TcpProxy;
-  /** Of the one that answers requests: the second node. */
+  /** Used by the process that answers requests. Leads to the second node. */
   readonly guarded: TcpProxy;
   readonly nodes: readonly [OwnMariadb, OwnMariadb, OwnMariadb];
 }
@@ -36,7 +36,7 @@ async function onCluster(
   };
 }
 
-/** The node that answers requests dies, and the third takes its address. */
+/** The node that answers requests dies, and the third takes over its address. */
 function nodeDies({ guarded, nodes }: Cluster): Pick<Stage, 'strike'> {
   return {
     async strike() {
@@ -46,12 +46,12 @@ function nodeDies({ guarded, nodes }: Cluster): Pick<Stage, 'strike'> {
   };
 }
 
-/** The node that answers requests stands still; the others go on without it, and it comes back. */
+/** The node that answers requests is paused. The others go on without it, and it returns. */
 function nodeStandsStill({ nodes }: Cluster): Pick<Stage, 'strike' | 'mend'> {
   return { strike: async () => nodes[1].pause(), mend: async () => nodes[1].resume() };
 }
 
-/** The other nodes stand still: the second is alone, and without a majority. */
+/** The other nodes are paused, so the second is alone and without a majority. */
 function nodeIsAlone({ nodes }: Cluster): Pick<Stage, 'strike' | 'mend'> {
   const others = [nodes[0], nodes[2]];
   return {
@@ -64,7 +64,7 @@ function nodeIsAlone({ nodes }: Cluster): Pick<Stage, 'strike' | 'mend'> {
   };
 }
 
-/** The node that answers requests receives what the others write, and does not apply it. */
+/** The node that answers requests receives the others' writes but does not apply them. */
 function nodeLags({ nodes }: Cluster): Pick<Stage, 'strike' | 'mend'> {
   let holding: mysql.Connection | undefined;
   return {
@@ -81,13 +81,13 @@ function nodeLags({ nodes }: Cluster): Pick<Stage, 'strike' | 'mend'> {
 
 const TOUCH_ALL = 'UPDATE test.keyscope_keys SET last_used_at = COALESCE(last_used_at, 0) + 1';
 
-/** Somebody writes all rows on the third node, so that whoever commits later is refused. */
+/** Another client writes all rows on the third node, so that later commits are rejected. */
 function nodesConflict({ nodes }: Cluster): Pick<Stage, 'strike' | 'mend'> {
   let isOn = true;
   let writing: Promise<void> | undefined;
   async function write(): Promise<void> {
     while (isOn) {
-      // Refused itself now and then, for the same reason.
+      // Its own write is rejected now and then, for the same reason.
       await nodes[2].rows(TOUCH_ALL).catch(() => {});
       await sleep(5);
     }

@@ -1,4 +1,4 @@
-/** How two processes come to a MariaDB, and the one that everybody uses. */
+/** Connects two processes to a MariaDB, and describes the shared server. */
 import { mysqlStore } from 'keyscope/stores/mysql';
 import mysql from 'mysql2/promise';
 import type { OwnMariadb } from '../support/mariadb-servers.ts';
@@ -11,17 +11,19 @@ export interface MysqlVisit extends Visit {
   readonly pools: readonly mysql.Pool[];
 }
 
-/** Who connects, and to which database. */
+/** The user to connect as, and the database. */
 export interface MysqlLogin {
   readonly user: string;
   readonly password: string;
   readonly database: string;
 }
 
-/** On servers of one's own: with the rights of a service, who may not write what is read-only. */
+/**
+ * For the test's own servers: the rights of a service, which cannot write to a read-only server.
+ */
 export const SERVICE: MysqlLogin = { user: 'service', password: 'x', database: 'test' };
 
-/** Makes the user and its database. */
+/** Creates the user and its database. */
 export async function admitService({ rows }: OwnMariadb): Promise<void> {
   const { user, password, database } = SERVICE;
   await rows(`CREATE DATABASE ${database}`);
@@ -39,7 +41,7 @@ function openPool(address: Address, login: MysqlLogin): mysql.Pool {
   });
 }
 
-/** @param guarded Where the process that answers requests goes, if somewhere else. */
+/** @param guarded The address for the process that answers requests, if it differs. */
 export function visitWithMysql2(
   managed: Address,
   login: MysqlLogin = SERVICE,
@@ -51,7 +53,7 @@ export function visitWithMysql2(
     managing: mysqlStore(managing),
     guarding: mysqlStore(guarding),
     pools: [managing, guarding],
-    // Connections that an accident has broken cannot say goodbye.
+    // Connections broken by an accident cannot close cleanly.
     close: () => Promise.allSettled([managing.end(), guarding.end()]),
   };
 }

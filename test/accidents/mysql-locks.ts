@@ -1,4 +1,4 @@
-/** What other users of the same MariaDB do: locks, and transactions that nobody ends. */
+/** Interference by other users of the same MariaDB: locks, and transactions left open. */
 import type mysql from 'mysql2/promise';
 import { emptyDatabase, openConsole } from '../support/mysql-clients.ts';
 import type { Accident, Stage } from './accident.ts';
@@ -6,7 +6,7 @@ import { type MysqlLogin, type MysqlVisit, visitWithMysql2 } from './mysql-host.
 
 const engine = 'MariaDB';
 
-/** A database of the accident's own on the server that everybody uses. */
+/** A separate database for this accident on the shared server. */
 interface Shared extends MysqlVisit {
   readonly settings: MysqlLogin & { readonly host: string; readonly port: number };
   close(): Promise<void>;
@@ -23,7 +23,7 @@ async function openShared(): Promise<Shared> {
   return { ...visit, settings, close };
 }
 
-/** Somebody else holds what `locks` say until it is mended. */
+/** Another client takes these locks until the accident is mended. */
 async function heldBySomebody(locks: readonly string[], release: string): Promise<Stage> {
   const shared = await openShared();
   const somebody = await openConsole(shared.settings);
@@ -42,14 +42,14 @@ async function heldBySomebody(locks: readonly string[], release: string): Promis
   };
 }
 
-/** Somebody borrows a connection, begins a transaction and gives it back. */
+/** Borrows a connection, begins a transaction and returns the connection. */
 async function leaveOpen(pool: mysql.Pool): Promise<void> {
   const connection = await pool.getConnection();
   await connection.query('START TRANSACTION WITH CONSISTENT SNAPSHOT');
   connection.release();
 }
 
-/** Three connections of each process are given back in the middle of a transaction. */
+/** Each process gets three connections back in the middle of a transaction. */
 async function givenBackOpen(): Promise<Stage> {
   const shared = await openShared();
   return {
@@ -62,7 +62,7 @@ async function givenBackOpen(): Promise<Stage> {
 }
 
 const OLDEST = 'WHERE revoked_at IS NULL ORDER BY created_at LIMIT 1';
-/** By its id: otherwise all rows that are compared would be held. */
+/** Selects by id; otherwise MariaDB locks every row that it compares. */
 const HOLD = [
   `SELECT key_id INTO @oldest FROM keyscope_keys ${OLDEST}`,
   'START TRANSACTION',

@@ -1,4 +1,4 @@
-/** What becomes of a MariaDB, of one that is promoted in its place, and of those who use them. */
+/** Accidents of a MariaDB server and of a replica promoted in its place, with their clients. */
 import {
   follow,
   type MariadbPair,
@@ -64,14 +64,14 @@ function becomesReadOnly(server: OwnMariadb): Pick<Stage, 'strike' | 'mend'> {
   };
 }
 
-/** All connections are ended, and the server takes fewer new ones than the pools want. */
+/** All connections are killed, and the server accepts fewer new ones than the pools want. */
 function hasTooMany(server: OwnMariadb): Pick<Stage, 'strike' | 'mend'> {
   const list = "SELECT id FROM information_schema.processlist WHERE command <> 'Daemon'";
   return {
     async strike() {
       await server.rows('SET GLOBAL max_connections = 10');
       const ids = (await server.rows(list)).map(({ id }) => String(id));
-      // Those that were gone meanwhile are no error.
+      // Connections that have ended since then are not an error.
       for (const id of ids) await server.rows(`KILL ${id}`).catch(() => {});
     },
     async mend() {
@@ -80,7 +80,7 @@ function hasTooMany(server: OwnMariadb): Pick<Stage, 'strike' | 'mend'> {
   };
 }
 
-/** Two servers, and an address that one of them has at a time. */
+/** Two servers and one address, which leads to one of them at a time. */
 interface Cluster extends MariadbPair {
   readonly proxy: TcpProxy;
 }
@@ -103,7 +103,7 @@ async function onPair(acts: (cluster: Cluster) => Pick<Stage, 'strike' | 'mend'>
   };
 }
 
-/** The primary dies, the replica takes its place, and then its address. */
+/** The primary dies, the replica is promoted and then takes over the address. */
 function failsOver({ primary, replica, proxy }: Cluster): Pick<Stage, 'strike'> {
   return {
     async strike() {
@@ -122,7 +122,7 @@ function isMistaken({ primary, replica, proxy }: Cluster): Pick<Stage, 'strike' 
   };
 }
 
-/** A planned change of places, of which clients are told late. */
+/** A planned switchover that clients learn about late. */
 function changesPlaces({ primary, replica, proxy }: Cluster): Pick<Stage, 'strike' | 'mend'> {
   return {
     async strike() {

@@ -1,4 +1,4 @@
-/** What happens on the way to a server: each server behind a proxy that is slow, stops, or cuts. */
+/** Network accidents: each server behind a proxy that slows, stops or cuts its traffic. */
 import type { TcpProxy } from '../support/tcp-proxy.ts';
 import type { Accident, Stage } from './accident.ts';
 import { mysqlHost } from './mysql-host.ts';
@@ -6,7 +6,7 @@ import { type Host, openPlace } from './place.ts';
 import { postgresHost } from './postgres-host.ts';
 import { redisHost } from './redis-host.ts';
 
-/** All of them are up already. An engine is one line here, and a file beside. */
+/** Servers that are already up. To add an engine, add one line here and a file. */
 export const HOSTS: Readonly<Record<string, () => Promise<Host>>> = {
   PostgreSQL: postgresHost,
   MariaDB: mysqlHost,
@@ -14,10 +14,10 @@ export const HOSTS: Readonly<Record<string, () => Promise<Host>>> = {
   'Redis, node-redis': () => redisHost('node-redis'),
 };
 
-/** Not played among the quick ones: the server has had its turn with another client. */
+/** Skipped in quick runs: the server has already been tested with another client. */
 const LATER: ReadonlySet<string> = new Set(['Redis, node-redis']);
 
-/** What a proxy does to a server. */
+/** A proxy's effect on the connections of a server. */
 export interface Breach {
   readonly name: string;
   readonly lastsMs: number;

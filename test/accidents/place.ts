@@ -1,22 +1,22 @@
-/** A server behind a proxy, for what happens on the way to it. */
+/** A server behind a proxy, for accidents of the network. */
 import { type Address, openTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import type { Ways } from './stream.ts';
 
-/** How two processes come to a server, and the end of it. */
+/** Two processes' connections to a server, and a function that closes them. */
 export interface Visit extends Ways {
   close(): Promise<unknown>;
 }
 
-/** A server that runs already, and what is connected to it. */
+/** A running server that processes can connect to. */
 export interface Host {
   readonly address: Address;
-  /** Connects both processes by a port of this machine, which leads to the server. */
+  /** Connects both processes through a port of this machine that leads to the server. */
   visit(port: number): Promise<Visit>;
-  /** Removes what was made there. */
+  /** Removes what was created there. */
   remove(): Promise<unknown>;
 }
 
-/** The ways to a server through a proxy. */
+/** Two processes' connections to a server through a proxy. */
 export interface Place extends Ways {
   readonly proxy: TcpProxy;
   close(): Promise<void>;
@@ -30,7 +30,7 @@ export async function openPlace({ address, visit, remove }: Host): Promise<Place
     guarding,
     proxy,
     async close() {
-      // First, so that nobody waits for what is lost.
+      // First, so that nothing waits for lost data.
       await proxy.close();
       await close();
       await remove();

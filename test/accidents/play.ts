@@ -1,6 +1,6 @@
 /**
- * Plays one accident, in a process of its own: `play.ts <number in the list>`. Whatever breaks
- * then, breaks one accident, and none finds the heap or the clock that another one has left.
+ * Plays one accident in a separate process: `play.ts <number in the list>`. A crash then affects
+ * only this accident, and each starts with a fresh heap and clock.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Accident, Stage } from './accident.ts';
@@ -8,16 +8,16 @@ import { ACCIDENTS } from './accidents.ts';
 import { type Figures, type Rates, type Stream, startStream } from './stream.ts';
 
 const RATES: Rates = { honest: 200, revoked: 100, changes: 10 };
-/** All goes well for so long before. */
+/** How long everything must go well before the accident. */
 const BEFORE_MS = process.argv.includes('--quick') ? 1_000 : 2_000;
-/** For so long what has come back is watched. */
+/** How long to watch after everything works again. */
 const AFTER_MS = 2_000;
 const WHOLE_LIMIT_MS = 90_000;
 
-/** What became of an accident. */
+/** The result of an accident. */
 export interface Played {
   readonly figures: Figures;
-  /** From what happened, or from its mending, until the last thing went wrong, in seconds. */
+  /** Seconds from the accident or its mending until the last failure. */
   readonly seconds: number;
 }
 
@@ -47,7 +47,7 @@ async function play(accident: Accident): Promise<Played> {
     try {
       return await playOn(accident, stage, stream);
     } finally {
-      // Also where it was never whole again.
+      // Even if it never recovered.
       await stream.stop();
     }
   } finally {
@@ -55,7 +55,7 @@ async function play(accident: Accident): Promise<Played> {
   }
 }
 
-// Servers are ended when this process is: it must not end without saying so, nor be left alone.
+// The servers end with this process, so it must not die silently or be orphaned.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));
 process.on('disconnect', () => process.exit(1));
 

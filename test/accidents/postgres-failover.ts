@@ -1,4 +1,4 @@
-/** What becomes of a primary, and of those who use it. */
+/** Accidents of a PostgreSQL primary, with its clients. */
 import { postgresStore } from 'keyscope/stores/postgres';
 import postgres from 'postgres';
 import {
@@ -23,12 +23,12 @@ const ASYNCHRONOUS =
   'Streaming replication is asynchronous by default: what the standby had not received when the ' +
   'primary died is lost.';
 
-/** From the manual, 27.3: what whoever fails over has to prevent. */
+/** From the manual, 27.3: what a failover has to prevent. */
 const NOT_FENCED =
   'There are two primaries, and nothing in the old one says so: it has to be fenced before the ' +
   'standby is promoted.';
 
-/** Two servers, and an address that one of them has at a time. */
+/** Two servers and one address, which leads to one of them at a time. */
 interface Cluster extends Pair {
   readonly proxy: TcpProxy;
   readonly url: string;
@@ -58,7 +58,7 @@ async function stageOf(
   return { managing, guarding, ...acts, close };
 }
 
-/** The primary dies, the standby takes its place, and then its address. */
+/** The primary dies, the standby is promoted and then takes over the address. */
 async function failOver({ primary, standby, proxy }: Cluster): Promise<void> {
   await primary.stop('killed');
   await promote(standby);
@@ -70,7 +70,7 @@ async function killed(replication: Replication): Promise<Stage> {
   return stageOf(cluster, { strike: () => failOver(cluster) });
 }
 
-/** postgres.js knows both servers, and asks each whether it may write. */
+/** postgres.js knows both servers and asks each whether it accepts writes. */
 function visitWithPostgresJs(servers: readonly OwnPostgres[]): Visit {
   const hosts = servers.map(({ address }) => `${address.host}:${address.port}`);
   const both = `postgres://postgres@${hosts.join()}/postgres?max_pipeline=1`;
@@ -98,14 +98,14 @@ async function killedUnderPostgresJs(): Promise<Stage> {
   return stageOf(cluster, { strike: () => failOver(cluster) }, visit);
 }
 
-/** The old primary comes back as it was, and its clients with it, while the new one is in use. */
+/** The old primary returns unchanged, along with its clients, while the new one is in use. */
 async function splitBrain(): Promise<Stage> {
   const cluster = await openCluster('synchronous');
   return stageOf(cluster, {
     strike: () => failOver(cluster),
     async mend() {
       await cluster.primary.start();
-      // It would wait for a standby that follows it no more.
+      // Otherwise it would wait for a standby that no longer follows it.
       await cluster.primary.sql("ALTER SYSTEM SET synchronous_standby_names = ''");
       await cluster.primary.sql('SELECT pg_reload_conf()');
       cluster.proxy.turnTo(cluster.primary.address);
@@ -113,7 +113,7 @@ async function splitBrain(): Promise<Stage> {
   });
 }
 
-/** A planned change of places, of which clients are told late. */
+/** A planned switchover that clients learn about late. */
 async function demoted(): Promise<Stage> {
   const cluster = await openCluster('asynchronous');
   const { primary, standby, proxy } = cluster;

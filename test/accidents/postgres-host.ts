@@ -1,10 +1,10 @@
-/** How two processes come to a PostgreSQL, and the one that everybody uses. */
+/** Connects two processes to a PostgreSQL, and describes the shared server. */
 import { type PostgresStoreOptions, postgresStore } from 'keyscope/stores/postgres';
 import type pg from 'pg';
 import { emptySchema, pgPool, type Settings, url } from '../support/postgres-clients.ts';
 import type { Host, Visit } from './place.ts';
 
-/** What README tells services to give their pool, so that no connection hangs for ever. */
+/** The pool settings that the README recommends, so that no connection hangs forever. */
 const PATIENCE = {
   connectionTimeoutMillis: 2_000,
   statement_timeout: 4_000,
@@ -16,7 +16,7 @@ export interface PgVisit extends Visit {
   readonly pools: readonly pg.Pool[];
 }
 
-/** How they connect, beside what README says. */
+/** Connection options in addition to the README's. */
 export interface PgWay {
   readonly connectionString: string;
   readonly settings?: Settings;
@@ -36,7 +36,7 @@ export function visitWithPg({ connectionString, settings, more, options }: PgWay
   };
 }
 
-/** A URL whose server is reached through a port of this machine. */
+/** A URL that reaches the same server through a port of this machine. */
 export function through(port: number, to: string): string {
   const address = new URL(to);
   address.host = `127.0.0.1:${port}`;

@@ -1,4 +1,4 @@
-/** What other users of the same PostgreSQL do: locks, and transactions that nobody ends. */
+/** Interference by other users of the same PostgreSQL: locks, and transactions left open. */
 import type pg from 'pg';
 import { emptySchema, pgClient, type Settings, url } from '../support/postgres-clients.ts';
 import type { Accident, Stage } from './accident.ts';
@@ -6,7 +6,7 @@ import { type PgVisit, visitWithPg } from './postgres-host.ts';
 
 const engine = 'PostgreSQL';
 
-/** A schema of the accident's own on the server that everybody uses. */
+/** A separate schema for this accident on the shared server. */
 interface Shared extends PgVisit {
   readonly settings: Settings;
   close(): Promise<void>;
@@ -23,7 +23,7 @@ async function openShared(): Promise<Shared> {
   return { ...visit, settings, close };
 }
 
-/** Somebody else holds what `lock` says until it is mended. */
+/** Another client takes this lock until the accident is mended. */
 async function heldBySomebody(lock: string): Promise<Stage> {
   const shared = await openShared();
   const somebody = await pgClient(shared.settings);
@@ -42,14 +42,14 @@ async function heldBySomebody(lock: string): Promise<Stage> {
   };
 }
 
-/** Somebody borrows a connection, begins a transaction and gives it back. */
+/** Borrows a connection, begins a transaction and returns the connection. */
 async function leaveOpen(pool: pg.Pool): Promise<void> {
   const client = await pool.connect();
   await client.query('BEGIN');
   client.release();
 }
 
-/** Three connections of each process are given back in the middle of a transaction. */
+/** Each process gets three connections back in the middle of a transaction. */
 async function givenBackOpen(): Promise<Stage> {
   const shared = await openShared();
   return {

@@ -23,10 +23,13 @@ query_wait_timeout = 5`;
   return start(behind, settings);
 }
 
-/** A synchronous pair, and a PgBouncer that is told one address, which the new primary takes. */
+/**
+ * A synchronous pair, and a PgBouncer configured with one address, which the new primary takes
+ * over.
+ */
 async function failsOver(): Promise<Stage> {
   const { primary, standby, remove } = await startPair('synchronous');
-  // PgBouncer takes no such setting from a client.
+  // PgBouncer accepts no such setting from a client.
   await primary.sql("ALTER ROLE postgres SET statement_timeout = '4s'");
   const proxy = await openTcpProxy(primary.address);
   const bouncer = await startPgBouncer({ host: '127.0.0.1', port: proxy.port }, 'transaction');
@@ -52,7 +55,7 @@ async function failsOver(): Promise<Stage> {
   };
 }
 
-/** Three connections of each process are given back inside BEGIN, through session pooling. */
+/** Each process gets three connections back inside BEGIN, through session pooling. */
 async function givenBackOpen(): Promise<Stage> {
   const { primary, remove } = await startPair('asynchronous');
   const bouncer = await startPgBouncer(primary.address, 'session');

@@ -1,4 +1,7 @@
-/** What happens to a PostgreSQL server itself: it is restarted, full, read-only, or taken. */
+/**
+ * Accidents of a single PostgreSQL server: restarts, a full disk, read-only mode, no free
+ * connections.
+ */
 import { spawnSync } from 'node:child_process';
 import { chownSync, mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -62,7 +65,7 @@ function readOnly(): Promise<Stage> {
 
 const DISK_MB = 160;
 
-/** A disk of its own in memory, which only root can make. */
+/** A small separate disk in memory. Only root can create one. */
 function smallDisk(): Place {
   const { path, remove } = ownFolder();
   const size = `size=${DISK_MB}m,mode=0700`;
@@ -77,7 +80,7 @@ function smallDisk(): Place {
   return { path, remove: clear };
 }
 
-/** Whether a disk can be made here. */
+/** The missing requirement of such a disk, if any. */
 function missingMount(): string | undefined {
   const { path, remove } = ownFolder();
   const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', path]);
@@ -86,7 +89,7 @@ function missingMount(): string | undefined {
   return status === 0 ? undefined : 'the right to mount a small disk';
 }
 
-/** The disk with all of the server's files is full, until somebody makes room. */
+/** The disk with all of the server's files is full until space is freed. */
 async function diskFull(): Promise<Stage> {
   const disk = smallDisk();
   const ballast = join(disk.path, 'ballast');
@@ -100,7 +103,7 @@ async function diskFull(): Promise<Stage> {
     strike: async () => fill(),
     async mend() {
       rmSync(ballast, { recursive: true });
-      // Without room for its log, it may have ended itself.
+      // Without space for its log, it may have shut down.
       await server.start();
     },
   });
@@ -108,7 +111,7 @@ async function diskFull(): Promise<Stage> {
 
 // ── No connection left ──────────────────────────────────────────────────────────────────────────
 
-/** Opens connections until the server has no more of them. */
+/** Opens connections until the server accepts no more. */
 async function takeAll(server: OwnPostgres): Promise<pg.Client[]> {
   const taken: pg.Client[] = [];
   for (;;) {
@@ -123,7 +126,7 @@ async function takeAll(server: OwnPostgres): Promise<pg.Client[]> {
   }
 }
 
-/** Others take all connections, also those that this service loses meanwhile. */
+/** Other clients take all connections, including those that this service loses in the process. */
 async function allTaken(): Promise<Stage> {
   const server = await startPostgres({ max_connections: '40' });
   const proxy = await openTcpProxy(server.address);

@@ -1,4 +1,4 @@
-/** A Redis primary that goes, and a replica that takes over: through Sentinel, and in a cluster. */
+/** A Redis primary fails and a replica takes over: with Sentinel and in a cluster. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../support/eventually.ts';
 import { KINDS, type Kind } from '../support/redis-clients.ts';
@@ -10,7 +10,7 @@ import { throughSentinels, toCluster, waysOver } from './redis-ways.ts';
 
 const REASON = 'Replication is asynchronous: the new primary may lack the last writes.';
 
-/** How a primary goes, and how it is back once another one has taken over. */
+/** How a primary fails, and how it returns after another has taken over. */
 interface Going {
   readonly name: string;
   go(first: OwnRedis, second: OwnRedis): Promise<void>;
@@ -22,7 +22,7 @@ const GOINGS: readonly Going[] = [
     name: 'the primary is killed while its replica is behind',
     async go(first, second) {
       second.pause();
-      // Otherwise what is on its way would still arrive.
+      // Otherwise data in transit would still arrive.
       await first.ask('CLIENT', 'KILL', 'TYPE', 'REPLICA');
       await sleep(400);
       await first.stop('SIGKILL');
@@ -31,7 +31,7 @@ const GOINGS: readonly Going[] = [
     come: (first) => first.start(),
   },
   {
-    // Until it hears of the other one, it still takes itself for the primary.
+    // Until it learns of the new primary, it still considers itself the primary.
     name: 'the primary hangs, and goes on when the other one has taken over',
     go: async (first) => first.pause(),
     come: async (first) => first.resume(),
@@ -76,7 +76,7 @@ async function cluster(kind: Kind, { go, come }: Going): Promise<Stage> {
       await eventually(() => isReplica(first), 'the first one is a replica');
     },
     async close() {
-      // What is paused could not end otherwise.
+      // Paused processes could not end otherwise.
       for (const each of [...masters, replica]) each.resume();
       await close();
       await remove();

@@ -1,4 +1,4 @@
-/** The Redis that everybody uses, with a prefix of the accident's own. */
+/** The shared Redis server, with a separate prefix for this accident. */
 import { deleteUnder, type Kind } from '../support/redis-clients.ts';
 import { SERVERS } from '../support/servers.ts';
 import type { Host } from './place.ts';

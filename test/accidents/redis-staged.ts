@@ -1,4 +1,4 @@
-/** What happens to Redis and takes more than one server, a disk, or other clients. */
+/** Redis accidents that need several servers, a disk, or other clients. */
 import { Redis } from 'ioredis';
 import { type IoRedis, redisStore } from 'keyscope/stores/redis';
 import { eventually } from '../support/eventually.ts';
@@ -50,7 +50,7 @@ async function withoutReplica(): Promise<Stage> {
   };
 }
 
-/** Hands the role over, and waits until the other one has it. */
+/** Hands the role over and waits until the other server has it. */
 async function handOver(from: OwnRedis, to: OwnRedis): Promise<void> {
   await eventually(async () => (await from.ask('FAILOVER')) === 'OK', 'it lets go');
   const isPrimary = async () => String(await to.ask('ROLE')).startsWith('master');
@@ -58,7 +58,7 @@ async function handOver(from: OwnRedis, to: OwnRedis): Promise<void> {
   await eventually(() => isReplica(from), 'it is the replica of the other one');
 }
 
-/** Who manages keys follows the role; who answers requests stays where it is connected. */
+/** Key management follows the role; requests stay on the server they are connected to. */
 async function demoted(): Promise<Stage> {
   const { first, second, remove } = await startPair();
   const { guarding, close } = await waysOver(toServer('ioredis', first));
@@ -88,7 +88,7 @@ async function demoted(): Promise<Stage> {
 
 // ── Other clients ───────────────────────────────────────────────────────────────────────────────
 
-/** So many clients of others, which take all places. */
+/** The number of other clients, which take all connections. */
 const OTHERS = 30;
 
 async function crowded(): Promise<Stage> {
@@ -119,7 +119,7 @@ async function crowded(): Promise<Stage> {
 
 // ── A disk ──────────────────────────────────────────────────────────────────────────────────────
 
-/** With `always`, the server ends itself, and has to be started again. */
+/** With `always`, the server shuts down and has to be restarted. */
 async function diskFull(appendfsync: 'always' | 'everysec'): Promise<Stage> {
   const disk = mountSmall();
   const append = ['--appendonly', 'yes', '--appendfsync', appendfsync];

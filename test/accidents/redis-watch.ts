@@ -1,14 +1,14 @@
 /**
- * Clients of node-redis that are replaced where an answer does not come. By themselves they wait on
- * a connection on which nothing arrives any more until the operating system gives it up: each
- * command that is written begins their `socketTimeout` again. What is destroyed is not connected
- * again, for it may then hand out answers that belong to other questions.
+ * Replaces node-redis clients that stop answering. Left alone, a client waits on a dead connection
+ * until the operating system gives up, because each command it writes restarts its `socketTimeout`.
+ * A destroyed client is not reconnected, because it may then return answers that belong to other
+ * commands.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NodeRedis, NodeRedisCluster } from 'keyscope/stores/redis';
 import type { Closing } from '../support/redis-clients.ts';
 
-/** How often a client is tried, and how long it has for its answer, in milliseconds. */
+/** Milliseconds between two probes of a client, and how long it has to answer. */
 const WATCH_MS = 1_000;
 
 const ignore = () => {};
@@ -52,7 +52,7 @@ export async function watchCluster(open: () => Cluster): Promise<Closing<NodeRed
 }
 
 interface Watched<C> {
-  /** The client that is in use now. */
+  /** The client currently in use. */
   current(): C;
   close(): void;
 }
@@ -92,11 +92,11 @@ async function watch<C extends Connecting>(
   };
 }
 
-/** Throws where it is closed already, as one is that could not connect. */
+/** Throws if the client is already closed, for example because it never connected. */
 function end(client: Connecting): void {
   try {
     client.destroy();
   } catch {
-    // Then there is nothing to end.
+    // Then there is nothing to close.
   }
 }

@@ -1,4 +1,6 @@
-/** Clients of Redis, set as the store's page says, and the stores of two processes over them. */
+/**
+ * Redis clients, configured as the stores' page recommends, and two processes' stores over them.
+ */
 import { Cluster, Redis } from 'ioredis';
 import { type RedisClient, redisStore } from 'keyscope/stores/redis';
 import { createClient, createCluster, createSentinel } from 'redis';
@@ -9,8 +11,8 @@ import { watchCluster, watchServer } from './redis-watch.ts';
 const ignore = () => {};
 
 /**
- * Without time-outs, what was under way when a connection was lost would never be answered, and a
- * connection on which nothing arrives any more would stay.
+ * Without timeouts, commands in progress on a lost connection would never be answered, and a dead
+ * connection would stay open.
  */
 const IOREDIS = {
   autoResendUnfulfilledCommands: false,
@@ -25,7 +27,7 @@ interface Node {
 
 export type Connect = () => Promise<Closing<RedisClient>>;
 
-/** Clients of one server. */
+/** Clients of a single server. */
 export function toServer(kind: Kind, { port }: Node): Connect {
   const host = '127.0.0.1';
   if (kind === 'ioredis') return async () => closing(new Redis({ host, port, ...IOREDIS }));
@@ -68,7 +70,7 @@ async function connected<C extends NodeRedisClient>(client: C): Promise<Closing<
   return { client, close: () => client.destroy() };
 }
 
-/** One process manages keys, the other guards, with a client of its own for usage. */
+/** One process manages keys. The other guards requests, with a separate client for usage. */
 export async function waysOver(connect: Connect, prefix?: string): Promise<Visit> {
   const opened = [await connect(), await connect(), await connect()] as const;
   const [managing, guarding, usage] = opened;

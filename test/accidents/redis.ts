@@ -1,4 +1,4 @@
-/** What happens to one Redis server, which each accident starts for itself. */
+/** Accidents of a single Redis server. Each accident starts its own. */
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually } from '../support/eventually.ts';
@@ -8,10 +8,10 @@ import type { Accident, Stage } from './accident.ts';
 import { toServer, waysOver } from './redis-ways.ts';
 
 export const ENGINE = 'Redis, one server';
-/** What is not installed, if anything. */
+/** The missing program, if any. */
 export const MISSING = isRedisInstalled ? undefined : 'redis-server';
 
-/** What happens to a server, and how it ends. */
+/** An accident of the server, and its end. */
 interface Blow {
   readonly name: string;
   readonly lastsMs: number;
@@ -24,7 +24,7 @@ interface Blow {
 
 const set = (own: OwnRedis, name: string, value: string) => own.ask('CONFIG', 'SET', name, value);
 
-/** What stands in the way of its snapshots, for a folder is not replaced by a file. */
+/** A folder where Redis wants to write its snapshot: a file cannot replace a folder. */
 async function obstacleOf(own: OwnRedis): Promise<string> {
   const [, dir = ''] = (await own.ask('CONFIG', 'GET', 'dir')) as string[];
   return join(dir, 'dump.rdb', 'in the way');
@@ -38,7 +38,7 @@ async function hasSaved(own: OwnRedis, status: 'ok' | 'err'): Promise<boolean> {
 const kill = (own: OwnRedis) => own.stop('SIGKILL');
 const start = (own: OwnRedis) => own.start();
 
-/** Lua has no clock that stands still in a script, so the server's own is asked. */
+/** Uses the server's time, because Lua's clock does not advance within a script. */
 const HOLD = `
 local start = redis.call('TIME')
 repeat
@@ -75,7 +75,7 @@ const BLOWS: readonly Blow[] = [
     name: 'a script holds the server for 3 s',
     lastsMs: 3_000,
     async strike(own) {
-      // Not awaited: that is how long it takes.
+      // Not awaited, because the script runs for that long.
       own.ask('EVAL', HOLD, '0').catch(() => {});
     },
   },
@@ -142,7 +142,9 @@ function accidentOf(kind: Kind, blow: Blow): Accident {
   };
 }
 
-/** For a long run: killed and back again and again, with all that it has answered on its disk. */
+/**
+ * For long runs: killed and restarted again and again, with everything it has acknowledged on disk.
+ */
 export async function openRestarted() {
   const own = await startRedis(...(KILLED.options ?? []));
   const { managing, guarding, close } = await waysOver(toServer('ioredis', own));

@@ -1,12 +1,12 @@
 /**
- * `npm run test:accidents`: what becomes of requests, new keys and revocations while something
- * happens to the database. Starts the servers itself, on this machine, and removes them. Prints a
- * table, and fails where a key was let in after its revocation had answered, where an answered
- * write was lost that the engine promises to keep, or where anything was never answered.
+ * `npm run test:accidents`: shows how requests, new keys and revocations fare while something
+ * happens to the database. Starts and removes the servers on this machine. Prints a table. Fails if
+ * a key got in after its revocation had been acknowledged, if a write was lost that the engine
+ * promises to keep, or if anything was never answered.
  *
- * `-- --quick` leaves out what takes long, and plays two at a time, of different engines;
- * `-- --markdown docs/reliability.md` also writes the table into that page; `-- <words>` takes
- * those whose line has the words.
+ * `-- --quick` leaves out slow accidents and plays two at a time, on different engines. `--
+ * --markdown docs/reliability.md` also writes the table into that page. `-- <words>` selects
+ * accidents whose line contains the words.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -33,7 +33,7 @@ const wanted = ACCIDENTS.filter((accident) => {
 
 // ── One accident ────────────────────────────────────────────────────────────────────────────────
 
-/** Plays it in a process of its own, which ends with this one. */
+/** Plays an accident in a child process, which ends with this one. */
 async function playApart(accident: Accident): Promise<Played> {
   const number = String(ACCIDENTS.indexOf(accident));
   const given = values.quick ? [number, '--quick'] : [number];
@@ -43,7 +43,7 @@ async function playApart(accident: Accident): Promise<Played> {
     played = message as Played;
   });
   await once(child, 'exit');
-  if (played === undefined) throw new Error('it broke off: see above');
+  if (played === undefined) throw new Error('it crashed: see above');
   return played;
 }
 
@@ -75,7 +75,7 @@ const serverOf = ({ engine }: Accident) => /^\w+/.exec(engine)?.[0] ?? engine;
 const left = [...wanted];
 const busy = new Set<string>();
 
-/** The next one whose server nobody else is breaking. */
+/** The next accident whose server is free. */
 function takeNext(): Accident | undefined {
   const at = left.findIndex((accident) => !busy.has(serverOf(accident)));
   return at < 0 ? undefined : left.splice(at, 1)[0];
@@ -91,7 +91,7 @@ async function playAll(): Promise<void> {
 }
 
 await Promise.all(Array.from({ length: values.quick ? 2 : 1 }, playAll));
-// What one lane left for the other's server.
+// Accidents left over because the other lane was using their server.
 await playAll();
 
 lines.sort((a, b) => ACCIDENTS.indexOf(a.accident) - ACCIDENTS.indexOf(b.accident));

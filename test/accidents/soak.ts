@@ -1,8 +1,8 @@
 /**
- * `npm run test:soak`: 20 minutes at half load, `-- <minutes>` for others, with an accident each
- * minute on every engine side by side. Prints a line a minute. Fails where the heap is not flat,
- * where a key was let in after its revocation had answered, where an answered write was lost, or
- * where a request was never answered.
+ * `npm run test:soak`: 20 minutes at half load (`-- <minutes>` changes that), with an accident each
+ * minute on every engine in parallel. Prints a line per minute. Fails if the heap grows, if a key
+ * got in after its revocation had been acknowledged, if an acknowledged write was lost, or if a
+ * request was never answered.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
@@ -15,19 +15,19 @@ import { openLocked } from './sqlite.ts';
 import { type Figures, type Rates, type Stream, startStream, type Ways } from './stream.ts';
 
 const RATES: Rates = { honest: 100, revoked: 50, changes: 5 };
-/** Few, so that all are there within the first minute. */
+/** Few, so that the list is full within the first minute. */
 const REMEMBERED = 100;
 const MINUTE_MS = 60_000;
-/** All goes well for so long at the beginning of a minute. */
+/** How long everything goes well at the start of each minute. */
 const BEFORE_MS = 5_000;
 const HEAP_TOLERANCE = 0.05;
-/** The end of a minute, in which the heap is measured, and how often. */
+/** The time at the end of each minute in which the heap is measured, and the interval. */
 const SAMPLED_MS = 20_000;
 const SAMPLE_MS = 500;
 
 const minutes = Number(process.argv[2] ?? 20);
 
-/** Something that happens to one engine, and lasts for a while. */
+/** Something that happens to one engine for a while. */
 interface Trouble {
   readonly name: string;
   readonly lastsMs: number;
@@ -69,13 +69,13 @@ async function trouble({ troubles }: Subject, minute: number): Promise<string> {
 }
 
 setFlagsFromString('--expose-gc');
-// Code that is dropped when it was not run for a while, and compiled again, is megabytes too.
+// V8 drops unused code after a while and recompiles it, which also shows up as megabytes.
 setFlagsFromString('--no-flush-bytecode');
 const collect = runInNewContext('gc') as () => void;
 
 /**
- * In megabytes, what is in use when least is under way: requests that are not answered yet, and
- * what came back for them, are megabytes too.
+ * The heap in megabytes at the moment of least activity: requests in progress and their answers
+ * take megabytes too.
  */
 async function leastHeapUntil(end: number): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
@@ -99,19 +99,19 @@ const percent = (share: number): string => `${(share * 100).toFixed(1)} %`;
 
 // ── All of them ─────────────────────────────────────────────────────────────────────────────────
 
-// The servers are ended when this process is, also when it is cut short.
+// The servers end with this process, even if it is cut short.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));
 
 const subjects = await openSubjects();
 const streams = await Promise.all(
   subjects.map((subject) => startStream(subject, RATES, REMEMBERED)),
 );
-// Each kind once before the first minute: what only they run is compiled, and lists have grown.
+// Every kind once before the first minute, so that its code is compiled and lists have grown.
 const kinds = Math.max(...subjects.map(({ troubles }) => troubles.length));
 for (let kind = 0; kind < kinds; kind++) {
   await Promise.all(subjects.map((subject) => trouble(subject, kind)));
 }
-console.log(`begun: each accident once, ${sumOf(streams)}`);
+console.log(`start: each accident once, ${sumOf(streams)}`);
 const begun = performance.now();
 const heaps: number[] = [];
 for (let minute = 0; minute < minutes; minute++) {
@@ -125,8 +125,8 @@ for (let minute = 0; minute < minutes; minute++) {
 }
 
 const faults: string[] = [];
-// Each minute beside that of the same accident in the second round: some accidents leave more
-// connections open than others, and a connection is up to 0.4 MB of a driver's heap.
+// Compares each minute with the minute of the same accident in the second round: some accidents
+// leave more connections open than others, and a connection takes up to 0.4 MB of a driver's heap.
 const compared = heaps.slice(2 * kinds);
 if (compared.length === 0)
   faults.push(`too short: the heap is compared from minute ${2 * kinds + 1}`);
@@ -134,7 +134,7 @@ for (const [index, used] of compared.entries()) {
   const minute = 2 * kinds + index;
   const before = kinds + (index % kinds);
   const change = used / (heaps[before] as number) - 1;
-  console.log(`minute ${minute + 1}: ${percent(change)} beside minute ${before + 1}`);
+  console.log(`minute ${minute + 1}: ${percent(change)} compared with minute ${before + 1}`);
   if (Math.abs(change) > HEAP_TOLERANCE) faults.push(`the heap of minute ${minute + 1}`);
 }
 for (const [index, { name, close }] of subjects.entries()) {

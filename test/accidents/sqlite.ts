@@ -1,4 +1,4 @@
-/** What happens to a SQLite file, on which the two processes of the stream have a handle each. */
+/** Accidents of a SQLite file on which the stream's two processes have a handle each. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
@@ -38,7 +38,7 @@ function waysTo({ managing, guarding }: Handles) {
   return { managing: sqliteStore(managing), guarding: sqliteStore(guarding) };
 }
 
-/** Another process takes the lock, and lets go after so long. */
+/** Another process takes the lock and releases it after this long. */
 async function hold({ path }: Handles, mode: 'IMMEDIATE' | 'EXCLUSIVE', ms: number) {
   const holder = fork(new URL('sqlite-holder.ts', import.meta.url), [path, mode, String(ms)]);
   await once(holder, 'message');
@@ -106,7 +106,7 @@ async function diskFull(): Promise<Stage> {
   };
 }
 
-/** For a long run: the lock is taken again and again. */
+/** For long runs: the lock is taken again and again. */
 export async function openLocked() {
   const { file, remove } = folder();
   const handles = openHandles(file('keys.db'));
@@ -128,7 +128,7 @@ export async function openLocked() {
 
 // ── A file that is gone ─────────────────────────────────────────────────────────────────────────
 
-/** A store that is another one after a restart. */
+/** A store that is replaced by another after a restart. */
 function following(current: () => KeyStore): KeyStore {
   const names = Object.keys(current()) as (keyof KeyStore)[];
   const methods = names.map((name) => [

@@ -1,7 +1,7 @@
 /**
- * A steady stream of requests, new keys and revocations, and what became of each. It arrives by the
- * clock, whether or not what came before is answered: who waits for an answer would slow down with
- * the store, and hide how many were refused.
+ * A steady stream of requests, new keys and revocations, and the result of each. Calls arrive on
+ * schedule, whether or not earlier ones have been answered. A client that waited for answers would
+ * slow down with the store and hide how many requests were refused.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -15,28 +15,31 @@ import {
 import { cacheStore } from 'keyscope/cache';
 import { LRUCache } from 'lru-cache';
 
-/** Beyond this a keyring gives up, in milliseconds. */
+/** The keyring's store timeout, in milliseconds. */
 const STORE_TIMEOUT_MS = 1_000;
-/** Beyond this a request counts as never answered, in milliseconds. */
+/** After this many milliseconds a request counts as never answered. */
 const ANSWER_LIMIT_MS = 3 * STORE_TIMEOUT_MS;
-/** How long the look waits that finds out what was lost, in milliseconds. */
+/** How long the final check for losses waits for the store, in milliseconds. */
 const PATIENCE_MS = 30_000;
 /** How long a cached answer is used, in milliseconds. */
 const STALENESS_MS = 1_000;
 /**
- * For so long all has to go well before it is whole again, in milliseconds. Longer than a keyring
- * waits: what is not answered shows only then.
+ * How long everything has to go well before the service counts as recovered, in milliseconds.
+ * Longer than the keyring's timeout, because a missing answer only shows then.
  */
 const CALM_MS = 1_500;
-/** Live keys that stay from beginning to end. */
+/** Live keys that stay for the whole run. */
 const HONEST_KEYS = 50;
 /** New keys that stay for a while before they are revoked. */
 const YOUNG_KEYS = 5;
-/** Half of the looks at revoked keys are at so many of the newest, which may be lost. */
+/**
+ * Half of the requests with revoked keys use one of this many newest, which are most likely to be
+ * lost.
+ */
 const NEWEST = 20;
-/** So many revoked keys are remembered: what remembers all would grow, and seem to leak. */
+/** How many revoked keys to remember. Remembering all of them would look like a leak. */
 const REMEMBERED = 2_000;
-/** So many answers are cached: few, so that a cache is soon as full as it gets. */
+/** How many answers to cache: few, so that the cache fills up quickly. */
 const CACHED = 200;
 
 export const catalog = defineScopes({ threats: { read: 'List and read threats.' } });
@@ -48,56 +51,56 @@ export const authority = {
 } as const;
 const input = { name: 'n', scopes: ['threats:read'], expiresAt: 'never' } as const;
 
-/** How often in a second. */
+/** Calls per second. */
 export interface Rates {
-  /** Requests with a key that is good. */
+  /** Requests with a good key. */
   readonly honest: number;
-  /** Requests with a key that was revoked. */
+  /** Requests with a revoked key. */
   readonly revoked: number;
   /** New keys, and as many revocations. */
   readonly changes: number;
 }
 
-/** The way of two processes to one database. */
+/** Two processes' connections to one database. */
 export interface Ways {
-  /** Of the one that makes and revokes keys. */
+  /** Used by the process that creates and revokes keys. */
   readonly managing: KeyStore;
-  /** Of the one that answers requests. */
+  /** Used by the process that answers requests. */
   readonly guarding: KeyStore;
 }
 
-/** What became of it all. */
+/** The results of a stream. */
 export interface Figures {
-  /** Honest requests. */
+  /** Requests with a good key. */
   asked: number;
-  /** Those that were let in. */
+  /** Good keys that got in. */
   answered: number;
-  /** Those that were refused with 503. */
+  /** Good keys refused with 503. */
   refused: number;
-  /** Those that were refused as if their key was not good. Who is gets a new key. */
+  /** Good keys denied as if they were invalid. The client then gets a new key. */
   denied: number;
-  /** Keys of which that was said although they were not lost. */
+  /** Keys that were denied although they were not lost. */
   deniedThoughKept: number;
-  /** The longest that an answer took, from when the request was due, in milliseconds. */
+  /** The slowest answer, counted from when the request was due, in milliseconds. */
   slowestMs: number;
-  /** Those that got no answer for three times as long as the keyring waits. */
+  /** Requests without an answer for three times the keyring's timeout. */
   unanswered: number;
-  /** Keys that were let in although `revoke` had answered before. */
+  /** Keys that got in after `revoke` had answered. */
   letIn: number;
-  /** Those of them whose revocation was not lost. */
+  /** Of those, the keys whose revocation was not lost. */
   letInThoughKept: number;
-  /** Those that were let in from a cache, and later than it promises. */
+  /** Keys that got in from a cache later than it promises. */
   letInLate: number;
-  /** Keys whose `issue` had answered, and that are not there any more. */
+  /** Keys whose `issue` had answered and that no longer exist. */
   lostKeys: number;
-  /** Revocations that had answered, and that are not there any more. */
+  /** Revocations that had answered and that no longer exist. */
   lostRevocations: number;
-  /** How many keys were issued, and how many revoked. */
+  /** The number of keys issued, and the number revoked. */
   issued: number;
   revoked: number;
 }
 
-/** A key that was issued, and when its revocation was answered. */
+/** An issued key, and when its revocation was answered. */
 interface Watched {
   readonly key: string;
   readonly keyId: string;
@@ -108,16 +111,17 @@ interface Watched {
 }
 
 export interface Stream {
-  /** What is known so far: what was lost only shows at the end. */
+  /** The figures so far. Losses only show at the end. */
   readonly figures: Readonly<Figures>;
   /**
-   * Waits until all has gone well for a while, a new key and a revocation included. Says when the
-   * last thing went wrong, as `performance.now()` does; `null` when nothing has since `since`.
+   * Waits until everything has gone well for a while, including a new key and a revocation. Returns
+   * when the last failure happened, in the time of `performance.now()`; `null` if there was none
+   * after `since`.
    */
   whole(since: number, limitMs: number): Promise<number | null>;
-  /** Ends it, and waits for what is under way. */
+  /** Stops and waits for the calls in progress. */
   stop(): Promise<void>;
-  /** Ends it, waits for what is under way, and looks up all keys that were ever issued. */
+  /** Stops, waits for the calls in progress, and looks up every key ever issued. */
   end(): Promise<Figures>;
 }
 
@@ -132,7 +136,7 @@ function ringOf(store: KeyStore) {
     store,
     storeTimeoutMs: STORE_TIMEOUT_MS,
     usage,
-    // What cannot be written while the database is away is told, and is nobody's surprise here.
+    // Usage cannot be written while the database is away, and that is expected here.
     onError: () => {},
   });
 }
@@ -145,7 +149,7 @@ async function answerOf(ring: Ring, key: string): Promise<Answer> {
   late.catch(() => {});
   async function admit(): Promise<Answer> {
     try {
-      // As an adapter does, so that usage is noted too.
+      // Like an adapter, so that usage is recorded too.
       await ring.admit(`Bearer ${key}`, { policy, operation: 'list' });
       return 'passed';
     } catch (error) {
@@ -161,7 +165,7 @@ async function answerOf(ring: Ring, key: string): Promise<Answer> {
   }
 }
 
-/** Calls `act` so often in a second until it is told to end, and waits for what it called. */
+/** Calls `act` this often per second until it is stopped, then waits for all calls. */
 async function arrive(
   rate: number,
   isOn: () => boolean,
@@ -186,7 +190,7 @@ function oneOf<T>(list: readonly T[], newest: number = list.length): T | undefin
   return list[list.length - 1 - Math.floor(Math.random() * count)];
 }
 
-/** Begins once so many keys are issued that requests can be sent. */
+/** Starts once enough keys are issued to send requests with. */
 export async function startStream(
   ways: Ways,
   rates: Rates,
@@ -218,7 +222,7 @@ export async function startStream(
   };
   const honest: Watched[] = [];
   const young: Watched[] = [];
-  /** Good keys of which a request was told that they are not. */
+  /** Good keys that a request denied. */
   const denied: Watched[] = [];
   const revoked: Watched[] = [];
   let isOn = true;
@@ -248,7 +252,7 @@ export async function startStream(
     await replace(watched);
   }
 
-  /** Who is told that a key is not good asks for another one. */
+  /** A client whose key was denied requests a new one. */
   async function replace(watched: Watched): Promise<void> {
     if (watched.wasDenied) return;
     watched.wasDenied = true;
@@ -276,9 +280,9 @@ export async function startStream(
   }
 
   async function end(watched: Watched): Promise<void> {
-    // It is in the cache when it is revoked, as a key that is in use.
+    // Puts the key into the cache before its revocation, as if it were in use.
     await answerOf(cached, watched.key);
-    // Where this fails, the key may be live or not, and nobody asks any more.
+    // If this fails, the key may or may not be live, and no request uses it any more.
     await manager.revoke(watched.keyId, authority);
     watched.revokedAt = performance.now();
     figures.revoked += 1;
@@ -287,7 +291,7 @@ export async function startStream(
     if (eldest !== undefined) await countRevoked(eldest);
   }
 
-  /** Says whether it went well. What is not there any more counts as lost in the end. */
+  /** Whether an operation succeeded. Keys that no longer exist count as lost at the end. */
   async function isDone(act: () => Promise<void>, watched?: Watched): Promise<boolean> {
     try {
       await act();
@@ -302,7 +306,7 @@ export async function startStream(
 
   async function change(): Promise<void> {
     const isMade = await isDone(async () => void young.push(await make()));
-    // Where no key can be made, those that are there can still be ended.
+    // Even if no key can be created, existing ones can still be revoked.
     const mayStay = isMade ? YOUNG_KEYS : 0;
     const eldest = young.length > mayStay ? young.shift() : undefined;
     if (eldest === undefined) return;
@@ -310,7 +314,7 @@ export async function startStream(
     if (isMade && isEnded) changedWell = performance.now();
   }
 
-  /** Whether a key is good, as soon as anybody can say. */
+  /** Whether a key is good, as soon as the store can answer. */
   async function isGood({ key }: Watched): Promise<boolean> {
     const deadline = performance.now() + PATIENCE_MS;
     for (;;) {
@@ -335,7 +339,7 @@ export async function startStream(
     if (watched.wasLetInLate) figures.letInLate += 1;
   }
 
-  /** A patient look at all that was ever answered. */
+  /** Looks up everything that was ever acknowledged, with a long timeout. */
   async function countLosses(): Promise<void> {
     for (const watched of [...honest, ...young, ...denied]) await countLive(watched);
     for (const watched of revoked) await countRevoked(watched);
@@ -347,7 +351,7 @@ export async function startStream(
       const calmSince = Math.max(since, wentWrong);
       const isCalm = performance.now() - calmSince > CALM_MS;
       if (isCalm && changedWell > calmSince) return wentWrong > since ? wentWrong : null;
-      if (performance.now() > deadline) throw new Error(`not whole again after ${limitMs} ms`);
+      if (performance.now() > deadline) throw new Error(`still failing after ${limitMs} ms`);
       await sleep(20);
     }
   }
@@ -372,7 +376,7 @@ export async function startStream(
     arrive(rates.revoked, isStillOn, askRevoked),
     arrive(rates.changes, isStillOn, change),
   ]);
-  // Told by `end`; until then it is nobody's.
+  // `end` reports it. Until then nobody handles it.
   underWay.catch(() => {});
 
   async function stop(): Promise<void> {

@@ -1,9 +1,9 @@
-/** What became of the accidents, as a table that people read in a terminal and on a page. */
+/** Formats the results of the accidents as a table for a terminal or a page. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Accident } from './accident.ts';
 import type { Played } from './play.ts';
 
-/** A line of the table. */
+/** A row of the table. */
 export interface Line {
   readonly accident: Accident;
   readonly played: Played;
@@ -23,7 +23,7 @@ const COLUMNS: Readonly<Record<string, (line: Line) => string>> = {
   'whole after': ({ played }) => `${played.seconds.toFixed(1)} s`,
 };
 
-/** One table an engine, in Markdown, with columns that stand below each other. */
+/** One Markdown table per engine, with aligned columns. */
 export function tableOf(lines: readonly Line[], titleOf: (engine: string) => string): string {
   const titles = new Map(lines.map(({ accident }) => [accident, titleOf(accident.engine)]));
   const parts = [...new Set(titles.values())].map((title) => {
@@ -33,7 +33,7 @@ export function tableOf(lines: readonly Line[], titleOf: (engine: string) => str
   return parts.join('\n\n');
 }
 
-/** Why some of them may lose what was answered. */
+/** Why some accidents may lose acknowledged writes. */
 function reasonsOf(lines: readonly Line[]): string {
   const reasons = new Set(lines.flatMap(({ accident }) => accident.mayLose ?? []));
   return reasons.size === 0 ? '' : `\n\nWhat may be lost: ${[...reasons].join(' ')}`;
@@ -53,18 +53,18 @@ function rowsOf(lines: readonly Line[]): string {
   return [write(heads), write(rule), ...cells.map(write)].join('\n');
 }
 
-/** Words begin on the left; figures end on the right. */
+/** Aligns words to the left and figures to the right. */
 function align(cell: string, width: number, at: number): string {
   return at === 0 ? cell.padEnd(width) : cell.padStart(width);
 }
 
-/** Puts a text between the two comments of this name that a page has. */
+/** Replaces the text between a page's two comments with this name. */
 export function replaceIn(path: string, name: string, text: string): void {
   const page = readFileSync(path, 'utf8');
   const start = `<!-- ${name} -->\n`;
   const end = `\n<!-- /${name} -->`;
   const from = page.indexOf(start);
   const to = page.indexOf(end);
-  if (from < 0 || to < from) throw new Error(`${path} has no place for ${name}`);
+  if (from < 0 || to < from) throw new Error(`${path} has no comments named ${name}`);
   writeFileSync(path, page.slice(0, from + start.length) + text + page.slice(to));
 }

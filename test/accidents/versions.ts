@@ -1,4 +1,4 @@
-/** Which versions of the engines were met, for the headings of the table. */
+/** The versions of the engines in use, for the headings of the table. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { SERVERS } from '../support/servers.ts';
 
-/** What a program says of its version, up to the second or third number. */
+/** The version that a program reports, up to its second or third number. */
 function said(command: string, ...args: string[]): string {
   const { stdout } = spawnSync(command, args, { encoding: 'utf8' });
   return /\d+\.\d+(?:\.\d+)?/.exec(stdout ?? '')?.[0] ?? '';
@@ -26,7 +26,9 @@ const VERSIONS: Readonly<Record<string, () => string>> = {
   SQLite: sqlite,
 };
 
-/** An engine with its whole version: `PostgreSQL 15.20, primary` of `PostgreSQL 15, primary`. */
+/**
+ * An engine with its full version: `PostgreSQL 15, primary` becomes `PostgreSQL 15.20, primary`.
+ */
 export function withVersion(engine: string): string {
   const [start = '', name = ''] = /^(\w+)(?: \d+)?/.exec(engine) ?? [];
   const version = VERSIONS[name]?.() ?? '';
@@ -41,7 +43,7 @@ function versionOf(name: string): string {
   return version;
 }
 
-/** When and on what it was measured, and with which drivers. */
+/** The date, the machine and the driver versions of the measurement. */
 export function measuredOn(): string {
   const drivers = DRIVERS.map((name) => `${name} ${versionOf(name)}`);
   const date = new Date().toISOString().slice(0, 10);

@@ -1,4 +1,4 @@
-/** Each form that the house style does without, looked for in everything that people read. */
+/** Finds the forms that the house style avoids, in all code that people read. */
 import { describe, expect, it } from 'vitest';
 import { foldingIn, loopholesIn, shorthandIn } from '../support/plain-code.ts';
 import { sourceFrom, sourcesUnder } from '../support/source.ts';
@@ -13,7 +13,7 @@ describe('plain code', () => {
     ['test', '.ts'],
     ['test', '.mjs'],
     ['.ci', '.mjs'],
-  ])('is written in %s, in what ends with %s', (folder, ending) => {
+  ])('is used in %s, in files that end with %s', (folder, ending) => {
     const sources = sourcesUnder(folder, ending);
     expect(sources.length).toBeGreaterThan(0);
     expect(sources.flatMap(shorthandIn)).toEqual([]);
@@ -40,7 +40,7 @@ describe('plain code', () => {
     ['const f = () => (a = 1);', 'an assignment inside'],
     ['a ??= 1, b();', 'a comma'],
     ['let a = 1, b = 2;', 'several declarations'],
-  ])('is not %s', (text, fault) => {
+  ])('excludes %s', (text, fault) => {
     expect(shorthand(text)).toContain(fault);
   });
 
@@ -60,37 +60,36 @@ describe('plain code', () => {
     'for (a = 0; ; a += 1) f();',
     'void (a = 1);',
     'a === b; a <= b; f((a) => a >= b);',
-  ])('may be %s', (text) => {
+  ])('allows %s', (text) => {
     expect(shorthand(text)).toBe('');
   });
 });
 
-describe('in the source there is', () => {
+describe('the source', () => {
   const sources = sourcesUnder('src');
 
-  it('no any, no non-null assertion, no suppressed error and no TODO', () => {
+  it('has no any, non-null assertion, suppressed error or TODO', () => {
     expect(sources.flatMap(loopholesIn)).toEqual([]);
     const sample = 'let a: any; b!.c; // @ts-ignore TODO @ts-expect-error FIXME @ts-nocheck XXX';
     expect(loopholesIn(sourceFrom(sample))).toHaveLength(8);
     expect(loopholesIn(sourceFrom("let a: unknown; !b; f('any');"))).toEqual([]);
   });
 
-  it('no folding of case, no change of text, no weak chance but where that is meant', () => {
+  it('folds no case, normalizes no text and uses no weak randomness except where listed', () => {
     const audited = sources.filter(({ path }) => !path.startsWith('src/testing/'));
     expect(audited.flatMap(foldingIn)).toEqual([
-      // How many changes this cache remembers in a storm; other processes draw another number.
+      // How many changes this cache remembers in a storm. Each process draws a different number.
       'src/cache/known-changes.ts: Math.random',
       'src/core/input.ts: value.normalize', // Names and reasons, for people.
-      "src/core/masking.ts: text.replace(UNSEEN, '').normalize", // What a text may hide.
-      // A header's name: no letter beyond ASCII becomes one of its.
+      "src/core/masking.ts: text.replace(UNSEEN, '').normalize", // A header's name. No non-ASCII letter folds into one of its letters.
       'src/core/request.ts: name.toLowerCase',
       'src/leaks/where.ts: whole.normalize', // Where a key was found, for people.
-      'src/leaks/where.ts: text.toLowerCase', // What is left of a key in the name of a host.
+      'src/leaks/where.ts: text.toLowerCase', // The remains of a key in a host name.
       'src/schemas/person-text.ts: text.normalize',
       'src/schemas/person-text.ts: text.normalize',
-      'src/stores/postgres/query.ts: Math.random', // How long it waits before it asks again.
-      'src/tools/lock/express.ts: method.toUpperCase', // Methods as Node names them.
-      'src/tools/openapi/refusals.ts: name.toLowerCase', // Likewise: those that refusals have.
+      'src/stores/postgres/query.ts: Math.random', // The delay before it asks again.
+      'src/tools/lock/express.ts: method.toUpperCase', // Methods as Node spells them.
+      'src/tools/openapi/refusals.ts: name.toLowerCase', // Likewise, the names in refusals.
     ]);
     expect(foldingIn(sourceFrom('a.toUpperCase(); b.localeCompare(c);'))).toHaveLength(2);
   });

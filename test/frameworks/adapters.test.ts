@@ -1,6 +1,6 @@
 /**
- * What an adapter promises to the project that copies it, beside the contract: what it hands to the
- * framework's own error handling, what it leaves to handlers, and what it refuses at start-up.
+ * An adapter's promises to the project that copies it, beyond the contract: what it passes to the
+ * framework's error handling, what it leaves to handlers, and what it rejects at start-up.
  */
 import { readFileSync } from 'node:fs';
 import { inspect } from 'node:util';
@@ -31,7 +31,7 @@ const throwing = (): never => {
 type Name = keyof typeof FRAMEWORKS;
 const NAMES = Object.keys(FRAMEWORKS) as readonly Name[];
 
-/** Of tRPC `onError` hears of denials too, and handlers set no headers. */
+/** In tRPC, `onError` also receives denials, and handlers cannot set headers. */
 const OTHERS = NAMES.filter((name) => name !== 'tRPC');
 
 const closers: (() => unknown)[] = [];
@@ -66,8 +66,8 @@ async function start(name: Name, given: Partial<Setup>, cache?: string) {
 }
 
 describeInstalled.each(NAMES)('the adapter for %s', (name) => {
-  // Behind a broken store every request is answered with 503, and no line of any log says why.
-  test('tells onOutage why, and of nothing else; what that does changes no answer', async () => {
+  // Over a broken store every request gets 503, and without onOutage no log says why.
+  test('tells onOutage why, calls it for nothing else, and ignores what it does', async () => {
     const away = new Error('away');
     const store = { ...memoryStore(), findByDigest: () => Promise.reject(away) };
     const options = { prefix: 'acme', catalog, store, peppers: 'none' } as const;
@@ -97,7 +97,7 @@ describeInstalled.each(NAMES)('the adapter for %s', (name) => {
     expect(told).toHaveLength(listeners.length);
   });
 
-  test("hands a bug to the framework's error handling, and lets nothing through", async () => {
+  test("passes a bug to the framework's error handling and lets nothing through", async () => {
     const bug = new TypeError('a bug in a store adapter');
     const { keyring } = await makeKey();
     const admit = () => Promise.reject(bug);
@@ -107,7 +107,7 @@ describeInstalled.each(NAMES)('the adapter for %s', (name) => {
     expect(calls).toEqual([]);
   });
 
-  test('an operation that the policy does not have fails when the route is declared', async () => {
+  test('rejects an unknown operation when the route is declared', async () => {
     const { createGuard } = await FRAMEWORKS[name]();
     const { keyring } = await makeKey();
     const guard = createGuard({ keyring, policy, realm: 'test' });
@@ -116,7 +116,7 @@ describeInstalled.each(NAMES)('the adapter for %s', (name) => {
     }
   });
 
-  test('an option that a guard does not have fails when the route is declared', async () => {
+  test('rejects an unknown option when the route is declared', async () => {
     const { createGuard } = await FRAMEWORKS[name]();
     const { keyring } = await makeKey();
     const guard = createGuard({ keyring, policy, realm: 'test' });
@@ -130,7 +130,7 @@ describeInstalled.each(NAMES)('the adapter for %s', (name) => {
     }
   });
 
-  test('a guard without what it needs, or with what it does not know, fails at once', async () => {
+  test('rejects missing or unknown options at once', async () => {
     const { createGuard } = await FRAMEWORKS[name]();
     const { keyring } = await makeKey();
     const usage = new TypeError('createGuard: pass { keyring, policy, realm }');
@@ -154,7 +154,7 @@ function causeIn(error: unknown): unknown {
 }
 
 describeInstalled.each(OTHERS)('the adapter for %s, whose handlers answer', (name) => {
-  test('leaves to a handler what it says of caching', async () => {
+  test("leaves a handler's own Cache-Control alone", async () => {
     const { keyring } = await makeKey();
     const authority = { entityUuid: OWN, scopes: 'all' } as const;
     const input = { name: 'n', scopes: ['reports:read'], expiresAt: 'never' } as const;
@@ -165,8 +165,8 @@ describeInstalled.each(OTHERS)('the adapter for %s, whose handlers answer', (nam
     }
   });
 
-  // Nest itself throws a ForbiddenException behind a guard that refuses.
-  test("hands no denial to the framework's error handling", async () => {
+  // Nest itself throws a ForbiddenException if a guard refuses.
+  test("passes no denial to the framework's error handling", async () => {
     const { keyring, key } = await makeKey();
     const { ask, errors, calls } = await start(name, { keyring });
     for (const sent of [undefined, '', `${key}x`, key]) {
@@ -178,18 +178,18 @@ describeInstalled.each(OTHERS)('the adapter for %s, whose handlers answer', (nam
   });
 });
 
-// Behind plain fetch handlers, the answer to a failure is the runtime's.
+// With plain fetch handlers, the runtime answers a failure.
 const FAILING = NAMES.filter((name) => name !== 'fetch');
 
-describeInstalled.each(FAILING)('the adapter for %s, where a handler fails', (name) => {
-  test('answers that the failure is not to be stored either', async () => {
+describeInstalled.each(FAILING)('the adapter for %s, whose handler fails', (name) => {
+  test('sends no-store with the failure', async () => {
     const { keyring, key } = await makeKey();
     const { ask } = await start(name, { keyring, handle: throwing });
     const { status, cache } = await ask('/whoami', key);
     expect({ status, cache }).toEqual({ status: 500, cache: 'no-store' });
   });
 
-  test('answers that a bug is not to be stored either', async () => {
+  test('sends no-store with a bug', async () => {
     const { keyring } = await makeKey();
     const admit = () => Promise.reject(new TypeError('a bug'));
     const { ask } = await start(name, { keyring: { ...keyring, admit } });
@@ -199,7 +199,7 @@ describeInstalled.each(FAILING)('the adapter for %s, where a handler fails', (na
 });
 
 describeInstalled('the guard for Nest', () => {
-  test('lets nobody in but over HTTP', async () => {
+  test('only lets in requests over HTTP', async () => {
     const { createGuard } = await FRAMEWORKS['Nest on Express']();
     const { keyring, key } = await makeKey();
     const guard = createGuard({ keyring, policy, realm: 'test' })('whoami') as {
@@ -218,7 +218,7 @@ describeInstalled('the guard for Nest', () => {
 });
 
 describe('each adapter', () => {
-  test.each(['elysia', 'fetch', 'koa', 'nest', 'trpc'])('is a page: %s', (framework) => {
+  test.each(['elysia', 'fetch', 'koa', 'nest', 'trpc'])('fits on a page: %s', (framework) => {
     const path = new URL(`../../examples/more/${framework}/adapter.ts`, import.meta.url);
     const source = readFileSync(path, 'utf8');
     expect(source.trimEnd().split('\n').length).toBeLessThanOrEqual(60);

@@ -1,6 +1,6 @@
 /**
- * The contract in a process of its own, on the built package: `contract-child.ts <where>`. Prints
- * what each test found: null, or what is wrong.
+ * Child process that runs the contract on the built package: `contract-child.ts <where>`. Prints
+ * the result of each test: null, or the error.
  */
 import type { ServedAdapter } from 'keyscope/testing';
 import { adapterContract } from 'keyscope/testing';
@@ -14,7 +14,7 @@ interface Listening {
   stop(): Promise<unknown>;
 }
 
-/** What is used of the runtimes' own. */
+/** The parts of the runtimes' own APIs in use. */
 interface Runtimes {
   readonly Bun: {
     serve(options: { port: number; hostname: string; fetch: Fetch }): {
@@ -43,7 +43,7 @@ function listenOnDeno(fetch: Fetch): Listening {
   return { url: `http://${hostname}:${server.addr.port}`, stop: () => server.shutdown() };
 }
 
-/** A served adapter that answers fetch, behind a server of the runtime's. */
+/** A served adapter that answers fetch, behind the runtime's own server. */
 function behind(listen: (fetch: Fetch) => Listening, serve: Serve): Serve {
   return async (setup, spy) => {
     const { fetch } = (await serve(setup, spy)) as ServedAdapter & { readonly fetch: Fetch };
@@ -52,7 +52,7 @@ function behind(listen: (fetch: Fetch) => Listening, serve: Serve): Serve {
   };
 }
 
-/** An app, and what ends it after the last test. */
+/** An app, and a function that ends it after the last test. */
 interface App {
   readonly serve: Serve;
   stop?(): Promise<void>;

@@ -1,6 +1,6 @@
 /**
- * Each adapter on its real framework, against the published contract, but for what
- * docs/frameworks.md says it cannot keep: that has to fail, or the page is out of date.
+ * Each adapter on its real framework against the published contract. The exceptions in
+ * docs/frameworks.md must fail; if one passes, the page is out of date.
  */
 import { adapterContract } from 'keyscope/testing';
 import { afterAll, describe, test } from 'vitest';
@@ -15,7 +15,7 @@ describeInstalled.each(Object.entries(FRAMEWORKS))('the contract: %s', (framewor
   );
 });
 
-describeInstalled('the contract, in a process of its own:', () => {
+describeInstalled('the contract, in a separate process:', () => {
   describe('Elysia on Bun', () => runContract('Elysia on Bun', [binary('bun')], 'elysia'));
   describe('Bun', () => runContract('Bun', [binary('bun')], 'bun'));
   describe('Deno', () => runContract('Deno', [binary('deno'), ...DENO_RUN], 'deno'));

@@ -1,4 +1,4 @@
-/** The published contract, with what docs/frameworks.md says that a framework cannot keep. */
+/** The published contract, with each framework's exceptions from docs/frameworks.md. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { adapterContract } from 'keyscope/testing';
@@ -6,14 +6,14 @@ import { beforeAll, expect, test } from 'vitest';
 import { EXCEPTIONS, type Name } from './exceptions.ts';
 import { RUNNING } from './installed.ts';
 
-/** The names of its tests, from an app that is never asked. */
+/** The names of the contract's tests, from an app that is never called. */
 export const TESTS: string[] = [];
 adapterContract(
   (name) => TESTS.push(name),
   () => ({ url: '' }),
 );
 
-/** A test of the contract has to pass, or to fail where the framework cannot keep it. */
+/** Runs a test of the contract. It must pass, or fail if the framework has an exception. */
 export async function hold(
   framework: string,
   name: string,
@@ -24,7 +24,7 @@ export async function hold(
   else await expect(run()).rejects.toThrow();
 }
 
-/** Registers the tests that `contract-child.ts` runs in a process of its own. */
+/** Registers the tests that `contract-child.ts` runs in a child process. */
 export function runContract(framework: string, command: readonly string[], where: string): void {
   let found: Readonly<Record<string, string | null>> = {};
   beforeAll(async () => {

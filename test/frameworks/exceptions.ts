@@ -1,4 +1,7 @@
-/** What each framework cannot keep of the contract, and why: docs/frameworks.md has the same. */
+/**
+ * The parts of the contract that each framework cannot keep, and why. docs/frameworks.md has the
+ * same list.
+ */
 
 /** The columns of the table. */
 export const NAMES = [
@@ -22,13 +25,13 @@ export const NOTES = [
   'tRPC answers HEAD by itself: 204, without a procedure, a body or a look-up.',
 ] as const;
 
-/** The test of the contract that fails, and the number of the note that says why. */
+/** The contract test that fails, and the number of the note that explains it. */
 export const EXCEPTIONS: Readonly<Partial<Record<Name, Readonly<Record<string, number>>>>> = {
   Next: { 'two Authorization lines are denied, whatever they are': 1 },
   tRPC: { 'HEAD is denied as GET is, without a body': 2 },
 };
 
-/** The table of docs/frameworks.md, in Markdown: a row for each test. */
+/** The table of docs/frameworks.md in Markdown, with a row for each test. */
 export function tableOf(tests: readonly string[]): string {
   const cellOf = (name: Name, test: string): string => {
     const note = EXCEPTIONS[name]?.[test];

@@ -1,10 +1,10 @@
-/** What a guarded route of the examples answers with a key, and without one. */
+/** Checks a guarded route of the examples with and without a key. */
 import { expect } from 'vitest';
 
 export const OWN = 'aaaaaaaa-0000-4000-8000-00000000000a';
 export const FOREIGN = 'cccccccc-0000-4000-8000-00000000000c';
 
-/** Asks for an entity that no key can address. */
+/** The query for an entity that no key can address. */
 export const QUERY = `entity_uuid=${FOREIGN}`;
 
 export type Ask = (path: string, init?: RequestInit) => Promise<Response>;

@@ -1,4 +1,4 @@
-/** Whether the frameworks are installed, and how each of them serves the contract's routes. */
+/** Whether the frameworks are installed, and how each serves the contract's routes. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -10,7 +10,10 @@ const { CI } = process.env;
 const FOLDER = new URL('./', import.meta.url);
 const isInstalled = existsSync(new URL('node_modules/.keyscope-setup', FOLDER));
 
-/** `describe`, skipped by name where nothing is installed; with `CI=true` it fails. */
+/**
+ * `describe` for tests that need the frameworks. If they are not installed, the tests are skipped
+ * under their names; with `CI=true` they fail.
+ */
 export const describeInstalled: typeof describe.skip =
   isInstalled || CI === 'true' ? describe : describe.skip;
 
@@ -18,7 +21,7 @@ export const describeInstalled: typeof describe.skip =
 
 type CreateGuard = (options: object) => (operation: unknown, options?: unknown) => unknown;
 
-/** A framework's guard, and its app. */
+/** A framework's guard and its app. */
 export interface Framework {
   readonly createGuard: CreateGuard;
   readonly serve: Serve;
@@ -33,7 +36,7 @@ async function nestOn(platform: 'express' | 'fastify'): Promise<Framework> {
   return frameworkOf({ createGuard, serve: serveOn(platform) });
 }
 
-/** Loaded by a test, and not before: none of them may be there. */
+/** Loaded inside tests only, because none of them may be installed. */
 export const FRAMEWORKS = {
   fetch: async () => frameworkOf(await import('./fetch.ts')),
   Koa: async () => frameworkOf(await import('./koa.ts')),
@@ -45,7 +48,7 @@ export const FRAMEWORKS = {
 
 // ── In a process of its own ─────────────────────────────────────────────────────────────────────
 
-/** Where commands run, quietly, and without a word to anybody. */
+/** Options for running commands: quiet, and without telemetry. */
 export const RUNNING = {
   cwd: fileURLToPath(FOLDER),
   env: { ...process.env, NEXT_TELEMETRY_DISABLED: '1', NO_COLOR: '1' },
@@ -55,7 +58,7 @@ export const binary = (name: string): string =>
   fileURLToPath(new URL(`node_modules/.bin/${name}`, FOLDER));
 
 export const DENO_RUN = ['run', '--allow-all', '--no-lock', '--node-modules-dir=manual'] as const;
-/** `next build`, as its users run it, of the example and the routes of these tests. */
+/** Runs `next build`, as users do, on the example and the routes of these tests. */
 export async function buildNext(): Promise<void> {
   await promisify(execFile)(binary('next'), ['build', '.project/next'], RUNNING);
 }

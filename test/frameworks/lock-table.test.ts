@@ -1,4 +1,4 @@
-/** The table that docs/lock.md shows for frameworks that the lock does not read. */
+/** The table in docs/lock.md for frameworks that the lock does not read. */
 import { readFileSync } from 'node:fs';
 import { routesOf } from 'keyscope/lock';
 import { afterEach, expect, test } from 'vitest';
@@ -41,7 +41,7 @@ describeInstalled('the table of the lock', () => {
     expect(await Promise.all(statuses)).toEqual([401, 200]);
   });
 
-  test('takes a handler that carries the mark of its guard, as Next has it', async () => {
+  test("accepts a handler that carries its guard's mark, as in Next", async () => {
     const route = './.project/next/app/threats/route.ts';
     const threats = (await import(/* @vite-ignore */ route)) as { readonly GET: unknown };
     const routes = routesOf({ 'GET /threats': threats.GET });

@@ -13,7 +13,7 @@ export { createGuard };
 
 const ADAPTERS = { express: () => new ExpressAdapter(), fastify: () => new FastifyAdapter() };
 
-/** What Express and Fastify both have. */
+/** The methods that Express and Fastify share. */
 interface Reply {
   header(name: string, value: string): unknown;
 }

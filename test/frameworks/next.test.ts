@@ -1,4 +1,4 @@
-/** Next: the contract, and the app of docs/frameworks.md, of one `next build`. */
+/** Next: the contract and the app of docs/frameworks.md, from one `next build`. */
 import { spawn } from 'node:child_process';
 import { beforeAll, describe, test } from 'vitest';
 import { runContract } from './contract.ts';
@@ -11,11 +11,11 @@ describeInstalled('Next', () => {
 
   describe('the contract', () => runContract('Next', [process.execPath], 'next'));
 
-  // Node's own server joins both lines if it is told so: then the guard sees them, and refuses.
+  // Node's own server can be configured to join both lines. Then the guard sees them and refuses.
   describe('the contract, behind a server that joins lines', () =>
     runContract('Next, lines joined', [process.execPath], 'next-joined'));
 
-  test('the app of the example, by next start, has one keyring for two routes', async () => {
+  test('the example app, run by next start, shares one keyring between two routes', async () => {
     const child = spawn(binary('next'), ['start', '.project/next', '--port', '0'], RUNNING);
     try {
       const [url = ''] = await untilPrinted(child, [/(http:\/\/localhost:\d+)[\s\S]*Ready/]);

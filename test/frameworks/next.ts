@@ -1,14 +1,17 @@
-/** The contract's routes on Next's own server, of the app that `next build` has built. */
+/** The contract's routes on Next's own server, from the app that `next build` has built. */
 import next from 'next';
 import { createGuard } from './.project/fetch/adapter.ts';
 import { entitiesOf, overHttp, type Serve } from './served.ts';
 
 const dir = new URL('.project/next/', import.meta.url).pathname;
 
-// Its types are those of a bundler: Node has the function itself as the default.
+// Its types are for bundlers; in Node, the function itself is the default export.
 const createNext = next as unknown as typeof next.default;
 
-/** Next's server for one process; `join`: two lines of one header reach it as one. */
+/**
+ * Next's server for one process. With `joinDuplicateHeaders`, two lines of one header reach it as
+ * one.
+ */
 export async function startNext(options: { readonly joinDuplicateHeaders: boolean }) {
   const app = createNext({ dev: false, dir });
   await app.prepare();

@@ -1,7 +1,7 @@
-/** What a server says when it has started. */
+/** Reads what a server prints at start-up. */
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 
-/** Waits until each pattern was printed, anywhere; returns its first group. */
+/** Waits until each pattern was printed anywhere and returns its first group. */
 export function untilPrinted(
   child: ChildProcessWithoutNullStreams,
   patterns: readonly RegExp[],

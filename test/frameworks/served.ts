@@ -1,4 +1,4 @@
-/** What each framework's app of these tests is made from, and what its tests may ask of it. */
+/** The options for each framework's test app, and what the tests observe. */
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,24 +9,24 @@ export interface Setup extends AdapterSetup {
   readonly onOutage?: (error: StoreError) => void;
 }
 
-/** What a test learns of an app, and asks of its handlers. */
+/** A test's observations of an app, and its wishes for the handlers. */
 export interface Spy {
-  /** What reached the framework's own error handling. */
+  /** The errors that reached the framework's own error handling. */
   readonly errors: unknown[];
-  /** What handlers write into `Cache-Control`, if anything. */
+  /** The `Cache-Control` that handlers set, if any. */
   readonly cache?: string | undefined;
 }
 
 /** Mounts a guard on the two routes of the contract. */
 export type Serve = (setup: Setup, spy: Spy) => ServedAdapter | Promise<ServedAdapter>;
 
-/** A server of Node's on a free port. */
+/** A Node server on a free port. */
 export async function overHttp(
   listener: RequestListener,
   options: { readonly joinDuplicateHeaders?: boolean } = {},
 ): Promise<ServedAdapter & { readonly url: string }> {
   const server = createServer(options, listener);
-  // No reset of an idle connection on a busy machine: see `listen` of the examples' tests.
+  // Keeps idle connections open on a busy machine: see `listen` in the examples' tests.
   server.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -37,7 +37,7 @@ export async function overHttp(
   return { url: `http://127.0.0.1:${port}`, close };
 }
 
-/** All values of the parameter `entity`, from whatever has a URL. */
+/** All values of the parameter `entity` in a URL. */
 export function entitiesOf({ url = '' }: Pick<IncomingMessage, 'url'>): readonly string[] {
   return new URL(url, 'http://localhost').searchParams.getAll('entity');
 }

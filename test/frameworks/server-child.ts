@@ -1,5 +1,5 @@
 /**
- * A server of the examples, and a key of its keyring, which only its own process has:
+ * Child process that runs an example's server and issues a key from its in-memory keyring:
  * `server-child.ts <folder>`.
  */
 const folder = process.argv[2] ?? '';

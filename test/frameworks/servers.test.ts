@@ -1,4 +1,4 @@
-/** The servers that docs/frameworks.md shows, asked with a key and without one. */
+/** The servers in docs/frameworks.md, called with and without a key. */
 import { spawn } from 'node:child_process';
 import type { RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -26,7 +26,7 @@ async function listen(listener: RequestListener): Promise<Ask> {
   return (path, init) => fetch(url + path, init);
 }
 
-describeInstalled('the server of the example', () => {
+describeInstalled("the example's server", () => {
   test('for Koa', async () => {
     const { app } = await import('./.project/koa/server.ts');
     await expectGuarded(await listen(app.callback()), await issueKey(), QUERY);

@@ -1,6 +1,6 @@
 /**
- * The contract's routes as procedures of tRPC, over its own HTTP server. In front of it, a server
- * that puts the query into tRPC's input and takes the answer out of tRPC's envelope.
+ * The contract's routes as tRPC procedures, over tRPC's HTTP server. A server in front of it puts
+ * the query into tRPC's input and takes the answer out of tRPC's envelope.
  */
 import { once } from 'node:events';
 import type { IncomingMessage, RequestListener } from 'node:http';
@@ -36,7 +36,7 @@ function createListener({ handle, ...options }: Setup, { errors }: Spy): Request
   });
 }
 
-/** As a client of tRPC asks: the entities are in the input. */
+/** The path that a tRPC client would use: the entities are in the input. */
 function pathOf(req: IncomingMessage): string {
   const url = new URL(req.url ?? '/', 'http://localhost');
   const entities = entitiesOf(req);
@@ -49,7 +49,7 @@ interface Envelope {
   readonly error?: { readonly message: string };
 }
 
-/** Every denial that has a sentence of its own. */
+/** Every denial that has a distinct sentence. */
 const DENIALS = [
   ['missing_credentials', 'no_header'],
   ['invalid_request', 'malformed_header'],
@@ -61,7 +61,7 @@ const DENIALS = [
   ['entity_forbidden', 'entity_not_accessible'],
 ] as const;
 
-/** The document that belongs to a sentence, as `toResponse` writes it; otherwise undefined. */
+/** The document that belongs to a sentence, as `toResponse` writes it, or undefined. */
 function problemOf(sentence: string, realm: string): string | undefined {
   const requiredScopes = ['reports:read'];
   const denials = DENIALS.map(([code, reason]) => {
@@ -72,7 +72,10 @@ function problemOf(sentence: string, realm: string): string | undefined {
   return problems.find(({ body }) => body.includes(JSON.stringify(sentence)))?.body;
 }
 
-/** What the contract compares: what a handler said, or the document of the sentence. */
+/**
+ * The body that the contract compares: the handler's answer, or the document that belongs to the
+ * sentence.
+ */
 function unwrap(body: string, realm: string): { readonly body: string; readonly type: string } {
   if (body === '') return { body, type: '' };
   const { result, error } = JSON.parse(body) as Envelope;
@@ -85,7 +88,7 @@ function unwrap(body: string, realm: string): { readonly body: string; readonly 
 export const serve: Serve = async (setup, spy) => {
   const behind = await overHttp(createListener(setup, spy));
   const front = await overHttp(async (req, res) => {
-    // `rawHeaders` as they are, so that two lines stay two.
+    // Copies `rawHeaders`, so that two lines stay two.
     const { method, rawHeaders: headers } = req;
     const forwarded = send(behind.url + pathOf(req), { method, headers }).end();
     const [answer] = (await once(forwarded, 'response')) as [IncomingMessage];

@@ -1,13 +1,13 @@
 /**
- * `npm run test:addressing`: a million keys of a thousand entities that all address one more. That
- * entity's pages of 100 are to take at most 20 ms in 99 of 100 cases, the first as well as those
- * far behind, and a new key with 1,000 entities is to be written within 2 s. Prints the figures;
- * the exit code says whether all were fast enough. `-- --quick` makes a tenth of the keys. Wants
- * PostgreSQL, and has a schema of its own there, which it drops.
+ * `npm run test:addressing`: a million keys of a thousand entities, all of which address one
+ * further entity. That entity's pages of 100 have to take at most 20 ms in 99 of 100 cases, whether
+ * they are the first or far down the list. A new key with 1,000 entities has to be written within 2
+ * s. Prints the figures; the exit code says whether all were fast enough. `-- --quick` creates a
+ * tenth of the keys. Needs PostgreSQL, where it creates a schema and drops it.
  *
- * What makes the figures fair: ids are spread over their index as random ones are, so that the keys
- * of a page are not side by side in it; pages follow each other at random; and the rows, some
- * 600 MB, are beyond the server's own cache as it is configured by default.
+ * To keep the figures fair, ids are spread over their index like random ones, so that the keys of a
+ * page are not adjacent in it. Pages are read in random order. And the rows, some 600 MB, exceed
+ * the server's own cache in its default configuration.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -46,12 +46,12 @@ interface Position {
   readonly keyId: string;
 }
 
-/** Before every key that is older. */
+/** The position before every older key. */
 function positionAt(createdAt: number): Position {
   return { createdAt, keyId: '00000000-0000-0000-0000-000000000000' };
 }
 
-/** The page that begins behind a position, or the first. */
+/** Reads the page behind a position, or the first page. */
 type ReadPage = (after: Position | null) => Promise<readonly KeyRecord[]>;
 
 function pageReader(pool: pg.Pool): ReadPage {
@@ -60,7 +60,7 @@ function pageReader(pool: pg.Pool): ReadPage {
     store.list({ prefix: PREFIX, entityUuid: ADDRESSED, addressing: true, after, limit: 101 });
 }
 
-/** Milliseconds that each call took, in order. */
+/** The milliseconds of each call, in order. */
 async function timesOf(count: number, act: (index: number) => unknown): Promise<readonly number[]> {
   const times: number[] = [];
   for (let i = 0; i < count; i++) {
@@ -71,7 +71,7 @@ async function timesOf(count: number, act: (index: number) => unknown): Promise<
   return times.sort((first, second) => first - second);
 }
 
-/** Prints what a kind of call took, and returns whether that is within `limit`. */
+/** Prints the times of one kind of call and returns whether they are within `limit`. */
 function report(what: string, times: readonly number[], limit: number): boolean {
   const quantile = (part: number): number => times[Math.ceil(part * times.length) - 1] ?? NaN;
   const figures = [0.5, 0.99, 1].map((part) => quantile(part).toFixed(2).padStart(8));
@@ -90,7 +90,7 @@ async function fill(pool: pg.Pool): Promise<void> {
   console.log(`${KEYS.toLocaleString('en')} keys in ${seconds} s`);
 }
 
-/** A page is complete, in order, and begins where it should. */
+/** Checks that pages are complete, in order, and begin at the right key. */
 async function checkPages(readPage: ReadPage): Promise<void> {
   const first = await readPage(null);
   const middle = await readPage(positionAt(START + KEYS / 2));
@@ -102,12 +102,12 @@ async function checkPages(readPage: ReadPage): Promise<void> {
   }
 }
 
-/** A page at a place that is drawn anew, and as deep as the deepest. */
+/** A random position, as deep as the deepest. */
 function anywhere(): Position {
   return positionAt(START + 101 + Math.floor(Math.random() * (KEYS - 101)));
 }
 
-/** A key with as many entities as one can have, all of them new. */
+/** A key with the maximum number of entities, all of them new. */
 function recordWithManyEntities(): KeyRecord {
   const keyId = randomUUID();
   const entityUuid = randomUUID();

@@ -1,9 +1,9 @@
 /**
- * `npm run test:exhaustive`: what calls of a keyring do to each other, in every order of their
- * steps and with a crash after each step, with caches and channels and without. Runs the source as
- * it stands, over a store in memory; the laws are in `test/support/ledger.ts`. One worker a core.
- * Prints for each family of settings how many schedules there are, by how many states they lead,
- * and how long that took; and of a schedule that is wrong, its steps.
+ * `npm run test:exhaustive`: how keyring calls affect each other, in every order of their steps and
+ * with a crash after each step, with and without caches and channels. Runs the unmodified source
+ * over a store in memory, with one worker per core; the laws are in `test/support/ledger.ts`. For
+ * each family of settings it prints the number of schedules and states, and the time. For a faulty
+ * schedule it prints the steps.
  */
 import { availableParallelism } from 'node:os';
 import { isMainThread, parentPort, Worker } from 'node:worker_threads';
@@ -11,7 +11,7 @@ import { LAWS } from '../support/ledger.ts';
 import { FAMILIES } from '../support/schedule-settings.ts';
 import { type Exploration, explore } from '../support/schedules.ts';
 
-/** A scenario, by its place. */
+/** A scenario, by its position. */
 interface Task {
   readonly family: number;
   readonly scenario: number;
@@ -22,7 +22,7 @@ interface Done extends Task {
   readonly seconds: number;
 }
 
-/** What was found of a family. */
+/** The results for a family. */
 interface Sum {
   scenarios: number;
   schedules: number;
@@ -40,7 +40,7 @@ if (isMainThread) await exploreAll();
 else parentPort?.on('message', (task: Task) => void work(task));
 
 async function work({ family, scenario }: Task): Promise<void> {
-  // Most of what happens are refusals, and their stacks take a quarter of the time.
+  // Most steps end in refusals, whose stack traces take a quarter of the time.
   Error.stackTraceLimit = 0;
   const setting = FAMILIES[family]?.scenarios[scenario]?.setting;
   if (setting === undefined) throw new Error('no such scenario');
@@ -76,12 +76,12 @@ async function exploreAll(): Promise<void> {
   for (const law of LAWS) console.log(`- ${law}`);
   const seconds = ((performance.now() - begun) / 1000).toFixed(1);
   const memory = Math.round(process.resourceUsage().maxRSS / 1024);
-  console.log(`\n${seconds} s, at most ${memory} MB; ${wrong.length} settings are wrong`);
+  console.log(`\n${seconds} s, at most ${memory} MB; ${wrong.length} settings failed`);
   for (const each of wrong) console.log(each);
   if (wrong.length > 0) process.exitCode = 1;
 }
 
-/** Gives a worker one task after the other, until none is left. */
+/** Gives a worker one task after another until none is left. */
 async function drain(left: Task[], add: (done: Done) => void): Promise<void> {
   const worker = new Worker(new URL(import.meta.url));
   try {
@@ -128,7 +128,7 @@ function print(name: string, sum: Sum): void {
   printLine(name, [...counts, seconds.toFixed(1)]);
 }
 
-/** Schedules are too many to be written out. */
+/** Abbreviates the number of schedules, which is too large to write out. */
 function writeCount(count: number): string {
   return count < 1e9 ? count.toLocaleString('en') : count.toExponential(2);
 }

@@ -1,9 +1,9 @@
 /**
- * `npm run test:instances`: what many instances of a service ask of one PostgreSQL. Each has a
- * pool, a cache and a channel of its own; here they share a process, and its processor. Everything
- * but the channel's beat runs five times as fast as by default, so that minutes become seconds; the
- * table says what that is with the defaults, and a thousand instances are reckoned from it. Starts
- * a server of its own. `-- 10 30` takes these numbers of instances.
+ * `npm run test:instances`: the load that many instances of a service put on one PostgreSQL. Each
+ * instance has a separate pool, cache and channel; here they share a process and its processor.
+ * Everything except the channel's beat runs five times as fast as by default, so that minutes
+ * become seconds. The table shows what this means at the defaults, and extrapolates to a thousand
+ * instances. Starts a separate server. `-- 10 30` runs these numbers of instances.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createKeyring, definePolicy, defineScopes, type KeyStore } from 'keyscope';
@@ -13,7 +13,7 @@ import { LRUCache } from 'lru-cache';
 import pg from 'pg';
 import { startPostgres } from '../support/postgres-servers.ts';
 
-/** So much faster than by default. */
+/** How much faster than by default. */
 const FASTER = 5;
 const USAGE = { intervalMs: 5_000 / FASTER, granularityMs: 60_000 / FASTER };
 const STALENESS_MS = 10_000 / FASTER;
@@ -21,9 +21,9 @@ const WARM_UP_MS = 60_000 / FASTER;
 const MEASURED_MS = 3 * WARM_UP_MS;
 const POOL = 5;
 const KEYS = 1_000;
-/** Requests of one instance in a second of ours. */
+/** Requests per instance and second, on our clock. */
 const RATE = 20;
-/** Revocations in a second of ours, over all instances. */
+/** Revocations per second on our clock, over all instances. */
 const REVOCATIONS = 1;
 
 const catalog = defineScopes({ threats: { read: 'List and read threats.' } });
@@ -32,7 +32,7 @@ const peppers = [{ id: 'p1', secret: 'a pepper of this test alone, with 32 bytes
 const authority = { entityUuid: '0a0a0a0a-0000-4000-8000-00000000000a', scopes: 'all' } as const;
 const input = { name: 'n', scopes: ['threats:read'], expiresAt: 'never' } as const;
 
-/** What all instances did together. */
+/** The totals of all instances. */
 interface Counts {
   requests: number;
   lookUps: number;
@@ -49,7 +49,7 @@ function ringOver(store: KeyStore) {
   return createKeyring({ prefix: 'acme', catalog, peppers, store, usage: USAGE });
 }
 
-/** Counts what goes to the database. */
+/** Counts the calls to the database. */
 function counting(store: KeyStore, counts: Counts): KeyStore {
   return {
     ...store,
@@ -93,7 +93,7 @@ function oneOf<T>(list: readonly T[]): T {
   return list[Math.floor(Math.random() ** 4 * list.length)] as T;
 }
 
-/** Requests at random times, as they come from many clients, for as long as `isOn` says. */
+/** Requests at random times, as if from many clients, while `isOn` returns true. */
 async function ask(
   { keyring }: Instance,
   keys: readonly string[],
@@ -108,7 +108,7 @@ async function ask(
   }
 }
 
-/** New keys, each revoked at once: what matters is that the others are told. */
+/** New keys, each revoked at once: what counts is that the others are notified. */
 async function revokeSome({ keyring }: Instance, isOn: () => boolean): Promise<void> {
   while (isOn()) {
     await sleep(1_000 / REVOCATIONS);
@@ -117,7 +117,7 @@ async function revokeSome({ keyring }: Instance, isOn: () => boolean): Promise<v
   }
 }
 
-/** What a listener of its own hears of the channel. */
+/** Counts the channel's notifications with a separate listener. */
 async function countNotifications(url: string) {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -133,13 +133,13 @@ async function connectionsOf(client: pg.Client): Promise<number> {
   const text = `SELECT count(*)::int AS open FROM pg_stat_activity
     WHERE backend_type LIKE 'client%'`;
   const { rows } = await client.query<{ open: number }>(text);
-  // Not the one that asks.
+  // Minus the connection that asks.
   return (rows[0]?.open ?? 0) - 1;
 }
 
 // ── One number of instances ─────────────────────────────────────────────────────────────────────
 
-/** A second of an instance's with the defaults, or of all of them. */
+/** Per second at the defaults, for one instance or all of them. */
 interface Row {
   readonly instances: number;
   readonly cached: boolean;
@@ -152,7 +152,7 @@ interface Row {
   readonly connections: number;
 }
 
-/** In a second of theirs: what runs faster here is as much slower there. */
+/** Per second on their clock: what runs faster here is slower there by the same factor. */
 function perSecond(count: number): number {
   return Math.round((10 * count) / (MEASURED_MS / 1_000) / FASTER) / 10;
 }
@@ -161,7 +161,7 @@ async function measure(url: string, size: number, cached: boolean): Promise<Row>
   const counts: Counts = { requests: 0, lookUps: 0, writes: 0, rowsWritten: 0 };
   const instances = Array.from({ length: size }, () => openInstance(url, cached, counts));
   const [first] = instances;
-  if (first === undefined) throw new Error('pass how many instances there are');
+  if (first === undefined) throw new Error('pass the numbers of instances');
   const issuing = Array.from({ length: KEYS }, () => first.keyring.issue(input, authority));
   const keys = (await Promise.all(issuing)).map(({ key }) => key);
   const { heard, client } = await countNotifications(url);
@@ -188,7 +188,7 @@ async function measure(url: string, size: number, cached: boolean): Promise<Row>
     'look-ups': perSecond(after.lookUps - before.lookUps),
     'usage writes': perSecond(after.writes - before.writes),
     'rows written': perSecond(after.rowsWritten - before.rowsWritten),
-    // Of these, the beats do not run faster.
+    // The beats do not run faster.
     notifications: Math.round((10 * notifications) / (MEASURED_MS / 1_000)) / 10,
     delivered: Math.round((notifications * size) / (MEASURED_MS / 1_000)),
     connections,
@@ -197,17 +197,19 @@ async function measure(url: string, size: number, cached: boolean): Promise<Row>
 
 // ── On paper ────────────────────────────────────────────────────────────────────────────────────
 
-/** All caches together send about so many beats in a second, however many they are. */
+/** All caches together send about this many beats per second, however many they are. */
 const BEATS = 2;
 
-/** The most that settings allow, with the defaults, a cache, and one revocation in a second. */
+/**
+ * The maximum that the settings allow, with the defaults, a cache, and one revocation per second.
+ */
 function reckon(instances: number): object {
   const notifications = BEATS + REVOCATIONS;
   return {
     instances,
-    // All of the pool, and the channel's own.
+    // The whole pool, plus the channel's connection.
     'connections at most': instances * (POOL + 1),
-    // One an interval, of the keys whose stored use is older than the granularity.
+    // One per interval, for keys whose stored use is older than the granularity.
     'usage writes at most': instances / 5,
     notifications,
     delivered: notifications * instances,
@@ -225,9 +227,9 @@ try {
   for (const cached of [false, true]) {
     for (const size of sizes) table.push(await measure(server.url, size, cached));
   }
-  console.log('measured, in a second');
+  console.log('measured, per second');
   console.table(table);
-  console.log('reckoned, in a second');
+  console.log('extrapolated, per second');
   console.table([...sizes, 1_000].map(reckon));
 } finally {
   await server.remove();

@@ -1,6 +1,6 @@
 /**
- * `npm run test:laws`: the files that test properties, with 10,000 runs of each property instead of
- * some hundred. `-- N` for another number.
+ * `npm run test:laws`: runs the files with property tests, with 10,000 runs per property instead of
+ * some hundred. `-- N` changes the number.
  */
 import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
@@ -8,14 +8,15 @@ import { join, resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '../..');
 const runs = process.argv[2] ?? '10000';
-if (!(Number(runs) > 0)) throw new TypeError(`pass a number of runs, not ${runs}`);
+if (!(Number(runs) > 0))
+  throw new TypeError(`invalid number of runs: ${runs}. Pass a positive integer`);
 
 const files = globSync(
   'test/{*,{core,text,cache,jwt,mcp,reports,schemas,stores,testing}/**/*}.test.ts',
   { cwd: root },
 );
 const withLaws = files.filter(hasLaws);
-if (withLaws.length === 0) throw new Error('found no file that tests properties');
+if (withLaws.length === 0) throw new Error('no file with property tests found');
 
 function hasLaws(file: string): boolean {
   return readFileSync(join(root, file), 'utf8').includes("from 'fast-check'");

@@ -1,9 +1,10 @@
 /**
- * `npm run test:linear`: how long the readers of untrusted text take, at worst, on inputs of up to
- * 1 MB made to be slow: a header or a token at most 50 ms, a list of scopes 20, a key 5, a form to
- * issue a key 50 beside JSON.parse. Within their caps, an input twice as long takes at most 2.5
- * times as long. Prints the slowest of each; the exit code says whether all were fast enough. No
- * part of `npm test`, whose result is to say nothing about how busy the machine is.
+ * `npm run test:linear`: the worst-case time of the readers of untrusted text, on inputs of up to 1
+ * MB made to be slow. The limits: 50 ms for a header or a token, 20 for a list of scopes, 5 for a
+ * key, and 50 for a form to issue a key, JSON.parse excluded. Within their size limits, an input
+ * twice as long may take at most 2.5 times as long. Prints the slowest of each; the exit code says
+ * whether all were fast enough. Not part of `npm test`, whose result should not depend on how busy
+ * the machine is.
  */
 import {
   createKeyring,
@@ -20,8 +21,8 @@ import { issueInputSchemaFor } from 'keyscope/schemas';
 import { memoryStore } from 'keyscope/stores/memory';
 
 const MEGABYTE = 2 ** 20;
-// For an input eight times as long: three times twice. Over one doubling, where a text is cut
-// counts for too much.
+// For an input eight times as long, or three doublings. Over a single doubling, the place where a
+// text is cut matters too much.
 const MAX_GROWTH = 2.5 ** 3;
 // Shorter inputs have nothing that could grow.
 const SHORT = 1000;
@@ -33,7 +34,7 @@ const KEY = 'acme_0A9zQ7mK2xWv5TbYc8LpRn3dHg17jpNY';
 /** A text of `length` characters. */
 type Shape = (length: number) => string;
 
-/** A part that repeats, between a beginning and an end. */
+/** A repeated part between a beginning and an end. */
 function repeating(head: string, part: string, tail: string): Shape {
   return (length) => {
     const middle = Math.max(0, length - head.length - tail.length);
@@ -134,7 +135,7 @@ const TOKENS = shapes(
 
 // ── Forms ────────────────────────────────────────────────────────────────────────────────────────
 
-/** One value in the other as deep as it goes. */
+/** Nests one value in another as deep as possible. */
 function nested(open: string, end: string): Shape {
   return (length) => {
     const times = Math.floor(length / (open.length + end.length));
@@ -142,7 +143,7 @@ function nested(open: string, end: string): Shape {
   };
 }
 
-/** What `issue` takes, and a field with as much in it as there is room for. */
+/** An input of `issue` with one field as full as possible. */
 function field(open: string, partOf: (index: number) => string, end: string): Shape {
   return (length) => {
     const count = Math.max(1, Math.floor(length / partOf(99_999).length));
@@ -152,7 +153,7 @@ function field(open: string, partOf: (index: number) => string, end: string): Sh
   };
 }
 
-/** A field with a part that repeats. */
+/** A field that repeats a part. */
 function fieldOf(open: string, part: string, end: string): Shape {
   return field(open, () => part, end);
 }
@@ -186,7 +187,7 @@ function forms(): readonly Shape[] {
 
 const form = issueInputSchemaFor(catalog);
 
-// Parsing is the engine's, and with many names the greater part: each text is parsed once.
+// Parsing is the engine's work, and most of the time with many names, so each text is parsed once.
 let parsed: { readonly text: string; readonly value: unknown } | undefined;
 function parseOnce(text: string): unknown {
   if (parsed?.text !== text) parsed = { text, value: JSON.parse(text) };
@@ -209,7 +210,7 @@ const verifier = createTokenVerifier({
 });
 
 interface Reader {
-  /** At most so many milliseconds, on anything up to 1 MB. */
+  /** The limit in milliseconds, for anything up to 1 MB. */
   readonly ms: number;
   readonly shapes: readonly Shape[];
   /** The longest input that is read to its end. */
@@ -281,8 +282,8 @@ const READERS: Readonly<Record<string, Reader>> = {
     cap: MEGABYTE,
     read: (text) => form.safeParse(parseOnce(text)).success,
   },
-  // No reader of requests: what a service writes to its log. It has no cap, so that it must be
-  // linear all the way.
+  // For a service's logs rather than requests. It has no size limit, so it must be linear
+  // throughout.
   redactKeys: {
     ms: Number.POSITIVE_INFINITY,
     shapes: KEYS,
@@ -293,10 +294,7 @@ const READERS: Readonly<Record<string, Reader>> = {
 
 // ── Measurements ─────────────────────────────────────────────────────────────────────────────────
 
-/**
- * Milliseconds that one call takes: the least of several measurements, of calls enough to be
- * measured.
- */
+/** The milliseconds of one call: the shortest of several measurements over enough calls. */
 async function time(read: Reader['read'], text: string, atLeastMs: number): Promise<number> {
   let calls = 1;
   let least = Number.POSITIVE_INFINITY;
@@ -328,12 +326,12 @@ async function readWorst({ shapes, cap, read }: Reader) {
   return worst;
 }
 
-/** How many times as long eight times as much takes. */
+/** How many times as long an input takes if it is eight times as large. */
 async function readGrowth({ cap, read }: Reader, shape: Shape): Promise<number> {
   const part = shape(cap / 8);
   const whole = shape(cap);
-  // The least of several, until it is near 8: of two measurements one may have had somebody else's
-  // turn in it.
+  // The smallest of several, until it is near 8: another process may have interrupted one of two
+  // measurements.
   let growth = Number.POSITIVE_INFINITY;
   for (let attempt = 0; attempt < 5 && growth > 9; attempt++) {
     const ratio = (await time(read, whole, 0.2)) / (await time(read, part, 0.2));
@@ -342,7 +340,7 @@ async function readGrowth({ cap, read }: Reader, shape: Shape): Promise<number> 
   return growth;
 }
 
-/** The input of a reader of which a longer one takes the longest in comparison. */
+/** The input whose time grows most steeply with its length. */
 async function readSteepest(reader: Reader) {
   let steepest = { growth: 0, text: '' };
   for (const shape of reader.shapes) {
@@ -357,23 +355,24 @@ function shown(text: string): string {
   return JSON.stringify(short);
 }
 
-/** Measures a reader, prints what it found, and says what was too slow. */
+/** Measures a reader, prints the result, and returns what was too slow. */
 async function measure(name: string, reader: Reader): Promise<string[]> {
   const slow: string[] = [];
   const { took, text } = await readWorst(reader);
   const what = `${text.length} characters: ${shown(text)}`;
   console.log(`${name}: at most ${took.toFixed(3)} ms, ${what}`);
-  if (took > reader.ms) slow.push(`${name} took ${took.toFixed(1)} ms, not ${reader.ms}`);
+  if (took > reader.ms)
+    slow.push(`${name} took ${took.toFixed(1)} ms, over the limit of ${reader.ms}`);
   if (reader.cap < SHORT) return slow;
   const steepest = await readSteepest(reader);
   const times = `${steepest.growth.toFixed(1)} times as long`;
-  console.log(`  for eight times as much, at most ${times}: ${shown(steepest.text)}`);
+  console.log(`  for an input eight times as long, at most ${times}: ${shown(steepest.text)}`);
   const isSteep = steepest.growth > MAX_GROWTH;
-  if (isSteep) slow.push(`${name} took ${times} for eight times as much`);
+  if (isSteep) slow.push(`${name} took ${times} for an input eight times as long`);
   return slow;
 }
 
 const slow: string[] = [];
 for (const [name, reader] of Object.entries(READERS)) slow.push(...(await measure(name, reader)));
-console.log(slow.length === 0 ? 'all within their bounds' : slow.join('\n'));
+console.log(slow.length === 0 ? 'all within their limits' : slow.join('\n'));
 process.exitCode = slow.length === 0 ? 0 : 1;

@@ -1,12 +1,12 @@
 /**
- * `npm run test:load`: whether look-ups are answered in time by a database that is some way off.
- * Load arrives by the clock, whether or not what came before is answered: a caller that waits for
- * its answer would slow down with the store, and hide that it collapses. At least 99 of 100
- * honest requests have to be answered within `storeTimeoutMs`. Prints a table; the exit code says
- * whether all were. `-- --quick` takes two seconds for each instead of eight.
+ * `npm run test:load`: whether look-ups are answered in time if the database is far away. Load
+ * arrives on schedule, whether or not earlier calls have been answered. A caller that waited for
+ * answers would slow down with the store and hide a collapse. At least 99 of 100 requests with good
+ * keys have to be answered within `storeTimeoutMs`. Prints a table; the exit code says whether that
+ * holds. `-- --quick` takes two seconds for each case instead of eight.
  *
- * Wants PostgreSQL and MySQL or MariaDB, on which it makes a schema and a database of its own and
- * drops them. A proxy makes the way longer, by half the delay in each direction.
+ * Needs PostgreSQL and MySQL or MariaDB, where it creates a schema and a database and drops them. A
+ * proxy adds half of the delay in each direction.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -27,7 +27,7 @@ const KEYS = 500;
 const STORE_TIMEOUT_MS = 2_000;
 const ENOUGH = 0.99;
 const PREFIX = 'acme';
-/** To measure other numbers of queries in flight than the default. */
+/** Overrides the default number of queries in flight. */
 const { KEYSCOPE_TEST_QUERIES } = process.env;
 const QUERIES = KEYSCOPE_TEST_QUERIES === undefined ? undefined : Number(KEYSCOPE_TEST_QUERIES);
 
@@ -79,7 +79,7 @@ const SERVERS = { PostgreSQL: openPostgres, MariaDB: openMysql } as const;
 
 // ── The load ─────────────────────────────────────────────────────────────────────────────────────
 
-/** What arrives in a second, and how far the database is. */
+/** The calls per second, and the distance to the database. */
 interface Load {
   readonly honest: number;
   readonly unknown: number;
@@ -95,7 +95,7 @@ const LOADS: readonly Load[] = [
   { honest: 800, unknown: 1_500, delayMs: 10, isCached: true },
 ];
 
-/** Calls `ask` so often in a second, at times that no answer changes. */
+/** Calls `ask` this often per second, on a schedule that no answer changes. */
 async function arrive(rate: number, ask: (due: number) => Promise<void>): Promise<void> {
   const start = performance.now();
   const asked: Promise<void>[] = [];
@@ -108,10 +108,10 @@ async function arrive(rate: number, ask: (due: number) => Promise<void>): Promis
   await Promise.all(asked);
 }
 
-/** What became of the honest requests. */
+/** The results of the requests with good keys. */
 interface Result {
   readonly asked: number;
-  /** How long each took that was answered in time, from when it was due, in milliseconds. */
+  /** The milliseconds of each answer in time, counted from when the request was due. */
   readonly times: readonly number[];
   readonly longestTurn: number;
 }
@@ -127,7 +127,7 @@ async function measure({ store, proxy }: Place, load: Load): Promise<Result> {
   const strange = Array.from({ length: load.unknown * SECONDS }, () =>
     generateKey({ prefix: PREFIX }),
   );
-  // All connections are open, and know the statements.
+  // All connections are open and have prepared the statements.
   await Promise.allSettled([...keys, ...keys].map((key) => keyring.verify(key)));
 
   const times: number[] = [];

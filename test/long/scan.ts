@@ -1,9 +1,9 @@
 /**
- * `npm run test:scan`: the command over a file of 1 GiB with a key every 4 MiB, beside `grep -P`
- * over the same file, and over the diffs of a history of git with 2,000 commits. Prints how fast
- * each was, how much memory the command took, and how many keys it found; the exit code says
- * whether it found all of them and nothing else, in memory that did not grow with the file. Takes
- * `-- --quick` for 64 MiB. No part of `npm test`, because it writes a file of that size.
+ * `npm run test:scan`: runs the command over a file of 1 GiB with a key every 4 MiB, next to `grep
+ * -P` over the same file, and over the diffs of a git history with 2,000 commits. Prints the
+ * speeds, the command's memory, and how many keys it found. The exit code says whether it found all
+ * of them and nothing else, without memory that grows with the file. `-- --quick` uses 64 MiB. Not
+ * part of `npm test`, because it writes such a large file.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { appendFileSync, closeSync, openSync, writeSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { chanceFrom, innocentText, keyFrom } from '../support/planted-keys.ts';
 const MEBIBYTE = 2 ** 20;
 const BLOCK = 4 * MEBIBYTE;
 const BIN = new URL('../../dist/keyscope.js', import.meta.url).pathname;
-// Of what is read, one piece; the rest is what Node takes by itself.
+// One piece of what is read; Node itself takes the rest.
 const MAX_GROWTH_KIB = 64 * 1024;
 const COMMITS = 2_000;
 
@@ -28,7 +28,7 @@ interface Measured {
   readonly peakKib: number;
 }
 
-/** Writes a file with a key in each block, and returns their hints. */
+/** Writes a file with a key in each block and returns the hints of the keys. */
 function plant(path: string, bytes: number): readonly string[] {
   const file = openSync(path, 'w');
   const hints: string[] = [];
@@ -101,7 +101,7 @@ function measureHistory(): void {
   appendFileSync(own.file('.git/stream'), stream.join(''));
   spawnSync('bash', ['-c', 'git fast-import --quiet < .git/stream'], { cwd: own.file('') });
   const { seconds, hints: found } = scan(own, ['--diff'], 'git log -p -m -a --all | ');
-  console.log(`a history of ${COMMITS} commits: ${seconds.toFixed(1)} s, git among them`);
+  console.log(`a history of ${COMMITS} commits: ${seconds.toFixed(1)} s, git included`);
   check(
     `${hints.length} keys in it, ${found.length} found, no other`,
     [...found].sort().join() === [...hints].sort().join(),

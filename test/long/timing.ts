@@ -1,25 +1,29 @@
 /**
- * `npm run test:timing`: whether the time that a refusal takes tells how near a guessed key is to a
- * live one. Two classes of unknown keys, both with right checksums: random ones, and ones that
- * share the first 25 characters of entropy with a live key. Welch's t over 10^6 samples of each
- * must stay within 4.5, in each of three runs. The control is the same verification behind a
- * comparison that stops at the first difference: it must show, with a t beyond 10, or the
- * measurement could not have seen anything. `-- --quick` takes a tenth of the samples, too few on a
- * busy machine.
+ * `npm run test:timing`: whether the time of a refusal reveals how close a guessed key is to a live
+ * one. There are two classes of unknown keys, both with correct checksums: random ones, and ones
+ * that share the first 25 characters of entropy with a live key. Welch's t over 10^6 samples of
+ * each must stay within 4.5, in each of three runs. The control is the same verification with a
+ * comparison that stops at the first difference. Its t must exceed 10, or the measurement could not
+ * have seen anything. `-- --quick` takes a tenth of the samples, which is too few on a busy
+ * machine.
  *
- * What makes the measurement fair:
- * - Every key of either class is used once, and two that follow each other have nothing in common,
- *   so that neither class is nearer in a cache. Hence some 16,000 live keys, with 61 neighbours
- *   each, which come 16,000 samples apart: one after the other they were 1.5 ns faster, for the
- *   checksum then reads the same entries of its table again.
- * - A key is made into a string right before its sample, as one that arrives over the network is,
- *   and outside of the time.
- * - The classes take turns in pairs, and a coin decides which comes first: whatever comes and goes,
- *   such as other processes and the garbage collector, falls on both. All keys lie in one block of
- *   memory in the order of their turns; with a block for each class, one was up to 4 ns nearer than
- *   the other, by chance.
- * - The slowest 5 % of all samples, which are other processes' turns and collections, are left out
- *   of both classes at one threshold.
+ * To keep the measurement fair:
+ *
+ * - Every key of either class is used once, and successive keys have nothing in common, so that
+ * neither class is closer in a cache. That takes some 16,000 live keys with 61 neighbours each,
+ * 16,000 samples apart. Used in succession they were 1.5 ns faster, because the checksum then reads
+ * the same entries of its table again.
+ *
+ * - A key becomes a string right before its sample, like one that arrives over the network, and
+ * outside the measured time.
+ *
+ * - The classes take turns in pairs, and a coin decides which comes first, so that interference
+ * from other processes or the garbage collector affects both. All keys lie in one block of memory,
+ * in the order of their turns. With a block for each class, one class was up to 4 ns closer than
+ * the other, by chance.
+ *
+ * - The slowest 5 % of all samples, caused by other processes and garbage collection, are dropped
+ * from both classes at the same threshold.
  */
 import { createKeyring, defineScopes, generateKey, isAccessError } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
@@ -27,7 +31,7 @@ import { memoryStore } from 'keyscope/stores/memory';
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const SAMPLES = process.argv.includes('--quick') ? 100_000 : 1_000_000;
 const RUNS = 3;
-/** Within this bound a t says nothing, and beyond that one the classes differ. */
+/** Within the first bound t means nothing; beyond the second the classes differ. */
 const WITHIN = 4.5;
 const BEYOND = 10;
 const WARM_UP = 20_000;
@@ -47,8 +51,8 @@ function openRing() {
 type Ring = ReturnType<typeof openRing>;
 
 /**
- * Many keys in one block of memory, in the order of their turns: a string of each is made when it
- * is wanted.
+ * Many keys in one block of memory, in the order of their turns. Each becomes a string when it is
+ * needed.
  */
 class KeyBlock {
   readonly #bytes: Buffer;
@@ -66,26 +70,26 @@ class KeyBlock {
   }
 }
 
-/** The key around 26 given characters of entropy, with its checksum. */
+/** The key with these 26 characters of entropy, including its checksum. */
 function around(entropy: string): string {
   const random = (length: number) =>
     Uint8Array.from({ length }, (_, index) => ALPHABET.indexOf(entropy.charAt(index)));
   return generateKey({ prefix: PREFIX, random });
 }
 
-/** The keys that are nearest to a live one: they differ from it in the last character alone. */
+/** The keys closest to a live one: they differ only in the last character. */
 function neighboursOf(key: string): readonly string[] {
   const entropy = key.slice(PREFIX.length + 1, -6);
   const others = [...ALPHABET].filter((digit) => digit !== entropy.at(-1));
   return others.map((digit) => around(entropy.slice(0, -1) + digit));
 }
 
-/** A keyring, the key that is tried at each turn, and the live one beside which it is tried. */
+/** A keyring, the key to try at each turn, and the live key that it is compared with. */
 interface Prepared {
   readonly keyring: Ring;
   readonly keys: KeyBlock;
   readonly live: KeyBlock;
-  /** Of which class the key of a turn is: 1 for one that is near a live one. */
+  /** The class of each turn's key: 1 if it is close to a live one. */
   readonly isNear: Uint8Array;
 }
 
@@ -113,7 +117,7 @@ async function prepare(): Promise<Prepared> {
   return { keyring, keys, live, isNear };
 }
 
-/** Compares as nobody should: it stops at the first character that differs. */
+/** A comparison that nobody should use: it stops at the first character that differs. */
 function matchesEarly(key: string, live: string): boolean {
   for (let i = 0; i < LENGTH; i++) {
     if (key.charCodeAt(i) !== live.charCodeAt(i)) return false;
@@ -121,10 +125,10 @@ function matchesEarly(key: string, live: string): boolean {
   return true;
 }
 
-/** Milliseconds that each verification took, in the order of turns. */
+/** The milliseconds of each verification, in the order of turns. */
 async function sample(verify: Verify, { keys, live }: Prepared): Promise<Float64Array> {
   const times = new Float64Array(2 * SAMPLES);
-  // Some turns twice: the first time round, functions are compiled.
+  // Repeats some turns first, so that functions get compiled.
   for (let turn = -WARM_UP; turn < times.length; turn++) {
     const key = keys.at(Math.abs(turn));
     const guessed = live.at(Math.abs(turn));
@@ -135,16 +139,16 @@ async function sample(verify: Verify, { keys, live }: Prepared): Promise<Float64
   return times;
 }
 
-/** As unknown, and no earlier: what has the wrong shape or checksum is refused at once. */
+/** Refused as unknown, and not before: a wrong format or checksum is refused at once. */
 function refused(error: unknown): void {
   if (!isAccessError(error) || error.reason !== 'unknown_key') throw error;
 }
 
 function accepted(): never {
-  throw new Error('a key that nobody issued was let in');
+  throw new Error('a key that nobody issued got in');
 }
 
-/** Mean and its variance. */
+/** The mean and its variance. */
 function summary(times: Float64Array) {
   let sum = 0;
   for (const time of times) sum += time;
@@ -155,7 +159,7 @@ function summary(times: Float64Array) {
   return { mean, variance: variance / times.length };
 }
 
-/** Welch's t of the two classes, the slowest 5 % of all samples left out, and a line about them. */
+/** Welch's t for the two classes without the slowest 5 % of all samples, and a line about it. */
 function compare(times: Float64Array, isNear: Uint8Array) {
   const longest = times.toSorted()[Math.floor(0.95 * times.length) - 1] as number;
   const summaryOf = (kind: 0 | 1) =>
@@ -171,7 +175,7 @@ function compare(times: Float64Array, isNear: Uint8Array) {
   return { t, line };
 }
 
-/** Measures both, prints what it found, and says what was wrong. */
+/** Measures both, prints the results, and returns the faults. */
 async function measure(run: number): Promise<string[]> {
   const wrong: string[] = [];
   const prepared = await prepare();
@@ -186,7 +190,8 @@ async function measure(run: number): Promise<string[]> {
   const isAlike = Math.abs(measured.t) < WITHIN;
   const isSeen = Math.abs(control.t) > BEYOND;
   if (!isAlike) wrong.push(`run ${run}: the classes differ`);
-  if (!isSeen) wrong.push(`run ${run}: the control does not show, so that nothing is known`);
+  if (!isSeen)
+    wrong.push(`run ${run}: the control shows no difference, so the measurement proves nothing`);
   return wrong;
 }
 

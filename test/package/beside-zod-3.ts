@@ -1,4 +1,4 @@
-/** What a user writes whose own zod is of version 3; prints what each door says. */
+/** A user's code in a project on zod 3. Prints the result of each entry. */
 import { isKey } from 'keyscope';
 import { meSchema } from 'keyscope/schemas';
 import { z } from 'zod';

@@ -1,5 +1,5 @@
-// The built package where prototypes are locked: frozen, and under `--disable-proto=throw`. A
-// library that writes to a prototype, or reads `__proto__`, fails here.
+// The built package with locked prototypes: frozen, and under `--disable-proto=throw`. A library
+// that writes to a prototype or reads `__proto__` fails here.
 import assert from 'node:assert/strict';
 import {
   createKeyring,

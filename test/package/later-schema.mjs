@@ -1,6 +1,6 @@
-// Run by `package.mjs` in a project that has the package installed: an additive migration of a later
-// release locks no process of this one out, and one that is not additive is refused in words.
-// The first argument is the folder of PGlite, which is a database without a server.
+// Run by `package.mjs` in a project with the package installed. An additive migration by a later
+// release locks out no process of this release, and a non-additive one makes it refuse with a clear
+// message. The first argument is the folder of PGlite, which is a database without a server.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -15,13 +15,13 @@ const authority = { entityUuid: '0a0a0a0a-0000-4000-8000-00000000000a', scopes: 
 const input = { name: 'ci', scopes: ['threats:read'], expiresAt: 'never' };
 
 const db = new PGlite();
-/** A process that starts now: it reads the version of the schema before its first use. */
+/** A process that starts now: it reads the schema's version before its first use. */
 const start = () => createKeyring({ prefix: 'acme', catalog, peppers, store: postgresStore(db) });
 
 await migrate(db);
 const before = await start().issue(input, authority);
 
-// What an additive version 2 does.
+// The changes of an additive version 2.
 await db.exec(`
   ALTER TABLE keyscope_keys ADD COLUMN later text;
   UPDATE keyscope_schema SET version = 2;
@@ -39,4 +39,4 @@ assert.deepEqual(rows, [{ version: 2, min_reader: 1 }]);
 await db.exec('UPDATE keyscope_schema SET version = 3, min_reader = 3');
 await assert.rejects(start().verify(after.key), (error) => /upgrade/.test(causeOf(error).message));
 await db.close();
-console.log('works with an additive later schema, and refuses another one in words');
+console.log('works with an additive later schema, and refuses another one with a message');

@@ -1,7 +1,8 @@
-// What an installer gets: the packed tarball, or the one that is named, is checked, installed into
-// an empty project without development dependencies, the README's quick start is run there as
-// printed, a service is started from nothing by what `keyscope init` says, the types are compiled there, skipping none, and by the oldest TypeScript that is
-// supported, and a store and an adapter from outside the package pass the published contracts.
+// Checks the package as users get it: the packed tarball, or the one you name. It installs it into
+// an empty project without development dependencies, and runs the README's quick start exactly as
+// printed. It follows `keyscope init` from an empty folder to a running service. It compiles all
+// types, also with the oldest supported TypeScript. Finally a store and an adapter from outside the
+// package have to pass the published contracts.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import {
   cpSync,
@@ -20,7 +21,7 @@ import pg from 'pg';
 
 const root = resolve(import.meta.dirname, '../..');
 const project = mkdtempSync(join(tmpdir(), 'keyscope-package-'));
-// Users bring their own Node: without the one of node_modules/.bin this is the machine's.
+// Users bring their own Node: without node_modules/.bin on PATH, this is the machine's.
 const PATH = process.env.PATH.split(delimiter)
   .filter((folder) => !folder.includes('node_modules'))
   .join(delimiter);
@@ -51,7 +52,7 @@ try {
   rmSync(project, { recursive: true, force: true });
 }
 
-/** Returns what the command printed. */
+/** Runs a command and returns its output. */
 function run(command, args, options) {
   return execFileSync(command, args, {
     encoding: 'utf8',
@@ -60,7 +61,7 @@ function run(command, args, options) {
   });
 }
 
-/** A tool of the project's own, whose output is shown. */
+/** Runs one of the project's tools and shows its output. */
 function runTool(name, args) {
   run('npx', ['--no-install', name, ...args], { cwd: root, stdio: 'inherit' });
 }
@@ -88,9 +89,9 @@ function checkTarball(tarball) {
     ['publint', 'run', tarball, '--strict'],
     ['attw', tarball, '--profile', 'esm-only', '--format', 'ascii'],
   ];
-  // What they print where nothing is wrong is long.
+  // Their output is long even if nothing is wrong.
   for (const tool of tools) run('npx', ['--no-install', ...tool], { cwd: root });
-  console.log('publint and attw: nothing to say');
+  console.log('publint and attw: no problems');
 }
 
 function install(tarball) {
@@ -106,12 +107,12 @@ function install(tarball) {
 
 // ── The quick start ─────────────────────────────────────────────────────────────────────────────
 
-/** The README's first `js` block, as printed but for the port, which is a free one. */
+/** The README's first `js` block exactly as printed, except for the port, which is a free one. */
 async function runQuickStart() {
   const code = readFileSync(join(root, 'README.md'), 'utf8').match(/```js\n([\s\S]*?)```/)?.[1];
   if (code === undefined) throw new Error('README.md has no ```js block');
   const lines = code.trim().split('\n').length;
-  if (lines > 30) throw new Error(`the quick start has ${lines} lines; 30 at the most`);
+  if (lines > 30) throw new Error(`the quick start has ${lines} lines; the limit is 30`);
   const port = await findFreePort();
   writeFileSync(join(project, 'server.mjs'), code.replaceAll('3000', String(port)));
   const server = spawn('node', ['server.mjs'], {
@@ -160,7 +161,7 @@ function findFreePort() {
 
 // ── Stack traces ────────────────────────────────────────────────────────────────────────────────
 
-/** The core is one file; its map names the lines that it comes from. */
+/** The core is one file; its source map names the original lines. */
 function readStack() {
   const code = "import('keyscope').then(({ createKeyring }) => createKeyring({}))";
   const { stderr } = spawnSync('node', ['--enable-source-maps', '--eval', code], {
@@ -169,20 +170,21 @@ function readStack() {
     encoding: 'utf8',
   });
   const line = stderr.match(/keyscope\/(src\/core\/\w+\.ts):(\d+)/);
-  if (line === null) throw new Error(`the stack names no line of the source: ${stderr}`);
+  if (line === null) throw new Error(`the stack names no source line: ${stderr}`);
   const source = readFileSync(join(project, 'node_modules/keyscope', line[1]), 'utf8');
   const text = source.split('\n')[line[2] - 1].trim();
-  if (!text.includes('TypeError')) throw new Error(`${line[0]} is not where it threw: ${text}`);
+  if (!text.includes('TypeError'))
+    throw new Error(`the stack names ${line[0]}, which is not where it threw: ${text}`);
   console.log(`a stack trace names ${line[0]}: ${text}`);
 }
 
 // ── The command ─────────────────────────────────────────────────────────────────────────────────
 
-/** On the user's own Node, which may take no types off: with a config in JavaScript. */
+/** On the user's own Node, which may not strip types, so with a config in JavaScript. */
 function runCommand() {
   const keyscope = (...args) => runAsUser('npx', ['--no-install', 'keyscope', ...args]);
   const help = keyscope('--help');
-  if (!help.startsWith('Usage: keyscope <subcommand>')) throw new Error(`no help: ${help}`);
+  if (!help.startsWith('Usage: keyscope <subcommand>')) throw new Error(`no help text: ${help}`);
   const config = `
     import { createKeyring, defineScopes } from 'keyscope';
     import { defineConfig } from 'keyscope/cli';
@@ -192,14 +194,14 @@ function runCommand() {
     const store = { ...memoryStore(), isInProcess: false };
     const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers: 'none' });
     export default defineConfig({ keyring, store, catalog, peppers: 'none' });`;
-  // Writes a guard of the package's examples, too, and a config that this one takes the place of.
+  // Also copies one of the package's guards, and writes a config, which is then replaced.
   keyscope('init', '--yes');
   writeFileSync(join(project, 'keyscope.config.mjs'), config);
   const entity = ['--entity', '0192f0c1-7a44-7cc3-9d5e-2b8f6a1c4e70', '--actor', 'test'];
   const input = ['--name', 'Try it', '--scopes', 'threats:read', '--expires', '90d'];
   const key = keyscope('issue', ...entity, ...input).trim();
   if (!/^acme_\w{32}$/.test(key)) throw new Error('keyscope issue printed no key');
-  // Each is loaded only when it runs, from a file that the build has made.
+  // Each command is loaded only when it runs, from a file of the build.
   for (const args of [
     ['list', ...entity],
     ['peppers'],
@@ -217,8 +219,8 @@ function runCommand() {
 }
 
 /**
- * From an empty folder to a guarded route, typing what `keyscope init` says. Over PostgreSQL on the
- * user's own Node and without types; over SQLite on the Node of this project and with types.
+ * Goes from an empty folder to a guarded route by typing what `keyscope init` says. With PostgreSQL
+ * it uses the user's Node and no types; with SQLite, this project's Node and types.
  */
 async function startFromNothing(tarball, { framework, database }) {
   const folder = join(project, `from-nothing-${framework}`);
@@ -279,7 +281,7 @@ async function startFromNothing(tarball, { framework, database }) {
   }
 }
 
-/** What a process printed, once that has what is looked for. */
+/** Returns what a process printed, once that includes the wanted text. */
 function readUntil(child, wanted) {
   return new Promise((resolve, reject) => {
     let text = '';
@@ -303,7 +305,7 @@ async function query(sql) {
   await client.query(sql).finally(() => client.end());
 }
 
-/** Whether there is a server to make it in. */
+/** Creates a schema, if there is a server. */
 async function createSchema(schema) {
   try {
     await query(`create schema ${schema}`);
@@ -315,7 +317,7 @@ async function createSchema(schema) {
   }
 }
 
-/** The quickest of some runs, in milliseconds: the others shared the machine. */
+/** The fastest of several runs, in milliseconds, because other programs share the machine. */
 function fastest(act) {
   const times = Array.from({ length: 7 }, () => {
     const begun = performance.now();
@@ -345,7 +347,7 @@ function compileTypes(module, moduleResolution) {
   runTool('tsc', ['-p', folder]);
 }
 
-/** The drivers' and frameworks' own types beside those of the build. */
+/** Compiles the drivers' and frameworks' own types together with the build's. */
 function compileWithOldest(version) {
   const folder = join(project, 'typescript');
   run('npm', ['install', '--prefix', folder, ...QUIETLY, `typescript@${version}`]);
@@ -365,9 +367,7 @@ function compileWithOldest(version) {
   console.log(`${file} compiles with TypeScript ${version}`);
 }
 
-/**
- * A project whose own zod is of version 3: npm installs both, and neither meets the other's types.
- */
+/** A project on zod 3: npm installs both versions, and their types never meet. */
 function installBesideZod3(tarball) {
   const folder = join(project, 'zod-3');
   mkdirSync(folder);
@@ -390,8 +390,8 @@ function installBesideZod3(tarball) {
   writeConfig(folder, { compilerOptions, files: ['beside-zod-3.ts'] });
   runTool('tsc', ['-p', folder]);
   const said = run('node', ['beside-zod-3.js'], asUser).trim();
-  if (said !== 'true false') throw new Error(`beside zod 3: ${said}`);
-  console.log(`beside zod ${versions[0]}: installs with its own ${versions[1]}, loads, compiles`);
+  if (said !== 'true false') throw new Error(`with zod 3: ${said}`);
+  console.log(`with zod ${versions[0]}: installs with its own ${versions[1]}, loads, compiles`);
 }
 
 function writeConfig(folder, config) {
@@ -409,9 +409,8 @@ function useLaterSchema() {
 // ── Contracts ───────────────────────────────────────────────────────────────────────────────────
 
 /**
- * The example of a store or an adapter of one's own, compiled against the installed types and run
- * by `node:test` on the contract. Not as it stands, for Node 20 takes no types off: imports of
- * `.ts` are rewritten.
+ * The example of a custom store or adapter, compiled against the installed types and run on the
+ * contract by `node:test`. Its `.ts` imports are rewritten, because Node 20 does not strip types.
  */
 function passContract(name, atLeast) {
   const folder = join(project, name);

@@ -1,11 +1,12 @@
-// The TypeScript of the README and of the pages in docs as modules, for the compiler to read: each `ts`
-// block with the names that it takes for granted (test/readme). A block with lines for several frameworks becomes one for
-// each. One whose first line is a comment with a file's name is imported by that name.
+// Turns the TypeScript in the README and docs into modules that the compiler can check: each `ts`
+// block, plus the names that it assumes (test/readme). A block with lines for several frameworks
+// becomes one module for each. A block whose first line is a comment with a file name can be
+// imported by that name.
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 
 const root = new URL('../../', import.meta.url);
 const folder = new URL('test/readme/blocks/', root);
-/** Compiled by tests of their own, with packages that are not installed here. */
+/** Compiled by their own tests, with packages that are not installed here. */
 const ELSEWHERE = [
   'docs/frameworks.md',
   'docs/migrating.md',
@@ -17,12 +18,12 @@ const pages = globSync('docs/*.md', { cwd: root }).filter((page) => !ELSEWHERE.i
 const PAGES = ['README.md', ...pages];
 const FRAMEWORKS = ['express', 'fastify', 'hono'];
 
-/** What a block may use without importing it. */
+/** The names that a block may use without importing them. */
 const granted = [
   ...namesExportedBy('test/readme/names.ts'),
   ...namesExportedBy('test/readme/express.ts'),
 ];
-/** Blocks that are imported by the name of their file: what the file is called here. */
+/** Blocks that are imported by file name, and the name of that file here. */
 const named = new Map();
 
 rmSync(folder, { recursive: true, force: true });
@@ -55,7 +56,7 @@ function namesExportedBy(path) {
   ];
 }
 
-/** The framework that a line is for, or undefined where it is for all. */
+/** The framework that a line is for, or undefined if it is for all. */
 function frameworkOf(line) {
   return /\/\/ (Express|Fastify|Hono)\b/.exec(line)?.[1]?.toLowerCase();
 }
@@ -77,13 +78,13 @@ function writeBlock(place, block, framework) {
   writeFileSync(new URL(file, folder), `${imports}${text}\nexport {};\n`);
 }
 
-/** Without the lines of other frameworks, and with imports that lead somewhere from here. */
+/** The block without the lines of other frameworks, with imports that resolve from here. */
 function textFor(block, framework) {
   const lines = block.split('\n').filter((line) => {
     const of = frameworkOf(line);
     return of === undefined || of === framework;
   });
-  // Users copy the adapter to where the recipe is.
+  // Users copy the adapter next to the recipe.
   const adapter = `../../../examples/${framework}/adapter.ts`;
   let text = lines.join('\n').replaceAll('./adapter.ts', adapter);
   for (const [name, file] of named) text = text.replaceAll(`./${name}`, `./${file}`);

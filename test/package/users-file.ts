@@ -1,4 +1,4 @@
-/** What a user writes, compiled against the installed package: every entry, and one mistake. */
+/** A user's code, compiled against the installed package: every entry, and one mistake. */
 import { createKeyring, definePolicy, defineScopes, type Me, type Principal, toMe } from 'keyscope';
 import { createMcpGate } from 'keyscope/mcp';
 import { secureDocument } from 'keyscope/openapi';
@@ -17,7 +17,7 @@ const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), p
 export async function use(principal: Principal): Promise<Me> {
   const authority = { entityUuid: principal.entityUuid, scopes: 'all' } as const;
   await keyring.issue({ name: 'a', scopes: ['threats:*'], expiresAt: 'never' }, authority);
-  // @ts-expect-error a scope that the catalog does not have
+  // @ts-expect-error a scope that is not in the catalog
   await keyring.issue({ name: 'a', scopes: ['threats:raed'], expiresAt: 'never' }, authority);
   policy.authorize(principal, 'listThreats');
   return meSchema.parse(toMe(principal));

@@ -1,7 +1,4 @@
-/**
- * The names of a recipe for Express, whose adapter the README's guarded routes without a
- * framework's name mean too.
- */
+/** The names for Express recipes. The README's routes that name no framework use them too. */
 import type { Express } from 'express';
 import { createGuard } from '../../examples/express/adapter.ts';
 import { keyring, policy } from './names.ts';

@@ -1,4 +1,4 @@
-/** The names of a recipe for Fastify. */
+/** The names for Fastify recipes. */
 import type { FastifyInstance } from 'fastify';
 import { createGuard } from '../../examples/fastify/adapter.ts';
 import { keyring, policy } from './names.ts';

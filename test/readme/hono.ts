@@ -1,4 +1,4 @@
-/** The names of a recipe for Hono. */
+/** The names for Hono recipes. */
 import type { Hono } from 'hono';
 import { createGuard, type Guarded } from '../../examples/hono/adapter.ts';
 import { keyring, policy } from './names.ts';

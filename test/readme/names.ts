@@ -1,6 +1,6 @@
 /**
- * What the recipes of the README and of docs take for granted: names that a service has already.
- * Types alone; nothing of it runs.
+ * The names that recipes in the README and docs assume, because every service has them. Only types:
+ * none of this runs.
  */
 import type { IncomingMessage, Server } from 'node:http';
 import type { KeyStore, Peppers, Principal } from 'keyscope';

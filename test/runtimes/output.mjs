@@ -1,5 +1,5 @@
-// What a runtime shows of errors: its inspectors, its console, and what it prints of an error that
-// nobody caught. None of them may show anything of a driver's error, or of a key.
+// Everything that shows errors in a runtime: inspectors, console, and the report of an uncaught error.
+// None of them may show any part of a driver's error or of a key.
 import { createKeyring, definePolicy, defineScopes, isStoreError } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 
@@ -8,10 +8,10 @@ const authority = { entityUuid, scopes: 'all' };
 const catalog = defineScopes({ threats: { read: 'List and read threats.' } });
 const policy = definePolicy(catalog, { whoami: [], listThreats: ['threats:read'] });
 
-/** In parts, because some runtimes print the lines of the source around an error. */
+/** In parts, because some runtimes print the source lines around an error. */
 const CANARY = ['what', 'the', 'driver', 'said'].join('-');
 
-/** As drivers throw: rows and parameters in the text, in properties, and in causes. */
+/** Like a driver's error, with rows and parameters in the text, in properties, and in causes. */
 function driverError(digests) {
   const row = { digest: digests[0], canary: CANARY };
   const inner = Object.assign(new Error(`${CANARY}: ${digests[0]}`), { row });
@@ -33,7 +33,7 @@ function bearer(credential) {
   return { Authorization: `Bearer ${credential}` };
 }
 
-/** Errors of every kind, and what must not be seen of them. */
+/** Errors of every kind, and the secrets that must not show. */
 export async function makeErrors() {
   const store = memoryStore();
   const options = { prefix: 'acme', catalog, peppers: 'none' };
@@ -85,7 +85,7 @@ const EVERYTHING = {
   sorted: true,
 };
 
-/** By name: whatever makes a text of a value here. */
+/** By name: every function of this runtime that turns a value into text. */
 export function inspectors() {
   const { Bun, Deno, process } = globalThis;
   const util = process?.getBuiltinModule?.('node:util');
@@ -101,13 +101,13 @@ export function inspectors() {
   });
 }
 
-/** Values as loggers and people hand them over: by itself, within others, and as a copy. */
+/** A value the way loggers and people pass it: alone, inside others, and as a copy. */
 export function waysOf(error) {
   const outer = new Error('outer', { cause: error });
   return [error, { error }, [error], outer, new AggregateError([error]), { ...error }];
 }
 
-/** Prints them in every way that the console has. */
+/** Prints the errors in every way that the console has. */
 export function printAll(errors) {
   for (const error of errors) {
     for (const value of waysOf(error)) {

@@ -1,6 +1,6 @@
-// `npm run test:runtimes`: the packed package on every runtime that the README names. Brings the
-// runtimes from npm into this folder, installs the tarball beside them, runs the suites on each,
-// and prints a table.
+// `npm run test:runtimes`: tests the packed package on every runtime that the README names.
+// Installs the runtimes from npm into this folder, and the tarball with them. Then it runs the
+// suites on each and prints a table.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -59,12 +59,12 @@ function pack() {
   return filename;
 }
 
-// Without a lock file: npm lists in it only what it finds for this platform, and the registry does
-// not always serve the runtimes of all of them.
+// Without a lock file: npm would only list what it finds for this platform, and the registry does
+// not always serve the runtimes for all platforms.
 function installAll() {
   const options = ['--no-save', '--no-package-lock', '--no-audit', '--no-fund'];
-  // The package `node` copies one of these; by themselves they install without a script, several
-  // side by side.
+  // The package `node` copies one of these. Installed directly, they need no script, and several
+  // can coexist.
   const platform = `${process.platform}-${process.arch}`.replace('win32', 'win');
   const nodes = NODES.map((version) => `node-${version}@npm:node-${platform}@${version}`);
   const manifest = readFileSync(join(root, 'node_modules/jose/package.json'), 'utf8');
@@ -95,7 +95,7 @@ import vectors from './vectors.generated.mjs';
 console.log('RESULT ' + JSON.stringify(await runAll(vectors)));
 `;
   writeFileSync(main, text);
-  // What the console shows, and then what the runtime shows of an error that nobody catches.
+  // Prints the errors on the console, then lets the runtime report one that nobody catches.
   const printing = `import { makeErrors, printAll } from './output.mjs';
 const { errors, secrets } = await makeErrors();
 console.log('SECRETS ' + JSON.stringify(secrets));
@@ -105,7 +105,7 @@ throw errors[0];
   writeFileSync(printer, printing);
 }
 
-/** Whether a runtime prints anything of a driver's error or of a key. */
+/** Whether a runtime prints any part of a driver's error or of a key. */
 function printsSecrets(command, args) {
   const printing = args.map((argument) => (argument === main ? printer : argument));
   const env = { ...process.env, NO_COLOR: '1' };
@@ -114,7 +114,7 @@ function printsSecrets(command, args) {
   const line = stdout.match(/^SECRETS (.+)$/m);
   const printed = `${stdout}\n${stderr}`.replace(line?.[0], '');
   const told = 'store.findByDigest failed';
-  // The error that nobody caught, and each of those that were printed, are told of.
+  // The output must include the uncaught error and each printed one.
   if (status === 0 || line === null || printed.split(told).length < 50) {
     throw new Error(`the errors were not printed: ${printed.slice(0, 2000)}`);
   }
@@ -133,7 +133,7 @@ export default {
   await build({
     entryPoints: [worker],
     bundle: true,
-    // The package that was installed here, not the source that the project's own paths lead to.
+    // Resolves the installed package instead of the source that this project's paths lead to.
     tsconfigRaw: '{}',
     format: 'esm',
     outfile: join(here, 'node_modules/.keyscope-worker.mjs'),
@@ -155,7 +155,7 @@ function versionOf(command) {
   return stdout?.match(/\d[\d.-]*\d/)?.[0];
 }
 
-/** One row of the table: suite → checks, or what went wrong. */
+/** One row of the table: suite → checks, or the error. */
 function tryOn({ name, command, args }) {
   const title = `${name} ${versionOf(command)}`;
   const env = { ...process.env, NO_COLOR: '1' };
@@ -172,11 +172,11 @@ function tryOn({ name, command, args }) {
     row[suite] = checks > 0 ? checks : 'FAILED';
     if (!(checks > 0)) errors.push([suite, checks]);
   }
-  // A worker has its suite alone.
+  // A worker only runs the suite.
   const canPrint = args.includes(main);
   const prints = canPrint && printsSecrets(command, args);
   if (canPrint) row.console = prints ? 'FAILED' : 'ok';
-  if (prints) errors.push(['console', 'prints of an error what nobody may see']);
+  if (prints) errors.push(['console', 'prints a secret from an error']);
   const failed = ran.status !== 0 || errors.length > 0;
   if (failed) console.error(`\n${title} failed:`, errors);
   return { title, failed, row };

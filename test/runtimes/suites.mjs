@@ -1,6 +1,6 @@
-// What the package does on every runtime: the vectors of the core, a key's whole life, and tokens.
-// Plain JavaScript over the package's public names and what every runtime has; no runner and no
-// `node:*`. Each suite returns how many checks it made and throws at the first that fails.
+// Tests the package on every runtime: the core's vectors, a key's whole life, and tokens. Plain
+// JavaScript that uses only the package's public names and what every runtime has, without a runner
+// or `node:*`. Each suite returns its number of checks and throws at the first that fails.
 import { exportJWK, generateKeyPair } from 'jose';
 import {
   createKeyring,
@@ -35,7 +35,7 @@ function same(actual, expected, what) {
   if (got !== wanted) throw new Error(`${what}: expected ${wanted}, but got ${got}`);
 }
 
-/** Of a vector's parts: texts, and texts that are repeated. */
+/** Joins the parts of a vector: texts and repeated texts. */
 function concat(parts) {
   const texts = parts.map((part) => {
     if (typeof part === 'string') return part;
@@ -58,7 +58,7 @@ function attempt(act) {
   }
 }
 
-/** Why something was denied, or that it was not. */
+/** Why a call was denied, or that it was not. */
 async function reasonOf(promise) {
   try {
     await promise;
@@ -69,7 +69,7 @@ async function reasonOf(promise) {
   }
 }
 
-/** The response to what a promise rejects with. */
+/** The response for a promise's rejection. */
 async function denialOf(promise) {
   const error = await promise.catch((reason) => reason);
   return toResponse(error, { realm: 'acme' });
@@ -105,7 +105,7 @@ function keys({ keys: { tests } }) {
     same(is, result === 'bad_prefix' ? 'refused' : result === 'valid', label(vector));
   }
   for (let i = 0; i < 100; i++) {
-    same(isKey(generateKey({ prefix: 'acme' }), { prefix: 'acme' }), true, 'a made key');
+    same(isKey(generateKey({ prefix: 'acme' }), { prefix: 'acme' }), true, 'a generated key');
   }
 }
 
@@ -175,14 +175,14 @@ function expiryOf(time) {
   return time === null ? 'never' : new Date(time);
 }
 
-/** The entity of a number in the vectors: 1 is the key's own. */
+/** The entity with this number in the vectors. 1 is the key's own. */
 function entityOf(number) {
   return number === 1 ? entityUuid : `00000000-0000-4000-8000-00000000000${number}`;
 }
 
 const wideAuthority = { ...authority, entities: [2, 3, 4].map(entityOf) };
 
-/** One step of a vector: whatever it does to a key, or the key that it makes. */
+/** One step of a vector, which changes a key or creates one. */
 async function perform({ issue, rotate, withdraw, ...step }, keyring, made) {
   if (issue) {
     const { entities = [], expiresAt } = issue;
@@ -232,7 +232,7 @@ async function lifecycle({ lifecycle: { tests } }) {
   }
 }
 
-/** A store whose every answer comes later. */
+/** A store that answers every call late. */
 function slowStore() {
   const methods = Object.entries(memoryStore()).map(([name, method]) => {
     const later = async (...args) => {
@@ -249,9 +249,7 @@ function requestWith(credential) {
   return new Request('https://api.example/v1/me', { headers });
 }
 
-/**
- * From issue to revoke, by way of a fetch request, through a cache and a store that answers late.
- */
+/** From issue to revoke with fetch requests, through a cache and a store that answers late. */
 async function walk() {
   const store = cacheStore(slowStore(), { cache: new Map(), maxStalenessMs: 1_000 });
   const events = [];
@@ -299,10 +297,10 @@ async function walkThroughDoors(keyring, { key, info }) {
   const { status, headers } = await denialOf(keyring.admit(request, deleting));
   const challenge = 'Bearer realm="acme", error="insufficient_scope", scope="users:delete"';
   same(status, 403, 'under-scoped');
-  same(headers['WWW-Authenticate'], challenge, 'under-scoped: what is asked for');
+  same(headers['WWW-Authenticate'], challenge, 'under-scoped: the scope to request');
 }
 
-/** Returns the successor, which is revoked, as the key is. */
+/** Returns the successor. Both keys end up revoked. */
 async function walkThroughRotation(keyring, { key, info }) {
   const next = await keyring.rotate(info.keyId, { overlapMs: 60_000 }, authority);
   const successor = await keyring.authenticate(requestWith(next.key));
@@ -386,7 +384,7 @@ function serve({ keyring, policy, handle, ...challenge }) {
   };
 }
 
-/** What is published for tests: the contracts of stores and of adapters. */
+/** The published contracts for stores and adapters. */
 async function contracts() {
   const tests = [];
   const register = (name, run) => tests.push([name, run]);
@@ -400,7 +398,7 @@ async function contracts() {
   }
 }
 
-/** What the runtime's own inspectors show of denials and outages. */
+/** Runs the runtime's inspectors on denials and outages. */
 async function output() {
   const { errors, secrets, outages } = await makeErrors();
   same(outages, 3, 'outages');
@@ -427,7 +425,7 @@ export const SUITES = {
 };
 export { digestBackend };
 
-/** Runs all of them; resolves to suite → number of checks, or the error as text. */
+/** Runs all suites. Resolves to suite → number of checks, or the error as text. */
 export async function runAll(vectors) {
   const results = {};
   for (const [name, suite] of Object.entries(SUITES)) {

@@ -1,4 +1,6 @@
-/** The endpoints to manage keys in each framework, as docs/admin.md mounts them, on sockets. */
+/**
+ * The key management endpoints, mounted in each framework as docs/admin.md shows, on real sockets.
+ */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import express from 'express';
@@ -7,7 +9,7 @@ import { Hono } from 'hono';
 import type { KeyAdmin } from 'keyscope/admin';
 import { close, listen } from '../examples/http-harness.ts';
 
-/** Makes a server's listener of the endpoints. */
+/** Builds a server's listener from the endpoints. */
 export type Mount = (admin: KeyAdmin) => Promise<RequestListener>;
 
 export const MOUNTS: Readonly<Record<string, Mount>> = {
@@ -44,7 +46,7 @@ export const MOUNTS: Readonly<Record<string, Mount>> = {
   },
 };
 
-/** Behind parsers that hand nothing over: what a developer sees who has not read the manual. */
+/** Mounted behind parsers that pass nothing on: what developers get if they skip the manual. */
 export const FORGOTTEN: Readonly<Record<string, Mount>> = {
   async express(admin) {
     const app = express();
@@ -72,7 +74,7 @@ export const FORGOTTEN: Readonly<Record<string, Mount>> = {
   },
 };
 
-/** Listens; returns the origin, and how to stop. */
+/** Starts listening. Returns the origin and a function that stops the server. */
 export async function serve(listener: RequestListener) {
   const server: Server = createServer(listener);
   const port = await listen(server);

@@ -1,4 +1,4 @@
-/** The endpoints to manage keys over a keyring of these tests, and requests to them. */
+/** Key management endpoints over a test keyring, and helpers that send requests to them. */
 import { DatabaseSync } from 'node:sqlite';
 import type { KeyStore } from 'keyscope';
 import { createKeyAdmin, type KeyAdmin, type KeyAdminOptions } from 'keyscope/admin';
@@ -18,13 +18,13 @@ function createSqlite(): KeyStore {
   return sqliteStore(database);
 }
 
-/** Where every endpoint is tried. */
+/** The stores that every endpoint is tested on. */
 export const STORES: readonly (readonly [string, () => KeyStore])[] = [
   ['memory', memoryStore],
   ['SQLite', createSqlite],
 ];
 
-/** Endpoints whose callers all act for `OWN`, unless a test wants it otherwise. */
+/** Endpoints whose callers all act for `OWN`, unless a test overrides that. */
 export function setUpAdmin(
   options: Partial<KeyAdminOptions> = {},
   store: KeyStore = memoryStore(),
@@ -46,7 +46,7 @@ export function get(path: string, headers: Headers = {}): Request {
   return new Request(BASE + path, { headers });
 }
 
-/** A text is sent as it is, anything else as JSON. */
+/** Sends a string unchanged and anything else as JSON. */
 export function post(path: string, body: unknown = {}, headers: Headers = {}): Request {
   return new Request(BASE + path, {
     method: 'POST',
@@ -55,7 +55,7 @@ export function post(path: string, body: unknown = {}, headers: Headers = {}): R
   });
 }
 
-/** What bodies of answers have, unchecked. */
+/** The members that response bodies may have, with unchecked types. */
 export interface Body {
   readonly key?: unknown;
   readonly info?: unknown;
@@ -66,7 +66,7 @@ export interface Body {
   readonly detail?: unknown;
 }
 
-/** The body of an answer, which had this status and may be stored by nobody. */
+/** Asserts the status and `no-store`, and returns the body. */
 export async function answered(answer: Promise<Response>, status: number): Promise<Body> {
   const response = await answer;
   const text = await response.text();
@@ -81,7 +81,7 @@ export async function answered(answer: Promise<Response>, status: number): Promi
   return body;
 }
 
-/** Asserts a refusal as malformed, which names the field and says what is allowed. */
+/** Asserts that the request is rejected as malformed, with the field and the allowed values. */
 export async function malformed(answer: Promise<Response>, field: string): Promise<string> {
   const body = await answered(answer, 400);
   expect(body).toMatchObject({
@@ -90,12 +90,12 @@ export async function malformed(answer: Promise<Response>, field: string): Promi
     detail: expect.any(String) as unknown,
   });
   const detail = String(body.detail);
-  // The sentence that says nothing, and those of zod.
+  // Neither the generic sentence nor one of zod's.
   expect(detail).not.toMatch(/^A field is missing|^Invalid|expected/);
   return detail;
 }
 
-/** Makes a key by its endpoint; returns its id. */
+/** Issues a key through its endpoint and returns the key id. */
 export async function issueBy(admin: KeyAdmin, over: object = {}): Promise<string> {
   const { info } = await answered(admin(post('/keys', { ...BODY, ...over })), 201);
   return (info as { readonly keyId: string }).keyId;

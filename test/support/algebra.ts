@@ -1,7 +1,6 @@
 /**
- * The laws of the scope algebra as a function over any algebra, and a model to compare it with. A
- * suite that every wrong algebra passes proves nothing: `scope.test.ts` runs wrong ones through it,
- * too.
+ * The laws of the scope algebra, written as a function over any algebra, and a model to compare it
+ * with. To prove that the suite can fail, `scope.test.ts` also runs wrong algebras through it.
  */
 import fc from 'fast-check';
 import { coversScopes, equalScopes, intersectScopes, normalizeScopes, unionScopes } from 'keyscope';
@@ -18,7 +17,7 @@ export interface Algebra {
   equal(a: Set, b: Set): boolean;
 }
 
-/** The one that the package has. */
+/** The package's own algebra. */
 export const ours: Algebra = {
   normalize: normalizeScopes,
   covers: coversScopes,
@@ -29,40 +28,41 @@ export const ours: Algebra = {
 
 // ── The model ────────────────────────────────────────────────────────────────────────────────────
 //
-// Why two names a segment, and a fresh one, stand for all. A pattern means the pairs of names that
-// it matches, out of infinitely many; a set means what its patterns mean. W(p) is a pattern p and
-// what is wider: at most p, `r:*`, `*:a` and `*:*`.
+// Why two names per segment, plus a fresh one, cover all cases. A pattern means the pairs of names
+// that it matches, out of infinitely many; a set means the union of its patterns. W(p) consists of
+// the pattern p and the patterns wider than p: at most p, `r:*`, `*:a` and `*:*`.
 //
-// 1. Names are compared and never looked into, and none has `:` or `*` in it. So the operations
-//    treat a set and the same set with its names exchanged, one for one, alike.
-// 2. A set means all that p means only if it has a pattern of W(p). For take a pair that p matches,
-//    with names that the set does not have where p has `*`. What matches it has `*` there, and `*`
-//    or p's own name elsewhere. Hence a set has one minimal form: those of its patterns of which
-//    none is wider than another.
-// 3. Whether p is covered, and whether it stays in a minimal form or in a union, is read from which
-//    patterns of W(p) there are, and from nothing else: `isCovered` and `hasWider` look up no
-//    others. They name one resource and one action.
-// 4. An intersection is made of what any x of one set and any y of the other have in common, as far
-//    as the other covers it, and made minimal. What it means too much stands in such an element, of
-//    one x, one y and what of W covers it; what it means too little is matched by some x and y.
-//    Both show in sets over the names of x and y: two resources and two actions.
-// 5. So if no operation differs from its meaning in any pair of sets over two resources and two
-//    actions, none differs anywhere, and they are inclusion, union and intersection of sets of
-//    pairs. What holds of these, of however many sets, holds of the operations.
+// 1. The operations compare names and never look inside them, and no name contains `:` or `*`. So
+//    renaming a set's names one for one does not change how the operations treat it.
+// 2. A set includes everything that p means only if it has a pattern of W(p). Proof: take a pair
+//    that p matches, with names that the set does not have wherever p has `*`. A pattern that
+//    matches this pair has `*` there, and `*` or p's own name elsewhere. Therefore a set has one
+//    minimal form: those of its patterns that have no wider one in the set.
+// 3. Whether p is covered, and whether it stays in a minimal form or a union, depends only on which
+//    patterns of W(p) are present: `isCovered` and `hasWider` look up no others. These patterns
+//    name one resource and one action.
+// 4. An intersection consists of the common part of any x from one set and any y from the other, as
+//    far as the other set covers it, made minimal. If it means too much, the excess is in one such
+//    element, made from one x, one y and the patterns of W that cover it. If it means too little,
+//    some x and y match what is missing. Both faults appear in sets over the names of x and y: two
+//    resources and two actions.
+// 5. So if no operation differs from its meaning for any pair of sets over two resources and two
+//    actions, then none differs anywhere, and they are the inclusion, union and intersection of
+//    sets of pairs. Every law of these, for any number of sets, then holds for the operations.
 //
-// 1 and the first halves of 3 and 4 are seen in the code; that look-ups stay within W is also
-// tried. `test/slow/algebra.test.ts` goes through all pairs of sets.
+// You can see 1 and the first halves of 3 and 4 in the code. A test also checks that look-ups stay
+// within W. `test/slow/algebra.test.ts` goes through all pairs of sets.
 
 const RESOURCES = ['a', 'ab'];
 const ACTIONS = ['x', 'xy'];
-// The world is open: one resource and one action that no pattern names stand for all the others.
+// Names are unlimited: one resource and one action that no pattern mentions represent all others.
 const CELLS = [...RESOURCES, 'fresh'].flatMap((resource) =>
   [...ACTIONS, 'fresh'].map((action) => ({ resource, action })),
 );
 
 /**
- * Every pattern over the two resources and two actions: 9. One name begins with the other, in both
- * places.
+ * All 9 patterns over the two resources and two actions. One name is a prefix of the other, in both
+ * positions.
  */
 export const PATTERNS: Set = [...RESOURCES, '*'].flatMap((resource) =>
   [...ACTIONS, '*'].map((action) => `${resource}:${action}`),
@@ -83,7 +83,7 @@ function denotes(pattern: string): number {
 const BITS = new Map(PATTERNS.map((pattern) => [pattern, denotes(pattern)]));
 
 /**
- * The pairs of names that a set means, one bit each. Throws on a pattern that is not of {@link
+ * The pairs of names that a set means, one bit each. Throws if a pattern is not in {@link
  * PATTERNS}.
  */
 export function meaning(set: Set): number {
@@ -104,14 +104,14 @@ export const SETS: readonly Set[] = Array.from({ length: 2 ** PATTERNS.length },
 const isMinimal = (set: Set): boolean =>
   set.every((pattern) => meaning(set.filter((other) => other !== pattern)) !== meaning(set));
 
-/** One set for each meaning: 48. */
+/** One set per meaning: 48. */
 export const MINIMAL: readonly Set[] = SETS.filter(isMinimal);
 
 const text = (set: Set): string => set.join(' ');
 
 /**
- * Compares every operation on every set, and on every set against each of `others`, with what they
- * mean. Stops at the end of the set with which the first disagreement was found.
+ * Runs every operation on every set, and on every set paired with each of `others`, and compares
+ * the results with the model. Stops after the first set that shows a disagreement.
  */
 export function disagreements(
   algebra: Algebra,
@@ -139,7 +139,7 @@ export function disagreements(
   return found;
 }
 
-/** Whether a set means these bits; one with a pattern beyond the model means none of them. */
+/** Whether a set means exactly these bits. A set with a pattern outside the model never does. */
 function isMeant(set: Set, bits: number): boolean {
   return set.every((pattern) => BITS.has(pattern)) && meaning(set) === bits;
 }
@@ -209,7 +209,7 @@ export const SETS_OF_ONE_NAME: readonly Set[] = SETS.filter((set) =>
   set.every((one) => ['a:x', 'a:*', '*:x', '*:*'].includes(one)),
 );
 
-/** The laws that `algebra` breaks for three sets out of a list, in any order and repeated. */
+/** The laws that `algebra` breaks for three sets from a list, in any order, with repetition. */
 export function brokenLawsAmong(algebra: Algebra, sets: readonly Set[]): readonly string[] {
   const broken = new Set<string>();
   for (const a of sets) {
@@ -225,8 +225,8 @@ export function brokenLawsAmong(algebra: Algebra, sets: readonly Set[]): readonl
 }
 
 /**
- * The laws that `algebra` breaks, each with the first counterexample: none, for a right one. Every
- * law sees the same samples; a fresh seed each time, as in any property test.
+ * The laws that `algebra` breaks, each with its first counterexample. A correct algebra breaks
+ * none. All laws see the same samples; each run uses a fresh seed, like any property test.
  */
 export function brokenLaws(algebra: Algebra, numRuns: number): readonly string[] {
   const broken = new Map<string, string>();

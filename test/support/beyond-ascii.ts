@@ -1,7 +1,7 @@
 /**
- * Characters that are like one of ASCII, and where those are read: they fold to k and s, look like
- * an e, take the width of a colon, are a space or a digit to some, combine with the one before, or
- * are not seen at all.
+ * Non-ASCII characters that resemble an ASCII one, and code that mistakes them for it. They fold to
+ * k or s, look like an e, are as wide as a colon, count as a space or digit in some definitions,
+ * combine with the character before, or are invisible.
  */
 const CHARACTERS = [
   '\u212a',
@@ -17,8 +17,8 @@ const CHARACTERS = [
 ];
 
 /**
- * A text with each of them in each position: in the place of what stands there, and before it; and
- * at the end.
+ * Copies of a text with one of these characters in each position: replacing the character there,
+ * inserted before it, or appended.
  */
 export function beyondAscii(text: string): readonly string[] {
   const variants: string[] = [];

@@ -1,7 +1,7 @@
 /**
- * A process beside the test's that starts the reference service: `boot-child.ts`. For each folder
- * that it is sent it opens the platform there, makes a key, and says `up`, the pepper's and the
- * signing key's digests, or what went wrong.
+ * Child process that starts the reference service. Usage: `boot-child.ts`. For each folder it
+ * receives, it opens the platform there and issues a key. It then prints `up` with the digests of
+ * the pepper and the signing key, or the error.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * A real Chromium, and what is used of it. It comes from npm and runs on Linux; elsewhere these
- * tests are skipped.
+ * A real Chromium and the part of its API that the tests use. It comes from npm and runs on Linux
+ * only; elsewhere these tests are skipped.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -8,9 +8,7 @@ import { describe } from 'vitest';
 
 const { CI } = process.env;
 
-/**
- * What is used of playwright-core, which is installed for these tests alone and has no types here.
- */
+/** The part of playwright-core that the tests use. Only these tests install it, without types. */
 export interface Browser {
   newContext(options?: Readonly<Record<string, unknown>>): Promise<BrowserContext>;
   close(): Promise<void>;
@@ -59,7 +57,7 @@ const load = createRequire(new URL('../browser/package.json', import.meta.url));
 interface Installed {
   readonly playwright: { readonly chromium: { launch(options: object): Promise<Browser> } };
   readonly chromium: { executablePath(): Promise<string> };
-  /** Source text, to be run in a page. */
+  /** Source text to run in a page. */
   readonly axe: string;
 }
 
@@ -84,26 +82,23 @@ function isThere(): boolean {
 }
 
 /**
- * `describe` for what needs a browser: skipped by name where there is none; with `CI=true` it
- * fails.
+ * `describe` for tests that need a browser. Without one they are skipped under their names; with
+ * `CI=true` they fail.
  */
 export const describeWithBrowser: typeof describe.skip =
   isThere() || CI === 'true' ? describe : describe.skip;
 
 export async function launch(): Promise<Browser> {
   const { playwright, chromium } = await installed();
-  // Not with the flags that the package has for itself: they switch off what keeps origins apart.
-  // Its sandbox wants more than a container gives, and these tests visit no page but their own.
+  // Without the package's default flags, which turn off the isolation between origins. Chromium's
+  // sandbox needs more than a container grants, and these tests only visit their own page.
   return playwright.chromium.launch({
     executablePath: await chromium.executablePath(),
     chromiumSandbox: false,
   });
 }
 
-/**
- * What keeps people with a disability out of a page, as far as a program can tell: rule and
- * elements.
- */
+/** The accessibility barriers that a program can detect on a page: rule and elements. */
 export async function barriers(page: Page): Promise<readonly string[]> {
   const { axe } = await installed();
   const script = `${axe}; axe.run().then(({ violations }) =>

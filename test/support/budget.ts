@@ -1,5 +1,5 @@
 /**
- * What costs a reader time, counted over the syntax tree: runtime tokens and decision points, and
+ * Measures of reading effort, counted over the syntax tree: runtime tokens, decision points, and
  * the lengths of files, functions and lines.
  */
 import ts from 'typescript';
@@ -30,7 +30,7 @@ function isDecision(node: ts.Node): boolean {
   return ts.isBinaryExpression(node) && SHORT_CIRCUITS.has(node.operatorToken.kind);
 }
 
-/** Like `visit`, and shows tokens too. */
+/** Like `visit`, but visits tokens too. */
 function visitTokens(node: ts.Node, tree: ts.SourceFile, see: (node: ts.Node) => void): void {
   see(node);
   for (const child of node.getChildren(tree)) visitTokens(child, tree, see);
@@ -41,7 +41,7 @@ export interface Runtime {
   readonly decisions: number;
 }
 
-/** What is left of a source when types, comments, imports and re-exports are erased. */
+/** Counts what remains of a source once types, comments, imports and re-exports are erased. */
 export function runtimeOf({ text }: Source): Runtime {
   const { outputText } = ts.transpileModule(text, {
     compilerOptions: {
@@ -76,18 +76,18 @@ export function runtimeOfAll(sources: readonly Source[]): Runtime {
   return { tokens, decisions };
 }
 
-/** Something that has a length in lines or columns, and where it stands. */
+/** Something with a length in lines or columns, and its location. */
 export interface Length {
   readonly place: string;
   readonly length: number;
 }
 
-/** A text that ends with a line break has one line more than `wc` says. */
+/** A text that ends with a line break has one line more than `wc` reports. */
 export function fileLengthOf({ path, text }: Source): Length {
   return { place: path, length: text.split('\n').length };
 }
 
-/** Comments count: a function is to be seen whole. */
+/** Includes comments: you should be able to see a whole function at once. */
 export function functionLengthsOf(source: Source): readonly Length[] {
   const found: Length[] = [];
   const lineOf = (position: number): number =>
@@ -100,14 +100,14 @@ export function functionLengthsOf(source: Source): readonly Length[] {
   return found;
 }
 
-/** Of code and comments alike. */
+/** Counts code and comments alike. */
 export function lineLengthsOf({ path, text }: Source): readonly Length[] {
   return text
     .split('\n')
     .map((line, index) => ({ place: `${path}:${index + 1}`, length: line.length }));
 }
 
-/** Those that are longer than the bound, as a reader wants to be told. */
+/** The ones over the limit, formatted for a person. */
 export function longerThan(bound: number, lengths: readonly Length[]): readonly string[] {
   return lengths
     .filter(({ length }) => length > bound)
@@ -125,7 +125,7 @@ export interface LineCount {
   readonly comment: number;
 }
 
-/** Lines that hold something. A comment behind code leaves the code. */
+/** Counts non-empty lines. A line with code and a comment counts as code. */
 export function lineCountOf({ text }: Source): LineCount {
   const filled = text.split('\n').filter((line) => line.trim() !== '');
   const comment = filled.filter((line) => /^\s*(?:\/\/|\/?\*)/.test(line)).length;

@@ -1,6 +1,6 @@
 /**
- * The package as it is built, in a folder of its own: `dist` of the checkout could be stale. A
- * module in that folder imports `keyscope` as a user's does.
+ * The package, freshly built into a separate folder because the checkout's `dist` could be stale.
+ * Modules in that folder import `keyscope` as a user's would.
  */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
@@ -11,9 +11,9 @@ import { folder } from './folder.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 export interface BuiltPackage {
-  /** Where its `package.json` is. */
+  /** The folder that has its `package.json`. */
   readonly path: string;
-  /** The sources that each file of `dist` was made of, by the file's name: `core.js`. */
+  /** The sources that went into each file of `dist`, by file name: `core.js`. */
   readonly sources: ReadonlyMap<string, readonly string[]>;
   /** The text of a file of `dist`. */
   text(name: string): string;
@@ -23,7 +23,7 @@ export interface BuiltPackage {
 export function buildPackage(): BuiltPackage {
   const own = folder();
   const dist = own.file('dist');
-  // By its file, because a test may run without the PATH of npm.
+  // Run by path: a test may not have npm's PATH.
   const tsup = join(ROOT, 'node_modules/tsup/dist/cli-default.js');
   execFileSync(process.execPath, [tsup, '--out-dir', dist], { cwd: ROOT });
   copyFileSync(join(ROOT, 'package.json'), own.file('package.json'));
@@ -38,7 +38,7 @@ export function buildPackage(): BuiltPackage {
   };
 }
 
-/** `src/core/key.ts` of what a map calls `../../../src/core/key.ts`. */
+/** Turns a source map's `../../../src/core/key.ts` into `src/core/key.ts`. */
 function sourcesIn(map: string): readonly string[] {
   const { sources } = JSON.parse(map) as { readonly sources: readonly string[] };
   return sources.map((source) => source.replace(/^(?:.*\/)?(src\/)/, '$1'));

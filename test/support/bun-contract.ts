@@ -1,5 +1,5 @@
 /**
- * The store contract on `bun:sqlite`, in memory and in the file given: `bun
+ * Runs the store contract on `bun:sqlite`, in memory and in a file of the given folder. Usage: `bun
  * test/support/bun-contract.ts <folder>`.
  */
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { storeContract } from '../../src/testing/index.ts';
 import type { Handle } from './sqlite.ts';
 
-// By a variable, for only Bun has it.
+// In a variable, because only Bun has this module.
 const name: string = 'bun:sqlite';
 const { Database } = (await import(name)) as { readonly Database: new (path: string) => Handle };
 const folder = process.argv[2] ?? '.';

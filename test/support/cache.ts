@@ -1,4 +1,4 @@
-/** What the cache's tests share: caches over stores that note or hold back their calls. */
+/** Fixtures of the cache tests: caches over stores that record or delay their calls. */
 import type { CallOptions, IssuedKey, KeyRecord, KeyStore, Principal, RevokeMark } from 'keyscope';
 import { isAccessError } from 'keyscope';
 import type { CacheOptions, Invalidation } from 'keyscope/cache';
@@ -9,7 +9,7 @@ import type { Method, Ring } from './keyring.ts';
 import { AUTHORITY, OTHER, PLAIN, recording, setUp, stoppedClock, wrap } from './keyring.ts';
 import { RECORD } from './records.ts';
 
-/** The `maxStalenessMs` of every cache here that is not told another. */
+/** The `maxStalenessMs` of every cache here, unless a test passes another. */
 export const MAX_MS = 10_000;
 
 /** A bounded cache, as users pass one. */
@@ -17,23 +17,23 @@ export function lru(max: number = 100): LRUCache<string, object> {
   return new LRUCache<string, object>({ max });
 }
 
-/** Lets everything happen that is due in this turn of the event loop. */
+/** Lets everything run that is due in this turn of the event loop. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** A record of a key of its own. */
+/** A record of a new key. */
 export function freshRecord(given: Partial<KeyRecord> = {}): KeyRecord {
   const keyId = crypto.randomUUID();
   return { ...RECORD, keyId, digest: `s1$${keyId}`, ...given };
 }
 
-/** How many look-ups by digest are among the calls of a store. */
+/** Counts the look-ups by digest among a store's calls. */
 export function countLookUps(calls: readonly Method[]): number {
   return calls.filter((name) => name === 'findByDigest').length;
 }
 
-/** A keyring over a cache over a store that notes its calls; one clock for all of them. */
+/** A keyring over a cache over a store that records its calls, all on one clock. */
 export function cachedRing(inner: KeyStore = memoryStore(), options: Partial<CacheOptions> = {}) {
   const clock = stoppedClock();
   const { store: noted, calls } = recording(inner);
@@ -44,8 +44,8 @@ export function cachedRing(inner: KeyStore = memoryStore(), options: Partial<Cac
 }
 
 /**
- * Look-ups see the store when they are sent, and answer when they are let go: all in order, or one
- * by its number.
+ * Look-ups read the store when they are sent but answer only when released: all in order, or one by
+ * its number.
  */
 export function holdLookUps(inner: KeyStore, held: 'findByDigest' | 'findById' = 'findByDigest') {
   const waiting: (() => void)[] = [];
@@ -62,7 +62,7 @@ export function holdLookUps(inner: KeyStore, held: 'findByDigest' | 'findById' =
   return { store, letGo, waiting };
 }
 
-/** Why a request was refused, or that it passed: of one that is still in progress. */
+/** Tracks a request in progress: whether it passed, or why it was refused. */
 export function outcome(request: Promise<unknown>): Promise<string> {
   return request.then(
     () => 'passed',
@@ -70,14 +70,14 @@ export function outcome(request: Promise<unknown>): Promise<string> {
   );
 }
 
-/** A keyring of one process: its cache over a store that others share. */
+/** One process: a keyring whose cache sits on a store that it shares with others. */
 function ringOver(inner: KeyStore, options: Pick<CacheOptions, 'now' | 'invalidation'>) {
   const { store: noted, calls } = recording(inner);
   const store = cacheStore(noted, { cache: lru(), maxStalenessMs: MAX_MS, ...options });
   return { ...setUp({ store, now: options.now }), calls };
 }
 
-/** Two processes over one database, with a channel between them or without. */
+/** Two processes over one database, with or without a channel between them. */
 export function twoProcesses(invalidation?: Invalidation) {
   const inner = memoryStore();
   const clock = stoppedClock();
@@ -85,7 +85,7 @@ export function twoProcesses(invalidation?: Invalidation) {
   return { here: ringOver(inner, options), there: ringOver(inner, options), clock };
 }
 
-/** A channel that carries each message at once, to everybody. */
+/** A channel that delivers each message immediately to everyone. */
 export function openChannel() {
   const listeners: ((keyId: string) => void)[] = [];
   const sent: unknown[] = [];
@@ -99,7 +99,7 @@ export function openChannel() {
   return { channel, sent, listeners };
 }
 
-/** Notes with which options each look-up by digest is made. */
+/** Records the options of each look-up by digest. */
 export function noteOptions(inner: KeyStore) {
   const noted: (CallOptions | undefined)[] = [];
   const store: KeyStore = {
@@ -112,7 +112,7 @@ export function noteOptions(inner: KeyStore) {
   return { store, noted };
 }
 
-/** A store that asks each look-up for its signal. */
+/** A store that records the signal of each look-up. */
 export function noteSignals(inner: KeyStore) {
   const signals: (AbortSignal | undefined)[] = [];
   const store: KeyStore = {
@@ -125,7 +125,7 @@ export function noteSignals(inner: KeyStore) {
   return { store, signals };
 }
 
-/** The least that revokes a key in a store. */
+/** A minimal mark that revokes a key in a store. */
 export const REVOKE: RevokeMark = { kind: 'revoke', at: 1, by: null, reason: null, seal: null };
 
 // ── Marks ────────────────────────────────────────────────────────────────────────────────────────
@@ -136,7 +136,7 @@ export function issueForTwo(keyring: Ring): Promise<IssuedKey> {
   return keyring.issue(input, { ...AUTHORITY, entities: [OTHER] });
 }
 
-/** Which entities a key for two can address, or why it is refused: of a request in progress. */
+/** Tracks a request in progress: which entities a key for two can address, or why it is refused. */
 export function standing(request: Promise<Principal>): Promise<string> {
   return request.then(
     ({ accessibleEntities }) => (accessibleEntities.includes(OTHER) ? 'two entities' : 'its own'),
@@ -148,11 +148,11 @@ type Act = (keyring: Ring, keyId: string) => Promise<unknown>;
 
 /** Something that can happen to a key for two entities. */
 export interface Marking {
-  /** What the key is afterwards. */
+  /** The state of the key afterwards. */
   readonly what: string;
-  /** What happened before. */
+  /** The steps that come first. */
   readonly prepare: Act;
-  /** How it stands until the mark, and from then on. */
+  /** The outcome of a request before the mark, and after it. */
   readonly before: string;
   readonly mark: Act;
   readonly after: string;

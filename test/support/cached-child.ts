@@ -1,9 +1,9 @@
 /**
- * A process beside the test's that verifies through a cache: `cached-child.ts <address>
- * <maxStalenessMs> <up|down>`, with the channel of the store or without. Each key that it is sent
- * is for two entities. It says when that key was first let in to both, and once it is refused or
- * lost one of them, when the last verification began that did not show it, and when the first ended
- * that did.
+ * Child process that verifies through a cache, with or without the store's channel. Usage:
+ * `cached-child.ts <address> <maxStalenessMs> <up|down>`. Each key it receives is for two entities.
+ * It reports when that key first passed for both. Once the key is refused or loses one of them, it
+ * reports when the last verification that did not show this began, and when the first that did
+ * ended.
  */
 import { createInterface } from 'node:readline';
 import { cacheStore } from 'keyscope/cache';
@@ -22,8 +22,7 @@ const cached = cacheStore(store, {
 const keyring = keyringOver(cached);
 
 /**
- * Milliseconds since the epoch and parts of them, on the clock that all processes of a machine
- * share.
+ * Milliseconds since the epoch, with fractions, on the clock that all processes of a machine share.
  */
 function time(): number {
   return performance.timeOrigin + performance.now();

@@ -1,4 +1,4 @@
-/** A process beside the test's that verifies keys through a cache: `cached-child.ts`. */
+/** A child process that verifies keys through a cache: `cached-child.ts`. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -8,14 +8,14 @@ import { NODE_ARGUMENTS } from './store-process.ts';
 const CHILD = fileURLToPath(new URL('cached-child.ts', import.meta.url));
 
 export interface CachedProcess {
-  /** What it says next. */
+  /** Resolves with its next message. */
   hear(): Promise<unknown>;
-  /** Gives it a key to watch. */
+  /** Sends it a key to watch. */
   send(key: string): void;
   stop(): Promise<void>;
 }
 
-/** Starts it over a store, with the channel of that store or without. */
+/** Starts it over a store, with or without that store's channel. */
 export function startCached(
   address: string,
   maxStalenessMs: number,

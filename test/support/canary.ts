@@ -1,17 +1,17 @@
 /**
- * Canaries: secrets that are searched for, in every spelling, in everything that a program shows of
+ * Canaries: secrets that the tests search for, in every spelling, in everything a program shows of
  * a value.
  */
 import { inspect } from 'node:util';
 import { isAccessError, type KeyRecord } from 'keyscope';
 
-/** A secret under the name with which a test reports it. */
+/** A secret and the name under which a test reports it. */
 export interface Canary {
   readonly name: string;
   readonly spellings: readonly string[];
 }
 
-/** A text, and its bytes in hexadecimal and base64. */
+/** A text, plus its bytes in hexadecimal and base64. */
 export function canary(name: string, secret: string): Canary {
   const bytes = Buffer.from(secret);
   const spellings = [secret, bytes.toString('hex'), ...base64Of(bytes)];
@@ -22,7 +22,7 @@ function base64Of(bytes: Buffer): readonly string[] {
   return [bytes.toString('base64').replace(/=+$/, ''), bytes.toString('base64url')];
 }
 
-/** A key and the parts of its secret. Shorter runs would be found by chance. */
+/** A key and the parts of its secret. Shorter runs could match by chance. */
 export function keyCanaries(name: string, key: string): readonly Canary[] {
   return [
     canary(name, key),
@@ -39,7 +39,7 @@ export function rowCanaries(name: string, { digest, seal }: KeyRecord): readonly
   return [...hexCanaries(`${name}: digest`, hex), ...hexCanaries(`${name}: seal`, seal ?? hex)];
 }
 
-/** The hexadecimal text, in every spelling, and the bytes that it stands for, in base64. */
+/** The hexadecimal text in every spelling, and the bytes it encodes in base64. */
 function hexCanaries(name: string, hex: string): readonly Canary[] {
   const bytes = { name: `${name} bytes`, spellings: base64Of(Buffer.from(hex, 'hex')) };
   return [canary(name, hex), bytes];
@@ -54,8 +54,8 @@ const EVERYTHING = {
 
 /**
  * Everything that a logger could find in a value: text, JSON, every kind of inspection, and all own
- * properties, hidden ones and symbols too. Left out is only the `cause` of a `StoreError`, which is
- * the driver's own.
+ * properties, including hidden ones and symbols. The only exception is the `cause` of a
+ * `StoreError`, which belongs to the driver.
  */
 function* reveal(value: unknown, seen: Set<unknown> = new Set()): Generator<string> {
   if (typeof value === 'string') yield value;
@@ -75,7 +75,7 @@ function* reveal(value: unknown, seen: Set<unknown> = new Set()): Generator<stri
   }
 }
 
-/** The names of the canaries that stand anywhere in `values`. */
+/** The names of the canaries that occur anywhere in `values`. */
 export function canariesIn(
   values: readonly unknown[],
   canaries: readonly Canary[],

@@ -1,6 +1,6 @@
-/** The columns of the SQL stores, by whether they ever change. */
+/** The columns of the SQL stores, split by whether they ever change. */
 
-/** Those of a key that never change, in the order of the table. */
+/** The columns of a key that never change, in table order. */
 export const FIXED: readonly string[] = [
   'format',
   'key_id',
@@ -22,7 +22,7 @@ export const FIXED: readonly string[] = [
   'trust',
 ];
 
-/** Those that an operation writes, in the order of the table. */
+/** The columns that an operation writes, in table order. */
 export const CHANGING: readonly string[] = [
   'seal',
   'revoked_at',
@@ -36,12 +36,12 @@ export const CHANGING: readonly string[] = [
   'scopes_used',
 ];
 
-/** The column of a record's field. */
+/** Returns the column for a field of the record. */
 export function columnOf(field: string): string {
   return field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** The record's field of a column. */
+/** Returns the record's field for a column. */
 export function fieldOf(column: string): string {
   return column.replace(/_[a-z]/g, (joint) => joint.slice(1).toUpperCase());
 }

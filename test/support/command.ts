@@ -1,4 +1,4 @@
-/** The command as people run it: a process of its own, from source, in a folder of its own. */
+/** The command as users run it: from source, as a separate process in its own folder. */
 import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -10,18 +10,18 @@ import { NODE_ARGUMENTS } from './store-process.ts';
 
 const BIN = fileURLToPath(new URL('../../src/tools/cli/bin.ts', import.meta.url));
 
-/** What Node has compiled: with it, a process starts in a third of the time. */
+/** Node's compile cache, which cuts a process's start-up time to a third. */
 const CACHE = join(tmpdir(), 'keyscope-compiled');
 
-/** The organization of every test of the command. */
+/** The organization that all tests of the command use. */
 export const ENTITY = '0a0a0a0a-0000-4000-8000-00000000000a';
 /** Another one. */
 export const OTHER = '0b0b0b0b-0000-4000-8000-00000000000b';
 
-/** The pepper of the config; stands in no output. */
+/** The pepper in the config. It appears in no output. */
 export const PEPPER = 'a pepper of at least thirty-two bytes';
 
-/** A config over a SQLite file, with more lines before the config and more fields in it. */
+/** A config over a SQLite file, with extra lines before it and extra fields in it. */
 export function sqliteConfig(lines = '', fields = ''): string {
   return `
     import { DatabaseSync } from 'node:sqlite';
@@ -50,7 +50,7 @@ export function sqliteConfig(lines = '', fields = ''): string {
     });`;
 }
 
-/** What a process printed, and how it ended. */
+/** The output of a process and its exit. */
 export interface Ran {
   readonly stdout: string;
   readonly stderr: string;
@@ -59,13 +59,13 @@ export interface Ran {
 
 /** A folder with a config. */
 export interface Place extends Folder {
-  /** Writes a file into it. */
+  /** Writes a file into the folder. */
   write(name: string, text: string): void;
-  /** Runs the command in it, with what stands on standard input. */
+  /** Runs the command in the folder with this text on standard input. */
   run(args: readonly string[], input?: string, env?: NodeJS.ProcessEnv): Promise<Ran>;
-  /** Starts it, for whoever talks to it. */
+  /** Starts the command and leaves it running. */
   start(args: readonly string[], env?: NodeJS.ProcessEnv): ChildProcessWithoutNullStreams;
-  /** The command line for a shell. */
+  /** The command as a line for a shell. */
   line(args: readonly string[]): string;
 }
 
@@ -85,7 +85,7 @@ export function openPlace(config: string | null = sqliteConfig()): Place {
   }
   async function run(args: readonly string[], input = '', env?: NodeJS.ProcessEnv): Promise<Ran> {
     const child = start(args, env);
-    // It may end before it has read anything.
+    // The process may end before it has read its input.
     child.stdin.on('error', () => {});
     child.stdin.end(input);
     return ended(child);
@@ -96,7 +96,7 @@ export function openPlace(config: string | null = sqliteConfig()): Place {
   return { ...own, write, run, start, line };
 }
 
-/** What a process prints until it ends. */
+/** Collects what a process prints until it ends. */
 export async function ended(child: ChildProcessWithoutNullStreams): Promise<Ran> {
   let stdout = '';
   let stderr = '';
@@ -110,7 +110,7 @@ export async function ended(child: ChildProcessWithoutNullStreams): Promise<Ran>
   return { stdout, stderr, exit };
 }
 
-/** Makes a key in a place, and returns it and its id. */
+/** Issues a key in a place and returns the key and its id. */
 export async function issueIn(
   place: Place,
   name = 'CI',
@@ -130,13 +130,13 @@ export async function issueIn(
   return { key, keyId: info.keyId };
 }
 
-/** Whether util-linux' `script` is here, which runs a command in a terminal. */
+/** Whether util-linux's `script` is available, which runs a command in a terminal. */
 export const hasTerminal: boolean = spawnSync('script', ['--version']).status === 0;
 
-/** A conversation: what is typed once a text has been shown. */
+/** One exchange: the text to type once another text appears. */
 export type Said = readonly [shown: string, typed: string];
 
-/** Runs a shell's line in a terminal of so many columns, and types. */
+/** Runs a shell line in a terminal of this width and types the answers. */
 export async function talk(line: string, said: readonly Said[], columns = 80): Promise<Ran> {
   const shell = `stty cols ${columns}; ${line}`;
   const child = spawn('script', ['--quiet', '--return', '--command', shell, '/dev/null'], {

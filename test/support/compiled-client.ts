@@ -1,4 +1,4 @@
-/** A client generated from an OpenAPI document, compiled with what uses it. */
+/** A client generated from an OpenAPI document, compiled together with code that uses it. */
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import openapiTS, { astToString } from 'openapi-typescript';
@@ -19,7 +19,7 @@ const OPTIONS: ts.CompilerOptions = {
 /**
  * Writes the types of a document and the code that uses them into an empty folder.
  *
- * @returns What the compiler says of them, and the file to import.
+ * @returns The compiler's errors, and the file to import.
  */
 export async function compileClient(
   folder: string,

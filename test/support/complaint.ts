@@ -1,6 +1,6 @@
-/** What a call says of a mistake of its caller. */
+/** The message with which a call rejects a caller's mistake. */
 
-/** What its `TypeError` says; any other error, or none, fails the test. */
+/** Returns the message of the `TypeError`. Any other error, or none, fails the test. */
 export function complaint(call: () => unknown): string {
   try {
     call();

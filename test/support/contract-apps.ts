@@ -1,4 +1,7 @@
-/** The two routes of the published contract, behind each adapter that is copied from here. */
+/**
+ * The two routes of the published contract, behind each adapter that users copy from this
+ * repository.
+ */
 import type { RequestListener } from 'node:http';
 import type { ErrorRequestHandler } from 'express';
 import express from 'express';
@@ -17,7 +20,7 @@ export const CONTRACT_APPS = {
     const answer = (req: express.Request, res: express.Response) =>
       res.send(handle(req.principal, req.entityUuid));
     app.get('/whoami', guard('whoami'), answer);
-    // As the README has it: `req.query` ends at 1,000 parameters.
+    // As in the README: `req.query` stops at 1,000 parameters.
     const entity = (req: express.Request) =>
       new URLSearchParams(req.url.match(/\?(.*)/)?.[1]).getAll('entity');
     app.get('/reports', guard('readReports', { entity }), answer);

@@ -1,4 +1,4 @@
-/** Records for the tests of the D1 store. */
+/** Records for the D1 store's tests. */
 import type { KeyRecord, Mark } from 'keyscope';
 import { OTHER, OWN } from './keyring.ts';
 import { RECORD as BASE, numbered } from './records.ts';
@@ -6,18 +6,18 @@ import { RECORD as BASE, numbered } from './records.ts';
 /** A row with every kind of value, of two entities. */
 export const RECORD: KeyRecord = { ...BASE, accessibleEntities: [OWN, OTHER] };
 
-/** Others like it. */
+/** More records like it. */
 export const another: (n: number) => KeyRecord = numbered(RECORD);
 
-/** The listing that has it. */
+/** The list query that includes it. */
 export const WHOSE = { prefix: 'acme', entityUuid: OWN, after: null, limit: 10 } as const;
 
-/** A revocation, with which the record gets another seal. */
+/** A revocation that gives the record a new seal. */
 export function revokeAt(at: number): Mark {
   return { kind: 'revoke', at, by: null, reason: null, seal: 'end' };
 }
 
-/** One mark of each kind, in an order in which all of them are written. */
+/** One mark of each kind, in an order in which the store writes all of them. */
 export const MARKS: readonly Mark[] = [
   { kind: 'suspend', at: 1, by: 'a', reason: 'b' },
   { kind: 'resume', at: 2 },

@@ -1,4 +1,4 @@
-/** A D1 database that notes what it is asked, and fails when it is told to. */
+/** A D1 database that records its queries and can be made to fail. */
 import type { KeyRecord } from 'keyscope';
 import type { D1Client, D1Session, D1Statement } from 'keyscope/stores/d1';
 import { d1Store } from 'keyscope/stores/d1';
@@ -13,26 +13,26 @@ export interface Asked {
   /** The constraint of each session. */
   readonly sessions: string[];
   readonly statements: AskedStatement[];
-  /** How many statements each batch had. */
+  /** The number of statements in each batch. */
   readonly batches: number[];
 }
 
 export interface Spy {
   readonly client: D1Client;
   readonly asked: Asked;
-  /** Empties what was noted. */
+  /** Clears the record. */
   forget(): void;
-  /** From now on every query fails with this, or none does. */
+  /** Makes every later query fail with this error, or succeed again. */
   fail(error: Error | undefined): void;
 }
 
-/** A statement as the store holds it, and what stands behind it. */
+/** A statement as the store sees it, and the real one underneath. */
 interface Made {
   readonly real: D1Statement;
   readonly noted: AskedStatement;
 }
 
-/** What a spy knows. */
+/** The records of a spy. */
 interface Notes {
   readonly asked: Asked;
   readonly made: Map<D1Statement, Made>;
@@ -70,7 +70,7 @@ function noteSession(notes: Notes, of: D1Session): D1Session {
   };
 }
 
-/** The same database, noting what it is asked. */
+/** Wraps a database so that it records its queries. */
 export function spyOn(db: D1Client): Spy {
   const asked: Asked = { sessions: [], statements: [], batches: [] };
   const notes: Notes = { asked, made: new Map(), failure: undefined };
@@ -92,7 +92,7 @@ export function spyOn(db: D1Client): Spy {
   };
 }
 
-/** Such a database with a store on it that has a record; nothing is noted of how it came there. */
+/** A spied database with a store and one record. The set-up itself is not recorded. */
 export async function spyOnStore(
   db: D1Client,
   record: KeyRecord,

@@ -1,25 +1,25 @@
-/** Diffs, read as `keyscope scan --diff` reads them. */
+/** Reads diffs as `keyscope scan --diff` does. */
 import { keysInDiff } from '../../src/tools/cli/scan/diff.js';
 import type { Finder } from '../../src/tools/cli/scan/finder.js';
 import { createScan, type Found, type Tally } from '../../src/tools/cli/scan/scanner.js';
 import { captureOutput } from './output.ts';
 
-/** What a scan of a diff has to say. */
+/** The results of scanning a diff. */
 export interface ReadDiff {
   readonly found: readonly Found[];
   readonly said: readonly string[];
   readonly tally: Tally;
 }
 
-/** How a diff is read. */
+/** Options for reading a diff. */
 export interface Reading {
-  /** The pieces that it comes in. */
+  /** The size of the pieces that it arrives in. */
   readonly pieceBytes?: number;
-  /** Whether each line that is looked at counts as a find, with its mark. */
+  /** Whether every line that is examined counts as a find, with its mark. */
   readonly findsLines?: boolean;
 }
 
-/** Finds each line once it is whole, and names, which come in one piece. */
+/** Finds each complete line, and file names, which arrive in one piece. */
 function createLineFinder(isName: boolean): Finder {
   let begun = '';
   let count = 0;
@@ -36,12 +36,12 @@ function createLineFinder(isName: boolean): Finder {
   };
 }
 
-/** Reads a diff, and leaves out what is in `ignored/`. */
+/** Reads a diff and skips what is in `ignored/`. */
 export async function readDiff(diff: Buffer, options: Reading = {}): Promise<ReadDiff> {
   const { pieceBytes = 65_536, findsLines = false } = options;
   const { output, said } = captureOutput(80);
   const scan = createScan(['acme'], (path) => path.startsWith('ignored/'), output);
-  // One memory for all pieces, as a file is read.
+  // All pieces share one buffer, as when a file is read.
   const piece = Buffer.alloc(pieceBytes);
   async function* pieces() {
     for (let start = 0; start < diff.length; start += pieceBytes) {

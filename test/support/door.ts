@@ -1,12 +1,12 @@
 /**
- * A door in front of a server that can be shut, or gone: then nobody comes in, and who is in is
- * thrown out.
+ * A proxy in front of a server that can be shut or removed. Then new connections fail and existing
+ * ones are cut.
  */
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { connect, createServer } from 'node:net';
 
-/** Where the server is. */
+/** The server's address. */
 interface Address {
   readonly host: string;
   readonly port: number;
@@ -14,16 +14,16 @@ interface Address {
 
 export interface Door {
   readonly port: number;
-  /** `shut`: whoever comes is thrown out. `gone`: nothing listens at its port. */
+  /** `shut`: disconnects everyone who connects. `gone`: nothing listens on the port. */
   set(to: 'open' | 'shut' | 'gone'): Promise<void>;
 }
 
-/** Opens a door at a free port. When a test is over the door should be gone. */
+/** Opens a door on a free port. Set it to `gone` at the end of a test. */
 export async function openDoor({ host, port }: Address): Promise<Door> {
   const sockets = new Set<Socket>();
   let shut = false;
 
-  /** Ends with the other one. */
+  /** Destroys this socket when the other one closes. */
   function tie(socket: Socket, other: Socket): void {
     sockets.add(socket);
     socket.on('error', () => {});

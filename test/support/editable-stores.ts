@@ -1,4 +1,4 @@
-/** Stores whose rows can be edited by hand, as by somebody who has the database's password. */
+/** Stores whose rows a test can edit directly, like an attacker with the database password. */
 import { DatabaseSync } from 'node:sqlite';
 import { Redis } from 'ioredis';
 import type { KeyRecord, KeyStore } from 'keyscope';
@@ -15,14 +15,14 @@ import { columnOf } from './columns.ts';
 import type { EditableStore, Fields } from './random-edits.ts';
 import { SERVERS } from './servers.ts';
 
-/** One that is to be closed. */
+/** An editable store that the test has to close. */
 export interface OpenedEditable extends EditableStore {
   close(): Promise<void>;
 }
 
 export type OpenEditable = () => Promise<OpenedEditable>;
 
-/** Whether an edit was taken. */
+/** Whether the store accepted an edit. */
 async function isTaken(write: () => unknown): Promise<boolean> {
   try {
     await write();
@@ -34,20 +34,20 @@ async function isTaken(write: () => unknown): Promise<boolean> {
 
 const QUERY = 'SELECT * FROM keyscope_keys';
 
-/** An UPDATE of some fields, with a place for each value. */
+/** An UPDATE of some fields, with a placeholder for each value. */
 function updateOf(fields: Fields, place: (index: number, column: string) => string): string {
   const columns = Object.keys(fields).map((field) => columnOf(field as keyof KeyRecord));
   const sets = columns.map((column, index) => `${column} = ${place(index + 1, column)}`);
   return `UPDATE keyscope_keys SET ${sets.join(', ')}`;
 }
 
-/** A value as SQL databases without lists keep it. */
+/** A value as SQL databases without array types store it. */
 function toText(value: unknown): string | number | null {
   if (typeof value === 'object' && value !== null) return JSON.stringify(value);
   return value as string | number | null;
 }
 
-/** The store in memory. Whoever edits it makes another of its rows. */
+/** The memory store. An edit replaces the row. */
 export async function editableMemory(): Promise<OpenedEditable> {
   let current = memoryStore();
   const all = async (): Promise<readonly KeyRecord[]> => {
@@ -80,7 +80,7 @@ export async function editableMemory(): Promise<OpenedEditable> {
   };
 }
 
-/** SQLite in memory, with its triggers or without what refuses. */
+/** SQLite in memory, with its triggers or without those that reject edits. */
 export function editableSqlite(triggers: boolean): OpenEditable {
   return async () => {
     const db = new DatabaseSync(':memory:');
@@ -131,7 +131,7 @@ function postgresType(column: string): string {
   return POSTGRES_TYPES[column] ?? (column.endsWith('_at') ? 'bigint' : 'text');
 }
 
-/** PostgreSQL on a schema of its own, with its triggers or without. */
+/** PostgreSQL in a separate schema, with or without its triggers. */
 export function editablePostgres(triggers: boolean): OpenEditable {
   return async () => {
     const schema = `keyscope_${globalThis.crypto.randomUUID().replaceAll('-', '')}`;
@@ -173,7 +173,7 @@ export function editablePostgres(triggers: boolean): OpenEditable {
   };
 }
 
-/** MySQL or MariaDB on a database of its own, with its triggers or without. */
+/** MySQL or MariaDB in a separate database, with or without its triggers. */
 export function editableMysql(triggers: boolean): OpenEditable {
   return async () => {
     const database = `keyscope_${globalThis.crypto.randomUUID().replaceAll('-', '')}`;
@@ -199,7 +199,7 @@ export function editableMysql(triggers: boolean): OpenEditable {
           return pool.query(sql, [...Object.values(fields).map(toText), digest]);
         }),
       clear: async () => {
-        // It fires no trigger.
+        // TRUNCATE fires no trigger.
         await pool.query('TRUNCATE keyscope_keys');
         await pool.query('TRUNCATE keyscope_addressing');
       },
@@ -212,12 +212,12 @@ export function editableMysql(triggers: boolean): OpenEditable {
   };
 }
 
-/** Redis under a prefix of its own. It has no triggers. */
+/** Redis under a separate prefix. It has no triggers. */
 export async function editableRedis(): Promise<OpenedEditable> {
   const prefix = `keyscope:${globalThis.crypto.randomUUID()}:`;
   const client = new Redis(SERVERS.redis);
   const keysUnder = (pattern: string): Promise<string[]> => client.keys(`${prefix}${pattern}`);
-  // A row is found by what it was filed under, whatever it says itself.
+  // Finds a row by the key it was filed under, whatever the row itself says.
   const filed = new WeakMap<KeyRecord, Pick<KeyRecord, 'keyId' | 'digest'>>();
   const rows = async (): Promise<readonly KeyRecord[]> => {
     const ids = new Map<string, string>();
@@ -263,7 +263,7 @@ export async function editableRedis(): Promise<OpenedEditable> {
   };
 }
 
-/** By name. */
+/** The editable stores by name. */
 export const EDITABLE: Readonly<Record<string, OpenEditable>> = {
   memory: editableMemory,
   'SQLite with triggers': editableSqlite(true),

@@ -1,6 +1,6 @@
 /**
- * What somebody can do who writes to a store behind its back: no edit makes a key pass as another
- * one, and a damaged row is in nobody else's way.
+ * Attacks by writing to a store directly: no edit makes a key pass as another
+ * one, and a damaged row affects no other row.
  */
 import type { KeyRecord, KeyStore } from 'keyscope';
 import { digestKey, generateKey } from 'keyscope';
@@ -20,7 +20,7 @@ import {
 } from './keyring.ts';
 import { outcome } from './outcome.ts';
 
-/** The fields of a record that an operation writes and that no seal covers while the key lives. */
+/** The fields of a record that operations write and that no seal covers while the key is live. */
 type ChangingField =
   | 'revokedAt'
   | 'suspendedAt'
@@ -32,26 +32,26 @@ type ChangingField =
   | 'lastUsedAt'
   | 'scopesUsed';
 
-/** Those that never change, and the seal. */
+/** The fields that never change, and the seal. */
 type SealedField = Exclude<keyof KeyRecord, ChangingField>;
 
-/** The fields that hold more than one value. */
+/** The fields that hold several values. */
 type JsonField = 'scopes' | 'accessibleEntities' | 'metadata' | 'withdrawn' | 'scopesUsed';
 
-/** Values of each field, as they are written where the store keeps them. */
+/** Values for each field, in the encoding of the store. */
 export type Edits = Readonly<Record<SealedField, readonly string[]>>;
 export type Damages = Readonly<Record<JsonField, readonly string[]>>;
 
-/** A key that whoever edits a row knows. */
+/** A key that the attacker knows. */
 const attackers = generateKey({ prefix: 'acme' });
 
-/** Digests of that key. */
+/** Digests of the attacker's key. */
 export const ATTACKERS_DIGESTS: readonly string[] = [
   digestKey(attackers, PEPPER),
   digestKey(attackers),
 ];
 
-/** JSON that is none, or of another kind than its field. */
+/** Invalid JSON, or JSON of the wrong kind for its field. */
 export const BAD_JSON: readonly string[] = [
   'none',
   '',
@@ -64,18 +64,18 @@ export const BAD_JSON: readonly string[] = [
   '[],[]',
 ];
 
-/** Used scopes with times that are none. */
+/** Used scopes with invalid times. */
 export const BAD_USES: readonly string[] = [
   '{"threats:read":"text","c:d":{}}',
   '{"threats:read":1.5,"c:d":1e300}',
 ];
 
-/** As SQL. */
+/** Quotes a text for SQL. */
 export function quoted(text: string): string {
   return `'${text}'`;
 }
 
-/** Edits of columns of text, as every SQL database takes them. */
+/** Edits of text columns, in any SQL database. */
 export const EDITED_COLUMNS = {
   format: ['2', '0', '-1'],
   prefix: ["'other'", "''", "'ACME'"],
@@ -108,7 +108,7 @@ export const EDITED_COLUMNS = {
 
 const DAMAGED_COLUMN = BAD_JSON.map(quoted);
 
-/** The damages of a table that keeps JSON in columns of text. */
+/** Damage to a table that keeps JSON in text columns. */
 export const DAMAGED_COLUMNS: Damages = {
   scopes: DAMAGED_COLUMN,
   accessibleEntities: DAMAGED_COLUMN,
@@ -119,9 +119,9 @@ export const DAMAGED_COLUMNS: Damages = {
 
 const TAMPERED = 'invalid_token record_tampered';
 const UNKNOWN_FORMAT = 'invalid_token unknown_format';
-/** The format of a later version, as every store keeps it. */
+/** The format of a later version, as every store encodes it. */
 const LATER_FORMAT = '2';
-/** What a digest says of which no pepper is known. */
+/** The outcome for a digest whose pepper is unknown. */
 const ORPHANED = 'invalid_token orphaned';
 const REFUSED = [TAMPERED, 'invalid_token unknown_key', 'StoreError'];
 const NOT_FOUND = ['not_found no_such_key', 'not_found foreign_key'];
@@ -132,26 +132,26 @@ export interface Victim {
   readonly keyId: string;
 }
 
-/** A store whose safeguards are off: no trigger, no CHECK. */
+/** A store with its safeguards off: no trigger, no CHECK. */
 export interface Editable {
   readonly store: () => KeyStore;
-  /** Writes a field of a key's record, as somebody does who has the password of the database. */
+  /** Writes one field of a key's record, with the rights of the database user. */
   readonly edit: (victim: Victim, field: keyof KeyRecord, to: string) => unknown;
-  /** Removes all records: edited ones would meet each other. */
+  /** Removes all records, so that edited ones cannot collide. */
   readonly clear: () => unknown;
-  /** Values that widen a key, or that are merely wrong. */
+  /** Values that widen a key or are simply wrong. */
   readonly edits: Edits;
-  /** Values that no record can be read from. */
+  /** Values that make a record unreadable. */
   readonly damages: Damages;
-  /** Values for a time that are none, or beyond what a number holds. */
+  /** Values for a time that are invalid or exceed the range of a number. */
   readonly badTimes: readonly string[];
-  /** What stands for a mark that is not there. */
+  /** The store's encoding of a missing mark. */
   readonly noMark: string;
-  /** Those over which the driver throws, which makes it a broken store. */
+  /** Values that make the driver throw, which counts as a broken store. */
   readonly unreadable?: readonly string[];
 }
 
-/** How the rows of a SQL store are edited. */
+/** Edits the rows of a SQL store. */
 export function editedBy(
   sql: (text: string) => unknown,
 ): Pick<Editable, 'edit' | 'clear' | 'noMark'> {
@@ -165,10 +165,10 @@ export function editedBy(
   };
 }
 
-/** Who manages keys in these tests, and may let them address others. */
+/** Manages the keys in these tests and may let them address others. */
 const ADMIN = { ...AUTHORITY, entities: [OTHER], actor: 'ada', reason: 'leaked' } as const;
 
-/** A key of its own, whose row alone is edited. */
+/** Issues a key whose row is the only one edited. */
 async function issueVictim({ store, edit }: Editable, accessibleEntities: readonly string[] = []) {
   const ring = setUp({ store: store(), storeTimeoutMs: 60_000 });
   const expiresAt = new Date(START + HOUR);
@@ -181,21 +181,21 @@ async function issueVictim({ store, edit }: Editable, accessibleEntities: readon
 }
 
 /**
- * What a verification may say of an edited row that is found by its digest: tampering, not a broken
- * store, wherever the row can be read.
+ * The possible answers of a verification that finds an edited row by its digest: tampering, not a broken
+ * store, if the row is readable.
  */
 function refusals({ unreadable = [] }: Editable, to: string): readonly string[] {
   return unreadable.includes(to) ? REFUSED : [TAMPERED];
 }
 
-/** The same where the field may be the digest, by which it is found, or the format. */
+/** The same, where the edited field may be the format or the digest by which the row is found. */
 function refusalsOf(editable: Editable, field: SealedField, to: string): readonly string[] {
   if (field === 'digest') return REFUSED;
   if (field === 'format' && to === LATER_FORMAT) return [UNKNOWN_FORMAT];
   return refusals(editable, to);
 }
 
-/** The states of an entity's keys, as `list` shows them: `live`, `damaged` and others. */
+/** The states of an entity's keys as `list` shows them, for example `live` or `damaged`. */
 async function listedStates(keyring: Ring, entityUuid: string): Promise<readonly string[]> {
   const { keys } = await keyring.list({}, { entityUuid });
   return keys.map(({ state }) => state).sort();
@@ -204,18 +204,18 @@ async function listedStates(keyring: Ring, entityUuid: string): Promise<readonly
 function testSealedFields(editable: Editable): void {
   const fields = [...FIXED, 'seal'].map(fieldOf) as SealedField[];
 
-  test('every field that a seal covers is tried, and the seal', () => {
+  test('covers every sealed field, and the seal', () => {
     expect(Object.keys(editable.edits).sort()).toEqual(fields.toSorted());
   });
 
-  test.each(fields)('a key whose %s was edited never passes', async (field) => {
+  test.each(fields)('refuses a key whose %s was edited', async (field) => {
     for (const to of editable.edits[field]) {
       const why = `${field} = ${to}`;
       const { keyring, key, keyId, write } = await issueVictim(editable);
       await write(field, to);
       const allowed = refusalsOf(editable, field, to);
       expect(allowed, why).toContain(await outcome(() => keyring.verify(key)));
-      // Nor the key that whoever edited the digest knows.
+      // The attacker's key with the planted digest does not work either.
       expect(REFUSED, why).toContain(await outcome(() => keyring.verify(attackers)));
       for (const entityUuid of [OWN, OTHER]) {
         const by = { entityUuid, scopes: 'all' } as const;
@@ -223,11 +223,11 @@ function testSealedFields(editable: Editable): void {
         const refused = [...REFUSED, UNKNOWN_FORMAT, ORPHANED, ...NOT_FOUND];
         expect(refused, `${why}, rotated`).toContain(rotated);
         const listed = await outcome(() => keyring.list({}, { entityUuid }));
-        // Without its id, nobody can say which key the row is.
+        // Without its id, the row cannot be matched to a key.
         const isNamed = field !== 'keyId' && refusals(editable, to).length === 1;
         expect(isNamed ? ['passed'] : ['passed', 'StoreError'], `${why}, listed`).toContain(listed);
       }
-      // Every other key works on.
+      // Every other key still works.
       const other = await issue(keyring);
       expect(await outcome(() => keyring.verify(other.key)), why).toBe('passed');
       await editable.clear();
@@ -238,10 +238,10 @@ function testSealedFields(editable: Editable): void {
 function testJsonFields(editable: Editable): void {
   const { damages } = editable;
 
-  // Drivers that read JSON columns themselves end the process over what is none. And one damaged
-  // row hid all other keys of its entity.
+  // A driver that parses JSON columns itself crashes the process over invalid JSON. And one damaged
+  // row used to hide all other keys of its entity.
   test.each(Object.keys(damages) as JsonField[])(
-    'a key whose %s are not JSON of their kind is refused and shown as damaged, no other is',
+    'refuses and shows as damaged a key whose %s are not JSON of their kind, and no other key',
     async (field) => {
       for (const to of damages[field]) {
         const why = `${field} = ${to}`;
@@ -261,7 +261,7 @@ function testJsonFields(editable: Editable): void {
     },
   );
 
-  test('used scopes that are no JSON object keep no other key from its usage', async () => {
+  test('writes the usage of other keys despite used scopes that are not a JSON object', async () => {
     for (const to of damages.scopesUsed) {
       const { keyring, store, keyId, write } = await issueVictim(editable);
       const other = await issue(keyring);
@@ -277,7 +277,7 @@ function testJsonFields(editable: Editable): void {
 
 function testTimes(editable: Editable): void {
   test.each(['revokedAt', 'suspendedAt', 'retireAt', 'changedAt', 'lastUsedAt'] as const)(
-    'a key whose %s is no time, or beyond what a number holds, never passes',
+    'refuses a key whose %s is invalid or exceeds the range of a number',
     async (field) => {
       for (const to of editable.badTimes) {
         const why = `${field} = ${to}`;
@@ -298,12 +298,12 @@ function testTimes(editable: Editable): void {
 function testRevocations(editable: Editable): void {
   const { noMark, edits } = editable;
 
-  test('a revocation that was cleared by hand, with who and why, revives nothing', async () => {
+  test('keeps a key revoked after its revocation was cleared by hand, with who and why', async () => {
     const { keyring, key, keyId, write } = await issueVictim(editable);
     await keyring.revoke(keyId, ADMIN);
     for (const field of ['revokedAt', 'endedBy', 'endReason', 'changedAt'] as const) {
       await write(field, noMark);
-      // Of a revoked key, what was edited can only be told; without the mark, the seal refuses.
+      // On a revoked key an edit can only be reported. Without the mark, the seal refuses the key.
       expect(await outcome(() => keyring.verify(key)), field).toBe(TAMPERED);
       expect(await listedStates(keyring, OWN), field).toEqual(['damaged']);
     }
@@ -312,7 +312,7 @@ function testRevocations(editable: Editable): void {
     await editable.clear();
   });
 
-  // In the encoding of the store: any other text, and any other time.
+  // In the store's encoding: another text, and another time.
   test.each([
     ['endReason', edits.createdBy[0]],
     ['endReason', noMark],
@@ -320,7 +320,7 @@ function testRevocations(editable: Editable): void {
     ['endedBy', noMark],
     ['revokedAt', edits.createdAt[0]],
   ] as const)(
-    'a revoked key whose %s was edited stays out, and is shown as damaged',
+    'keeps a revoked key out and shows it as damaged after its %s was edited',
     async (field, to) => {
       const { keyring, key, keyId, write } = await issueVictim(editable);
       await keyring.revoke(keyId, ADMIN);
@@ -339,7 +339,7 @@ function testRevocations(editable: Editable): void {
 function testWholeRows(editable: Editable): void {
   const { damages } = editable;
 
-  test('a row of another deployment is refused, with the same prefix and pepper', async () => {
+  test('refuses a row from another deployment with the same prefix and pepper', async () => {
     const { key, keyId, store, keyring } = await issueVictim(editable);
     const other = setUp({ store, storeTimeoutMs: 60_000, deployment: 'staging' });
     expect(await outcome(() => other.keyring.verify(key))).toBe(TAMPERED);
@@ -350,7 +350,7 @@ function testWholeRows(editable: Editable): void {
     await editable.clear();
   });
 
-  test('a row of a later format is refused as such, shown, and can be revoked', async () => {
+  test('refuses a row in a later format as such, shows it, and lets you revoke it', async () => {
     const { keyring, key, keyId, write } = await issueVictim(editable);
     await issue(keyring);
     await write('format', LATER_FORMAT);
@@ -365,7 +365,7 @@ function testWholeRows(editable: Editable): void {
   });
 
   test.each(Object.keys(damages) as JsonField[])(
-    'a key whose %s are damaged can be revoked, and its neighbours live on',
+    'lets you revoke a key whose %s are damaged, and leaves other keys alone',
     async (field) => {
       for (const to of damages[field].slice(0, 3)) {
         const why = `${field} = ${to}`;
@@ -384,7 +384,7 @@ function testWholeRows(editable: Editable): void {
   );
 
   test.each(['scopes', 'metadata', 'withdrawn', 'scopesUsed'] as const)(
-    'a key that addresses another entity is shown to it, though its %s are damaged',
+    'shows a key to the other entity that it addresses, although its %s are damaged',
     async (field) => {
       const { keyring, keyId, write } = await issueVictim(editable, [OTHER]);
       const input = { ...PLAIN, accessibleEntities: [OTHER] };
@@ -400,7 +400,7 @@ function testWholeRows(editable: Editable): void {
   );
 }
 
-/** The tests. Call it in a `describe`; the store may be made in a `beforeAll`. */
+/** Defines the tests. Call it inside a `describe`; a `beforeAll` may create the store. */
 export function editedRows(editable: Editable): void {
   testSealedFields(editable);
   testJsonFields(editable);

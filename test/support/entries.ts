@@ -1,4 +1,4 @@
-/** What the entries of the package export, and where each of it is declared. */
+/** The exports of the package's entries, and where each is declared. */
 import ts from 'typescript';
 import { packageEntries } from './package-entries.ts';
 import { type Source, sourceOf, targetOf } from './source.ts';
@@ -21,7 +21,7 @@ export interface Export {
   readonly kind: 'type' | 'value';
 }
 
-/** The explicit re-exports of an index; its layout test sees to it that there is nothing else. */
+/** The explicit re-exports of an index. The layout test ensures that an index has nothing else. */
 export function exportsOf(index: Source): readonly Export[] {
   const found: Export[] = [];
   for (const statement of index.tree.statements) {
@@ -41,7 +41,7 @@ export function exportsOf(index: Source): readonly Export[] {
   return found;
 }
 
-/** A declaration and the file that it stands in. */
+/** A declaration and its file. */
 export interface Declared {
   readonly source: Source;
   readonly node: ts.Node;
@@ -59,7 +59,7 @@ function namesOf(statement: ts.Statement): readonly (readonly [string, ts.Node])
   return named && statement.name !== undefined ? [[statement.name.text, statement]] : [];
 }
 
-/** Where a name comes from that a file imports or re-exports, or null. */
+/** The origin of a name that a file imports or re-exports, or null. */
 function originOf(source: Source, name: string): { from: string; original: string } | null {
   for (const statement of source.tree.statements) {
     const imported = ts.isImportDeclaration(statement)
@@ -78,7 +78,7 @@ function originOf(source: Source, name: string): { from: string; original: strin
   return null;
 }
 
-/** The declarations of a name that a file has or imports; of overloads there are several. */
+/** The declarations of a name in a file or its imports. Overloads yield several. */
 export function declarationsOf(source: Source, name: string): readonly Declared[] {
   const own: Declared[] = [];
   for (const statement of source.tree.statements) {
@@ -94,7 +94,7 @@ export function declarationsOf(source: Source, name: string): readonly Declared[
 const COMPUTED =
   /^(?:ReturnType|Parameters|InstanceType|ConstructorParameters|z\.(?:infer|input|output))$/;
 
-/** A body, a default or a private member: what users of a declaration do not see. */
+/** A body, a default or a private member: the parts of a declaration that users do not see. */
 function isInside(node: ts.Node): boolean {
   if (ts.isBlock(node)) return true;
   if (ts.isArrowFunction(node)) return false;
@@ -111,7 +111,7 @@ function isInside(node: ts.Node): boolean {
   return initialized && parent.initializer === node;
 }
 
-/** Shows what a declaration says to whoever uses it: types and signatures. */
+/** Visits the types and signatures of a declaration, as its users see them. */
 function visitSurface(node: ts.Node, see: (node: ts.Node) => void): void {
   see(node);
   ts.forEachChild(node, (child) => {
@@ -119,7 +119,7 @@ function visitSurface(node: ts.Node, see: (node: ts.Node) => void): void {
   });
 }
 
-/** The name in a reference to a type, `extends` of an interface included, or null. */
+/** The name in a type reference, including `extends` of an interface, or null. */
 function referenceOf(node: ts.Node): string | null {
   if (ts.isTypeReferenceNode(node)) return node.typeName.getText();
   return ts.isExpressionWithTypeArguments(node) ? node.expression.getText() : null;
@@ -132,9 +132,8 @@ function saysItsType({ type, initializer }: ts.VariableDeclaration): boolean {
 }
 
 /**
- * What a public declaration takes from an implementation: a `typeof` or a `ReturnType`, in itself
- * or in a type of the project that it names; and a constant or a function that does not say its
- * type.
+ * Finds what a public declaration takes from an implementation: a `typeof` or `ReturnType`,
+ * directly or in a project type that it names, and constants or functions without a written type.
  */
 export function inferredIn(declared: Declared, seen = new Set<object>()): readonly string[] {
   const { source, node } = declared;

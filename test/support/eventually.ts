@@ -1,11 +1,11 @@
-/** Waiting for what comes true, however long that takes where the machine is busy. */
+/** Waits until something becomes true, with enough time for a busy machine. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Waits until `holds`, which may also throw until it does. */
+/** Waits until `holds` returns true. It may throw until then. */
 export async function eventually(
   holds: () => Promise<boolean>,
   what: string,
-  // Shortly before vitest ends the test, so that what is missing is said.
+  // Just under vitest's timeout, so that the message names what is missing.
   limitMs = 25_000,
 ): Promise<void> {
   const deadline = Date.now() + limitMs;

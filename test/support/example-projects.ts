@@ -1,7 +1,7 @@
 /**
- * Copies the examples to where what they need is installed, as users copy them into a project of
- * their own, and the built package beside them: the tests run, and the compiler reads, what stands
- * in `.project`.
+ * Copies the examples and the built package into folders that have their dependencies, as users
+ * copy them into their projects. The tests run the copies in `.project`, and the compiler checks
+ * them.
  */
 import { cpSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** What is copied to which folder of `test`. */
+/** The examples that each folder of `test` gets. */
 const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   frameworks: ['keys.ts', 'fetch', 'koa', 'elysia', 'nest', 'next', 'trpc', 'bun', 'deno'],
   orms: ['drizzle', 'kysely'],
@@ -20,14 +20,15 @@ function copy(from: string, to: string): void {
 }
 
 function copyPackage(folder: string): void {
-  if (!existsSync(join(root, 'dist'))) throw new Error('run `npm run build` first');
+  if (!existsSync(join(root, 'dist')))
+    throw new Error('Run `npm run build` first: the examples need the built package.');
   const copied = `${folder}/node_modules/keyscope`;
   rmSync(join(root, copied), { recursive: true, force: true });
   mkdirSync(join(root, copied));
   for (const part of ['package.json', 'dist']) copy(part, `${copied}/${part}`);
 }
 
-/** Vitest calls it before the tests of these folders. */
+/** Vitest calls this before the tests in these folders. */
 export function setup(): void {
   for (const [name, parts] of Object.entries(EXAMPLES)) {
     const folder = `test/${name}`;

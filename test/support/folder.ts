@@ -1,10 +1,10 @@
-/** A folder of a test's own for its files. */
+/** A temporary folder for the files of one test. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 export interface Folder {
-  /** The path of a file in it; of the folder itself for an empty name. */
+  /** The path of a file in the folder. An empty name yields the folder itself. */
   readonly file: (name: string) => string;
   readonly remove: () => void;
 }

@@ -1,4 +1,4 @@
-/** Guards of the adapters on a keyring without keys: whoever meets one gets 401. */
+/** Adapter guards on a keyring without keys: every request gets 401. */
 import { createKeyring, definePolicy, defineScopes } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 
@@ -6,7 +6,7 @@ const catalog = defineScopes({ a: { read: 'Read.' } });
 
 const policy = definePolicy(catalog, { one: ['a:read'], two: ['a:read'], three: ['a:read'] });
 
-/** What `createGuard` of each adapter takes. */
+/** The options for each adapter's `createGuard`. */
 export const guarding = {
   keyring: createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none' }),
   policy,

@@ -1,19 +1,22 @@
-/** Repositories of git with histories by chance, and keys in their files, messages and names. */
+/** Random git histories with keys in files, messages and names. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { describe } from 'vitest';
 import { keyFrom } from './planted-keys.ts';
 
 const { CI } = process.env;
 
-/** `describe` for what needs git: skipped by name where there is none; with `CI=true` it fails. */
+/**
+ * `describe` for tests that need git. Without it they are skipped under their names; with `CI=true`
+ * they fail.
+ */
 export const describeWithGit: typeof describe.skip =
   spawnSync('git', ['--version']).status === 0 || CI === 'true' ? describe : describe.skip;
 
 type Chance = () => number;
 
-/** A file: its lines with their ends, the last one perhaps without. */
+/** A file as lines with their line endings. The last may lack one. */
 type Lines = readonly Buffer[];
-/** By path, whose characters are bytes. */
+/** Files by path. The characters of a path are bytes. */
 type Tree = ReadonlyMap<string, { readonly mode: string; readonly lines: Lines }>;
 
 interface Commit {
@@ -28,7 +31,7 @@ export interface Planted {
   readonly inNames: string[];
 }
 
-/** Lines of a diff or a log, which stand in files and messages as well. */
+/** Lines that look like part of a diff or log, for use in files and messages. */
 const DECOYS = [
   'diff --git a/x b/x',
   '--- a/x',
@@ -52,7 +55,7 @@ const DECOYS = [
 
 const ENDS = ['\n', '\n', '\n', '\r\n', '\r\r\n'] as const;
 
-/** In latin1. The second is no UTF-8. */
+/** In latin1. The second is not valid UTF-8. */
 const NAMES = [
   'plain.txt',
   'caf\xe9',
@@ -84,7 +87,7 @@ function lineFrom(chance: Chance, key: string | null): Buffer {
   return Buffer.from(text.replaceAll('\n', '') + pick(chance, ENDS), 'latin1');
 }
 
-/** Lines put in, taken out and replaced, with a key or without. */
+/** Inserts, removes and replaces lines, with or without keys. */
 function edited(chance: Chance, lines: Lines, newKey: () => string | null): Lines {
   const changed = lines.map((line, index) => {
     const isOpen = index === lines.length - 1 && line.at(-1) !== 10;
@@ -102,13 +105,13 @@ function edited(chance: Chance, lines: Lines, newKey: () => string | null): Line
   return changed;
 }
 
-/** `git fast-import` reads names in quotes as C does. */
+/** `git fast-import` parses quoted names like C strings. */
 function quoted(path: string): string {
   const escaped = [...path].map((each) => `\\${each.charCodeAt(0).toString(8).padStart(3, '0')}`);
   return `"${escaped.join('')}"`;
 }
 
-/** How many there were before a commit. */
+/** The number of keys before a commit. */
 type Counts = Readonly<Record<'inFiles' | 'inNames', number>>;
 
 interface Making {
@@ -125,7 +128,7 @@ function newKey({ chance, left }: Making, kind: string[], share: number): string
   return key;
 }
 
-/** A change of one file or two: written, edited, renamed, removed, made executable. */
+/** Changes one or two files: writes, edits, renames, removes, or makes one executable. */
 function changed(making: Making, tree: Tree): Tree {
   const { chance, planted } = making;
   const files = new Map(tree);
@@ -147,7 +150,7 @@ function changed(making: Making, tree: Tree): Tree {
   return withoutCollisions(files);
 }
 
-/** A path cannot be a file and a folder. */
+/** A path cannot be both a file and a folder. */
 function withoutCollisions(files: Map<string, { mode: string; lines: Lines }>): Tree {
   const folders = new Set([...files.keys()].flatMap(foldersOf));
   return new Map([...files].filter(([path]) => !folders.has(path)));
@@ -158,7 +161,10 @@ function foldersOf(path: string): readonly string[] {
   return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join('/'));
 }
 
-/** What both have; where they differ, one of them, or what only the merge has. */
+/**
+ * Keeps what both sides share. Where they differ, takes one side or content that only the merge
+ * has.
+ */
 function merged(making: Making, ours: Tree, theirs: Tree): Tree {
   const { chance, planted } = making;
   const files = new Map(ours);
@@ -174,7 +180,7 @@ function merged(making: Making, ours: Tree, theirs: Tree): Tree {
   return withoutCollisions(files);
 }
 
-/** A later change of the same commit may have taken a key out again: it is made up for. */
+/** A later change in the same commit may have removed a key; this makes up for it. */
 function keepThose({ planted, left }: Making, before: Counts, tree: Tree): void {
   const texts = [...tree.values()].map(({ lines }) => Buffer.concat(lines).toString('latin1'));
   const whole = texts.join('\n');
@@ -218,13 +224,13 @@ function streamOf(commit: Commit, message: string, parents: readonly number[]): 
   return parts;
 }
 
-/** Writes a history with so many keys into a new repository, and says which they are. */
+/** Writes a history with this many keys into a new repository and returns the keys. */
 export function plantHistory(folder: string, chance: Chance, keys: number): Planted {
   const planted: Planted = { inFiles: [], inMessages: [], inNames: [] };
   const making: Making = { chance, planted, left: { count: keys } };
   const commits: Commit[] = [];
   const stream: Buffer[] = [];
-  // Some commits more, so that the last key is not in the last of them.
+  // A few more commits, so that the last key is not in the last of them.
   for (let more = 5; more > 0; more -= making.left.count === 0 ? 1 : 0) {
     const before = { inFiles: planted.inFiles.length, inNames: planted.inNames.length };
     const recent = commits.slice(-4);

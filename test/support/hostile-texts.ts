@@ -1,7 +1,9 @@
-/** What tenants and strangers may call things, and what no output may make of it. */
+/**
+ * Names that tenants and strangers might choose, and checks that no output lets them take effect.
+ */
 import { expect } from 'vitest';
 
-/** Each drives a terminal, a code host, a viewer, a CI runner or a spreadsheet somewhere. */
+/** Each controls a terminal, a code host, a viewer, a CI runner or a spreadsheet. */
 export const HOSTILE_TEXTS: readonly string[] = [
   '\u001b[2J\u001b[31mred',
   '\u009b2J',
@@ -54,34 +56,34 @@ export const HOSTILE_TEXTS: readonly string[] = [
 
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 
-/** Requires that a line shows all that is in it, and that no CI runner takes it for a command. */
+/** Asserts that a line shows all its characters and that no CI runner takes it for a command. */
 export function expectPlainLine(line: string): void {
   expect(line).not.toMatch(INVISIBLE);
   expect(line).not.toMatch(/^\s*::/);
   expect(line).not.toMatch(/##[\w-]*\[/);
 }
 
-/** The same for all that a program prints. */
+/** Asserts the same for a program's whole output. */
 export function expectPlainLines(text: string): void {
   for (const line of text.split('\n')) expectPlainLine(line);
 }
 
-/** A line of Markdown without its code and without what is behind a backslash. */
+/** A line of Markdown without code spans and backslash escapes. */
 function markedPartOf(line: string): string {
   return line.replace(/\\[!-/:-@[-`{-~]|(?<!`)(`+)(?!`)(?:.*?[^`])\1(?!`)/g, ' ');
 }
 
-/** Requires of Markdown that it marks nothing, and links and notifies nobody. */
+/** Asserts that Markdown has no markup, links to nothing and notifies nobody. */
 export function expectPlainMarkdown(text: string): void {
   for (const line of text.split('\n')) {
     expect(line).not.toMatch(INVISIBLE);
     expect(markedPartOf(line)).not.toMatch(/[@#!$%&~](?=[\w"])|:\/\/|www\.|GH-\d|[`*_[\]<>|]/i);
-    // A host looks for these in what is shown, where a backslash is gone.
+    // A host looks for these in the rendered text, where the backslash is gone.
     expect(line).not.toMatch(/\\[@#!$%&~](?=[\w"])/);
   }
 }
 
-/** Requires of a plain message in SARIF that it has no link. */
+/** Asserts that a plain SARIF message has no link. */
 export function expectPlainMessage(text: string): void {
   expect(text).not.toMatch(INVISIBLE);
   expect(text.replaceAll(/\\[\\[\]]/g, '')).not.toMatch(/[\\[\]]/);

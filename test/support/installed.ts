@@ -1,4 +1,4 @@
-/** Packages that a folder of the tests has installed for itself, and that have no types here. */
+/** Packages that only one test folder installs, and that have no types here. */
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { describe } from 'vitest';
@@ -8,15 +8,15 @@ const { CI } = process.env;
 /** The packages of one folder. */
 export interface Installed {
   /**
-   * `describe` for what needs them: skipped by name where they are not installed; with `CI=true` it
-   * fails.
+   * `describe` for tests that need them. If they are not installed, the tests are skipped under
+   * their names; with `CI=true` they fail.
    */
   readonly describe: typeof describe.skip;
-  /** What a package exports. */
+  /** Imports a package. */
   readonly load: (name: string) => Promise<unknown>;
 }
 
-/** The packages of a folder under `test`; `name` is one of them. */
+/** The packages of a folder under `test`. `name` is one of them. */
 export function installedIn(folder: string, name: string): Installed {
   const { resolve } = createRequire(new URL(`../${folder}/package.json`, import.meta.url));
   const isThere = (): boolean => {

@@ -1,19 +1,19 @@
 /**
- * Simulations that go on at random: longer ones than can be gone through in every order. A tape
- * says which step is next, so that one run is one interleaving.
+ * Random simulations, longer than those that can be run in every order. A tape decides each next
+ * step, so one run is one interleaving.
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { Command, Setting } from './simulated-process.ts';
 import { type Option, Simulation } from './simulation.ts';
 
-/** A setting, and what happens next, as a number modulo the number of things that can. */
+/** A setting, and the sequence of choices: numbers modulo the number of possible steps. */
 export interface Run {
   readonly setting: Setting;
   readonly tape: readonly number[];
 }
 
-/** Runs one interleaving and says what was wrong with it; nothing where it was right. */
+/** Runs one interleaving. Returns what went wrong, or nothing. */
 export async function interleave({ setting, tape }: Run): Promise<readonly string[]> {
   const world = await Simulation.begin(setting);
   for (const number of tape) {
@@ -67,13 +67,14 @@ const run: fc.Arbitrary<Run> = fc.record({
 });
 
 /**
- * Fails on the first of so many runs in which something was wrong, made as small as can be.
+ * Runs many interleavings and fails on the first in which something went wrong, shrunk to the
+ * smallest.
  */
 export async function interleavings(numRuns: number): Promise<void> {
   const property = fc.asyncProperty(run, async (given) => {
     assert.deepEqual(await interleave(given), []);
   });
-  // Most of what happens are refusals, and their stacks take a quarter of the time.
+  // Most steps end in refusals, whose stack traces take a quarter of the time.
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
   try {

@@ -1,6 +1,6 @@
 /**
- * What the tests of keyrings share: fixed entities, a catalog and a policy, a clock that stands
- * still, small real wrappers around a store, and assertions on what was thrown.
+ * Shared fixtures of the keyring tests: fixed entities, a catalog, a policy, a stopped clock, small
+ * wrappers around a real store, and assertions on errors.
  */
 import type {
   AccessErrorCode,
@@ -30,13 +30,13 @@ import { expect } from 'vitest';
 export const OWN = '0a0a0a0a-0000-4000-8000-00000000000a';
 export const OTHER = '0b0b0b0b-0000-4000-8000-00000000000b';
 export const THIRD = '0c0c0c0c-0000-4000-8000-00000000000c';
-/** A well-formed key id that nothing has. */
+/** A well-formed key id that belongs to no key. */
 export const NOWHERE = '0d0d0d0d-0000-4000-8000-00000000000d';
 
 export const START = 1_700_000_000_000;
 export const HOUR = 3_600_000;
 
-/** Written in an order that sorting changes, so that catalog order shows. */
+/** Not in alphabetical order, so that tests can tell catalog order from sorting. */
 export const catalog = defineScopes(
   {
     threats: {
@@ -51,7 +51,7 @@ export const catalog = defineScopes(
   { reserved: ['users:*', '*:delete'] },
 );
 
-/** Operations that need no scope, one, two, and one that `PLAIN` is not granted. */
+/** Operations that need no scope, one scope, two, and one that `PLAIN` lacks. */
 export const policy = definePolicy(catalog, {
   whoami: [],
   list: ['threats:read'],
@@ -62,7 +62,7 @@ export const policy = definePolicy(catalog, {
 export const PEPPER = { id: 'p1', secret: 'first-pepper-first-pepper-first-pepper!' } as const;
 export const PEPPER_2 = { id: 'p2', secret: 'second-pepper-second-pepper-second-one!' } as const;
 
-/** Time stands still until a test moves it. */
+/** A clock that moves only when a test moves it. */
 export function stoppedClock(start: number = START) {
   let time = start;
   return {
@@ -78,7 +78,7 @@ export function stoppedClock(start: number = START) {
 
 // ── Wrappers around a store ──────────────────────────────────────────────────────────────────────
 
-/** What a keyring asks a store for. */
+/** The store methods that a keyring calls. */
 export const METHODS = [
   'insert',
   'findByDigest',
@@ -90,12 +90,10 @@ export const METHODS = [
 ] as const;
 export type Method = (typeof METHODS)[number];
 
-/**
- * Stands between the keyring and a store: sees the call, may make it, and says what is answered.
- */
+/** Sits between the keyring and a store: sees each call, may make it, and supplies the answer. */
 export type Between = (method: Method, args: readonly unknown[], call: () => unknown) => unknown;
 
-/** The store without what only reports ask for. `args` has no options of the call. */
+/** The store without the methods that only reports need. `args` excludes the call's options. */
 export function wrap(store: KeyStore, between: Between): KeyStore {
   return {
     insert: (record, options) =>
@@ -118,10 +116,7 @@ export function wrap(store: KeyStore, between: Between): KeyStore {
 
 type Rows = Awaitable<readonly KeyRecord[]>;
 
-/**
- * Answers by promise, one turn of the event loop later: between any two calls others get their
- * turn.
- */
+/** Answers with a promise, one turn of the event loop later, so that other calls run in between. */
 export const delayed = (store: KeyStore): KeyStore =>
   wrap(store, async (_method, _args, call) => {
     await new Promise((resolve) => setImmediate(resolve));
@@ -134,7 +129,7 @@ export const ANSWERING: readonly (readonly [string, (store: KeyStore) => KeyStor
   ['by promise', delayed],
 ];
 
-/** Notes the name of every call. */
+/** Records the name of every call. */
 export function recording(store: KeyStore): { readonly store: KeyStore; readonly calls: Method[] } {
   const calls: Method[] = [];
   const between: Between = (method, _args, call) => {
@@ -144,7 +139,7 @@ export function recording(store: KeyStore): { readonly store: KeyStore; readonly
   return { store: wrap(store, between), calls };
 }
 
-/** Answers look-ups by digest with rows of the test's own making; everything else goes through. */
+/** Answers look-ups by digest with the test's rows and passes everything else through. */
 export const returning = (
   store: KeyStore,
   rows: (found: readonly KeyRecord[]) => unknown,
@@ -156,7 +151,7 @@ export const returning = (
 
 const LISTS: ReadonlySet<Method> = new Set(['findByDigest', 'list', 'listLineage']);
 
-/** Edits every row that is found, as somebody who writes the database would. */
+/** Edits every row that is found, like an attacker who can write to the database. */
 export function tampering(store: KeyStore, edit: (row: KeyRecord) => object): KeyStore {
   return wrap(store, (method, _args, call) => {
     const answer = call();
@@ -169,12 +164,12 @@ export function tampering(store: KeyStore, edit: (row: KeyRecord) => object): Ke
 
 type Options = Partial<KeyringOptions<typeof catalog>>;
 
-/** A keyring over a fresh store and a stopped clock, with whatever a test wants otherwise. */
+/** A keyring over a fresh store and a stopped clock. Options override either. */
 export function setUp(options: Options = {}) {
   const clock = stoppedClock();
   const store = options.store ?? memoryStore();
   const events: KeyringEvent[] = [];
-  // Every use is written, unless a test wants it otherwise.
+  // Writes every use, unless a test overrides this.
   const usage = { granularityMs: 0 };
   const always = { prefix: 'acme', catalog, peppers: [PEPPER], now: clock.now, usage };
   const all = { ...always, ...options, store };
@@ -184,19 +179,19 @@ export function setUp(options: Options = {}) {
 
 export type Ring = ReturnType<typeof setUp>['keyring'];
 
-/** The least that `issue` takes. */
+/** The least that `issue` accepts. */
 export const PLAIN = { name: 'ci', scopes: ['threats:read'], expiresAt: 'never' } as const;
 /** May do everything to the keys of its entity. */
 export const AUTHORITY = { entityUuid: OWN, scopes: 'all' } as const;
 
 export const issue = (keyring: Ring): Promise<IssuedKey> => keyring.issue(PLAIN, AUTHORITY);
 
-/** What a request's body has, its types unchecked, laid over the least that `issue` takes. */
+/** Fields of a request body, without type checks, on top of the least that `issue` accepts. */
 export const untypedInput = (over: object): IssueInput<never> => untyped({ ...PLAIN, ...over });
 
 export const bearer = (credential: string): string => `Bearer ${credential}`;
 
-/** A key in a fresh store, and a second keyring that reads that store through `through`. */
+/** A key in a fresh store, and a second keyring that reads this store through `through`. */
 export async function readThrough(through: (store: KeyStore) => KeyStore, options: Options = {}) {
   const store = memoryStore();
   const { keyring } = setUp({ ...options, store });
@@ -204,14 +199,14 @@ export async function readThrough(through: (store: KeyStore) => KeyStore, option
   return { ...setUp({ ...options, store: through(store) }), key, info, store };
 }
 
-/** The row of a key, found as an operator would find it. */
+/** The row of a key, found the way an operator would. */
 export async function rowOf(store: KeyStore, keyId: string): Promise<KeyRecord> {
   const row = await store.findById(keyId);
   if (row === null) throw new Error(`the store has no ${keyId}`);
   return row;
 }
 
-/** Everything that a store holds of the entities of these tests, as text. */
+/** Everything that a store holds about the entities of these tests, as text. */
 export async function dump(store: KeyStore): Promise<string> {
   const lists = [OWN, OTHER, THIRD].map((entityUuid) =>
     store.list({ prefix: 'acme', entityUuid, after: null, limit: 1000 }),
@@ -221,11 +216,12 @@ export async function dump(store: KeyStore): Promise<string> {
 
 // ── What was thrown ──────────────────────────────────────────────────────────────────────────────
 
-/** Makes of a guard, which throws as it is called, what `denied` and `thrown` take. */
+/** Wraps a guard, which throws synchronously, for `denied` and `thrown`. */
 export const rejecting = (act: () => unknown) => async (): Promise<unknown> => act();
 
 /**
- * What `act` rejects with. A synchronous throw fails the test: every operation answers by promise.
+ * The error that `act` rejects with. A synchronous throw fails the test: every operation returns a
+ * promise.
  */
 export async function thrown(act: () => Promise<unknown>): Promise<unknown> {
   let promise: Promise<unknown>;
@@ -242,7 +238,7 @@ export async function thrown(act: () => Promise<unknown>): Promise<unknown> {
   );
 }
 
-/** Asserts an `AccessError` by code and reason, and hands it over. */
+/** Asserts the code and reason of an `AccessError`, and returns it. */
 export async function denied(
   act: () => Promise<unknown>,
   code: AccessErrorCode,
@@ -255,7 +251,7 @@ export async function denied(
   return error;
 }
 
-/** Asserts an `InputError` by its field and message, and hands it over. */
+/** Asserts the field and message of an `InputError`, and returns it. */
 export async function inputError(
   act: () => Promise<unknown>,
   field: string,
@@ -269,7 +265,7 @@ export async function inputError(
   return error;
 }
 
-/** Asserts a `StoreError`, and hands it over. */
+/** Asserts a `StoreError`, and returns it. */
 export async function storeError(act: () => Promise<unknown>): Promise<StoreError> {
   const error = await thrown(act);
   if (!isStoreError(error)) throw error;
@@ -278,8 +274,7 @@ export async function storeError(act: () => Promise<unknown>): Promise<StoreErro
 }
 
 /**
- * Asserts a `TypeError` that was written for people: it names what is wrong, and is none of the
- * engine's.
+ * Asserts a `TypeError` written for people: it names the mistake and is not one of the engine's.
  */
 export async function typeError(act: () => Promise<unknown>, message: RegExp): Promise<void> {
   const error = await thrown(act);
@@ -287,7 +282,7 @@ export async function typeError(act: () => Promise<unknown>, message: RegExp): P
   expect((error as TypeError).message).toMatch(message);
 }
 
-/** Asserts that `issue` refuses an input with a `TypeError`, and did not even ask the store. */
+/** Asserts that `issue` rejects an input with a `TypeError` before it calls the store. */
 export async function issueRefused(
   over: object,
   message: RegExp,
@@ -299,5 +294,5 @@ export async function issueRefused(
   expect({ calls, events }).toEqual({ calls: [], events: [] });
 }
 
-/** The same value without its type: what a caller in JavaScript can pass. */
+/** The same value without its type, as a JavaScript caller could pass it. */
 export const untyped = <T>(value: unknown): T => value as T;

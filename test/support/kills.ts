@@ -1,6 +1,6 @@
 /**
- * `kill -9` in the middle of a rotation, on any store that an address names. What a round finds
- * wrong it throws; what it saw it counts.
+ * Kills a process (`kill -9`) in the middle of a rotation, on any store with an address. A round
+ * throws if it finds a fault, and counts what it saw.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -14,22 +14,24 @@ import { type Child, isHanded, spareChildren } from './store-process.ts';
 
 export interface Kills {
   readonly kills: number;
-  /** Times the predecessor worked after the kill, and until its `retireAt` where it had one. */
+  /**
+   * Rounds in which the predecessor worked after the kill, and until its `retireAt` if it had one.
+   */
   predecessorAlive: number;
-  /** Rotations whose answer was out before the kill. Their successors work. */
+  /** Rotations that answered before the kill. Their successors work. */
   handedOut: number;
-  /** Successors that nobody has, and that `list` shows. */
+  /** Successors that nobody received and that `list` shows. */
   visible: number;
-  /** Times a key was to be had afterwards, by rotating once more or by issuing. */
+  /** Rounds after which another rotation or an issue still yielded a key. */
   remedied: number;
-  /** Where the process was when it was killed: moment → times. */
+  /** Where the process was when it was killed: moment → count. */
   readonly at: Record<string, number>;
 }
 
 /**
- * `kill -9` at every moment of a rotation in turn, in every other turn while the process stands
- * still. The moments: before, during (where the store answers by promise) and after each of three
- * calls, then made and not said, then said.
+ * Kills the process at every moment of a rotation in turn; in every second round the process is
+ * paused there. The moments: before, during (if the store returns a promise) and after each of
+ * three calls, then before and after the answer.
  */
 export async function killRotations(
   address: string,
@@ -51,17 +53,17 @@ export async function killRotations(
 interface Kill {
   readonly store: KeyStore;
   readonly child: Child;
-  /** The number of the moment of the rotation at which the process is killed. */
+  /** The number of the moment in the rotation at which the process is killed. */
   readonly moment: number;
   /**
-   * Whether it stands still at that moment; otherwise it runs on until the signal arrives.
+   * Whether the process is paused at that moment. Otherwise it runs on until the signal arrives.
    */
   readonly isStopped: boolean;
   readonly isLocal: boolean;
   readonly seen: Kills;
 }
 
-/** Kills a process at a moment of a rotation. Then this process looks at what is left. */
+/** Kills a process at a moment of a rotation, then inspects what is left. */
 async function killRound(kill: Kill): Promise<void> {
   const { store, child, seen } = kill;
   const clock = { time: Date.now() };
@@ -86,7 +88,9 @@ async function killRound(kill: Kill): Promise<void> {
   await remedy(keyring, raced, left, handed, seen);
 }
 
-/** Asks for the rotation, kills the process at its moment, and says what it answered, if it did. */
+/**
+ * Requests the rotation, kills the process at its moment, and returns its answer if it gave one.
+ */
 async function killedInRotation(kill: Kill, { entityUuid, old }: Raced): Promise<unknown> {
   const { child, moment, isStopped, isLocal } = kill;
   await child.ready;
@@ -100,18 +104,18 @@ async function killedInRotation(kill: Kill, { entityUuid, old }: Raced): Promise
   await Promise.race([there, child.gone]);
   await child.kill();
   const handed = await answer;
-  // What was on its way when the process died, the server may still be doing. What it does even
-  // later is looked up again below.
+  // The server may still be working on what it received before the process died. Anything it
+  // finishes even later is checked again below.
   if (!isLocal) await sleep(30);
   return handed;
 }
 
-/** Whether a call of the store was over for certain, and whether it may have been under way. */
+/** Whether a store call had certainly finished, and whether it may have been in progress. */
 function reached({ child, isStopped }: Kill, method: string) {
   const isOver = child.heard.includes(`${method} after`);
   const isUnderWay = child.heard.includes(`${method} during`);
-  // It stands still at the moment that it announced last; otherwise it went on until the signal
-  // came.
+  // A paused process is at the moment it announced last. Otherwise it went on until the signal
+  // arrived.
   return { surely: isOver, maybe: !isStopped || isUnderWay || isOver };
 }
 
@@ -124,12 +128,12 @@ function checkLeft(kill: Kill, { before, made, live }: Left): void {
   if (before.retireAt === null) assert.ok(!retired.surely, 'it was retired, and is not');
   else assert.ok(retired.maybe, `retireAt is ${before.retireAt}, and nobody retired it`);
   const isFollowed = before.retireAt === null || made.length === 1;
-  assert.ok(isFollowed, 'retired, and no successor to be seen');
+  assert.ok(isFollowed, 'retired, but its successor is not listed');
   assert.equal(live.length, made.length, 'nobody has revoked a successor');
   assert.equal(before.revokedAt, null);
 }
 
-/** The predecessor lives until its `retireAt`, to the millisecond. */
+/** The predecessor is live until its `retireAt`, to the millisecond. */
 async function checkPredecessor(
   keyring: PatientKeyring,
   clock: { time: number },
@@ -143,13 +147,13 @@ async function checkPredecessor(
   assert.equal(last, old.keyId, 'the predecessor is dead before its time');
   clock.time = before.retireAt;
   const then = await verdict(keyring, old.key);
-  assert.equal(then, 'retired', 'the predecessor outlives its time');
+  assert.equal(then, 'retired', 'the predecessor is live after its time');
   clock.time = Date.now();
 }
 
 /**
- * What an operator does then: rotates once more, and where that is refused revokes what nobody has
- * and issues.
+ * Does what an operator would: rotates again. If that is refused, revokes what nobody received and
+ * issues a key.
  */
 async function remedy(
   keyring: PatientKeyring,
@@ -163,9 +167,9 @@ async function remedy(
     ({ info }) => info,
     (error: unknown) => (isAccessError(error) ? error.code : String(error)),
   );
-  // One successor is ever handed out: the second rotation succeeds only where the first retired
-  // nothing. Where it is refused that is looked up again: a busy server may have written what the
-  // process had sent before it died, after all.
+  // Only one successor is ever handed out: the second rotation succeeds only if the first retired
+  // nothing. If it is refused, the record is read again, because a busy server may still have
+  // written what the process sent before it died.
   const now = await keyring.get(old.keyId, by);
   const late = again === 'conflict' && now !== null && 'retireAt' in now && now.retireAt !== null;
   const isRetired = before.retireAt !== null || late;

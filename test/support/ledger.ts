@@ -1,13 +1,13 @@
 /**
- * What is known of keys while processes work on them: every version of each record and when it was
- * superseded, who was told of which, who holds which text. From that follows what a look-up may
- * answer, and what the database may hold at any time.
+ * Tracks all keys while processes work on them: every version of each record and when it was
+ * superseded, which process learned of which version, and who has the text of which key. From this
+ * follows what a look-up may answer and what the database may hold at any time.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { KeyRecord, KeyStore, Mark } from 'keyscope';
 import { digestKey } from 'keyscope';
 
-/** What is looked at: the first three after every step, the others at every answer. */
+/** The laws. The first three are checked after every step, the others at every answer. */
 export const LAWS: readonly string[] = [
   'a key retires only if its successor is stored, and at most one successor is handed out',
   'a live successor that nobody holds is of a rotation that has crashed or failed, and is listed',
@@ -17,18 +17,18 @@ export const LAWS: readonly string[] = [
   'what a call says it did is done, what it refuses it had to refuse, and nothing else is thrown',
 ];
 
-/** How long another process may take a key for unknown that it had tried before. */
+/** How long another process may treat a key as unknown after it looked it up too early. */
 const ABSENT_MS = 5_000;
 
 /** A record from one write to the next. */
 interface Version {
-  /** Null before the key was made. */
+  /** Null before the key was created. */
   readonly record: KeyRecord | null;
   /** When it was superseded. */
   until: number;
 }
 
-/** What is known of one key. Processes are numbers. */
+/** The history of one key. Processes are numbers. */
 export interface Life {
   readonly name: string;
   readonly digest: string;
@@ -37,24 +37,24 @@ export interface Life {
   readonly versions: Version[];
   /** By process: the oldest version that a look-up may answer. */
   readonly floors: number[];
-  /** The newest version whose writer was told that it wrote it, and has published it. */
+  /** The newest version that its writer got confirmed and has published. */
   acknowledged: number;
-  /** Who tried it before it was made, and may remember that there is none. */
+  /** Processes that looked it up before it was created and may have cached its absence. */
   readonly triedBy: Set<number>;
   madeBy: number;
-  /** Somebody was given its text. */
+  /** Whether a caller received its text. */
   isHeld: boolean;
-  /** As it was when it was retired. */
+  /** The record as it was when it was retired. */
   retired: KeyRecord | undefined;
 }
 
-/** What was current while a call was under way. */
+/** The versions that were current while a call was in progress. */
 export interface Window {
   readonly life: Life;
-  /** The oldest version that it may answer. */
+  /** The oldest version that the call may answer. */
   readonly from: number;
   readonly since: number;
-  /** Whether it may still answer that there is no such key. */
+  /** Whether it may still answer that the key does not exist. */
   readonly mayBeAbsent: boolean;
 }
 
@@ -68,10 +68,10 @@ export class Ledger {
   readonly #lives: Life[] = [];
   readonly #byDigest = new Map<string, Life>();
   readonly #byKeyId = new Map<string, Life>();
-  /** The roots of lineages of which somebody was told that they are revoked. */
+  /** The roots of lineages whose revocation was confirmed to a caller. */
   readonly #closed = new Set<string>();
 
-  /** What is found wrong is added to `wrong`. */
+  /** Violations are added to `wrong`. */
   constructor(database: Database, processes: number, maxStalenessMs: number, wrong: string[]) {
     this.#database = database;
     this.#processes = processes;
@@ -81,7 +81,7 @@ export class Ledger {
 
   // ── Names ──────────────────────────────────────────────────────────────────────────────────────
 
-  /** A key is expected under this digest: nobody has made it yet. */
+  /** Registers a digest before its key exists. */
   expect(digest: string, name: string): Life {
     const life: Life = {
       name,
@@ -100,7 +100,7 @@ export class Ledger {
     return life;
   }
 
-  /** Successors are named after who made them. */
+  /** Successors are named after the process that created them. */
   ofDigest(digest: string, name = '?'): Life {
     return this.#byDigest.get(digest) ?? this.expect(digest, name);
   }
@@ -115,7 +115,7 @@ export class Ledger {
 
   // ── What happens ───────────────────────────────────────────────────────────────────────────────
 
-  /** A record exists from the start, and everybody knows. */
+  /** Registers a record that exists from the start and that every process knows. */
   begin(digest: string, name: string, record: KeyRecord): void {
     const life = this.expect(digest, name);
     life.keyId = record.keyId;
@@ -132,7 +132,7 @@ export class Ledger {
     this.#supersede(life, record, time);
   }
 
-  /** A mark was written. */
+  /** Notes that a mark was written. */
   marked(life: Life, mark: Mark, time: number): void {
     const before = currentOf(life);
     const after = this.#database.findById(life.keyId) as KeyRecord | null;
@@ -151,23 +151,23 @@ export class Ledger {
     life.versions.push({ record, until: Number.POSITIVE_INFINITY });
   }
 
-  /** A process has heard that a key changed: from then on it answers nothing older. */
+  /** A process learned that a key changed. It must not answer with an older version after this. */
   tell(life: Life, process: number): void {
     life.floors[process] = newestOf(life);
   }
 
-  /** A process knows of nothing from before. */
+  /** A process has dropped everything that it had cached. */
   tellAll(process: number): void {
     for (const life of this.#lives) this.tellMade(life, process);
   }
 
-  /** A process made a key, or tried to: it does not take it for unknown any more. */
+  /** A process created a key or tried to, so it must not treat it as unknown any more. */
   tellMade(life: Life, process: number): void {
     life.triedBy.delete(process);
     this.tell(life, process);
   }
 
-  /** A caller was given the text of a key. */
+  /** A caller received the text of a key. */
   handOut(life: Life): void {
     life.isHeld = true;
     const record = currentOf(life);
@@ -190,7 +190,7 @@ export class Ledger {
     if (this.heldSuccessorsOf(old) > 1) this.#wrong.push(`${old.name} has two successors`);
   }
 
-  /** Somebody was told that the lineage of a key is revoked. */
+  /** A caller got the revocation of the key's lineage confirmed. */
   close(life: Life): void {
     const root = currentOf(life)?.rootKeyId;
     if (root !== undefined) this.#closed.add(root);
@@ -204,14 +204,14 @@ export class Ledger {
 
   // ── What may be answered ───────────────────────────────────────────────────────────────────────
 
-  /** For a call that begins now and asks the database. */
+  /** Opens the window of a call that begins now and asks the database. */
   open(life: Life, time: number): Window {
     return { life, from: newestOf(life), since: time, mayBeAbsent: false };
   }
 
   /**
-   * For a look-up that begins now in a process with a cache. `isCurrent`: no message about the key
-   * is on its way there.
+   * Opens the window of a look-up that begins now in a process with a cache. `isCurrent`: no
+   * message about the key is on its way to that process.
    */
   openCached(life: Life, process: number, time: number, isCurrent: boolean): Window {
     const { versions, floors, acknowledged } = life;
@@ -244,8 +244,9 @@ export class Ledger {
   // ── What the database may hold ─────────────────────────────────────────────────────────────────
 
   /**
-   * Holds at any time, and hence after any crash: who takes no further step has crashed. `open`: by
-   * process, how many rotations have not ended, or failed with the store.
+   * Must hold at any time, and therefore after any crash: a crashed process is one that takes no
+   * further step. `open`: by process, the rotations that have not ended or that failed with the
+   * store.
    */
   check(open: readonly number[]): void {
     const orphans = open.map(() => 0);
@@ -257,7 +258,7 @@ export class Ledger {
         this.#wrong.push(`${life.name} is retired and has no successor`);
       }
       if (isLive && life.isHeld && this.#closed.has(record.rootKeyId)) {
-        this.#wrong.push(`${life.name} lives, and its lineage was revoked`);
+        this.#wrong.push(`${life.name} is live, but its lineage was revoked`);
       }
       if (!isLive || life.isHeld || record.rotatedFrom === null) continue;
       orphans[life.madeBy] = (orphans[life.madeBy] ?? 0) + 1;
@@ -265,7 +266,9 @@ export class Ledger {
     }
     for (const [process, count] of orphans.entries()) {
       if (count <= (open[process] ?? 0)) continue;
-      this.#wrong.push(`${count} successors of process ${process} live, and nobody holds them`);
+      this.#wrong.push(
+        `${count} successors of process ${process} are live, but nobody received them`,
+      );
     }
   }
 
@@ -273,7 +276,7 @@ export class Ledger {
     return this.#lives.some((life) => currentOf(life)?.rotatedFrom === keyId);
   }
 
-  /** Whether management finds a record that nobody holds. */
+  /** Whether management finds a record that nobody received. */
   #isListed({ keyId, prefix, entityUuid, rootKeyId }: KeyRecord): boolean {
     const query = { prefix, entityUuid, after: null, limit: 100 };
     const listed = this.#database.list(query) as readonly KeyRecord[];
@@ -284,8 +287,8 @@ export class Ledger {
   // ── As text ────────────────────────────────────────────────────────────────────────────────────
 
   /**
-   * All of it that can matter from now on. `windows`: those of the calls under way. Versions that
-   * nothing can answer any more are left out, and the others counted from there.
+   * Everything that can still matter. `windows` are those of the calls in progress. Versions that
+   * no call can answer any more are left out, and the numbering starts after them.
    */
   state(windows: readonly Window[], time: number, isCached: readonly boolean[]): string {
     const oldestAt = time - this.#maxStalenessMs;
@@ -312,7 +315,7 @@ export class Ledger {
     return parts.sort().join('\n');
   }
 
-  /** What the database answered, with names in place of ids. */
+  /** The database's answer, with names in place of ids. */
   textOf(answer: unknown, time: number): string {
     if (Array.isArray(answer)) return answer.map((row) => this.textOf(row, time)).join();
     if (answer instanceof Error) return answer.message;
@@ -330,7 +333,7 @@ export function currentOf({ versions }: Life): KeyRecord | null {
   return versions.at(-1)?.record ?? null;
 }
 
-/** What `verify` has to answer for a record. */
+/** The answer that `verify` must give for a record. */
 export function answerOf(record: KeyRecord | null, time: number): string {
   if (record === null) return 'unknown_key';
   const { revokedAt, suspendedAt, retireAt, withdrawn, accessibleEntities } = record;
@@ -341,7 +344,7 @@ export function answerOf(record: KeyRecord | null, time: number): string {
   return `passed for ${entities.join()}`;
 }
 
-/** The marks of a record, as far as they can matter from now on. */
+/** The marks of a record, as far as they can still matter. */
 function marksOf(record: KeyRecord | null, time: number): string {
   if (record === null) return 'none';
   const { revokedAt, suspendedAt, retireAt, withdrawn, accessibleEntities } = record;
@@ -354,7 +357,9 @@ function marksOf(record: KeyRecord | null, time: number): string {
   ].join('');
 }
 
-/** What a mark must leave as it was: revoked stays revoked, withdrawn stays withdrawn. */
+/**
+ * Whether a mark left earlier decisions intact: revoked stays revoked, withdrawn stays withdrawn.
+ */
 function isOnward(before: KeyRecord, after: KeyRecord): boolean {
   const { revokedAt, retireAt, withdrawn } = before;
   const keepsRevocation = revokedAt === null || after.revokedAt === revokedAt;

@@ -1,26 +1,26 @@
-/** A key in each state in which its managers can meet it. */
+/** A key in each state that its managers can encounter. */
 import type { KeyRecord, KeyState, KeyStore } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { AUTHORITY, HOUR, PEPPER_2, PLAIN, type Ring, START, setUp, tampering } from './keyring.ts';
 
-/** When a key of {@link LIVES} expires, and when one that was rotated retires. */
+/** When a key of {@link LIVES} expires, and when a rotated one retires. */
 export const EXPIRY: number = START + 9 * HOUR;
 export const RETIREMENT: number = START + HOUR;
 
 /** How a key got into its state. */
 export interface Life {
   readonly state: KeyState;
-  /** What its managers did. */
+  /** The actions of its managers. */
   readonly acts?: readonly ('rotate' | 'suspend' | 'revoke')[];
-  /** What the clock says then. */
+  /** The time on the clock afterwards. */
   readonly now?: number;
-  /** What somebody made of its row. */
+  /** A direct edit of its row. */
   readonly edit?: object;
-  /** Whether its pepper was taken out. */
+  /** Whether its pepper was removed. */
   readonly isOrphaned?: boolean;
 }
 
-/** By name; every state, and some by two ways. */
+/** By name: every state, some of them reached in two ways. */
 export const LIVES = {
   live: { state: 'live' },
   retiring: { state: 'live', acts: ['rotate'] },
@@ -56,12 +56,15 @@ export const LIVES = {
 export type LifeName = keyof typeof LIVES;
 export const LIFE_NAMES = Object.keys(LIVES) as LifeName[];
 
-/** Sees the rows of one key as somebody edited them. */
+/** Shows one key's rows as if someone had edited them. */
 export function editing(store: KeyStore, keyId: string, edit: object): KeyStore {
   return tampering(store, (row: KeyRecord) => (row.keyId === keyId ? { ...row, ...edit } : row));
 }
 
-/** A key with that life, and the keyring under which it is in that state. */
+/**
+ * Issues a key, takes it through that life, and returns it with the keyring that sees it in that
+ * state.
+ */
 export async function bring(name: LifeName, through = (store: KeyStore): KeyStore => store) {
   const { acts = [], now = START, edit = {}, isOrphaned = false }: Life = LIVES[name];
   const inner = memoryStore();

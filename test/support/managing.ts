@@ -1,6 +1,6 @@
 /**
- * What the tests of management share: every call that takes an authority, refusals of an authority,
- * and a store in which something else happens at a chosen moment.
+ * Shared fixtures of the management tests: every call that takes an authority, assertions that an
+ * authority is rejected, and a store in which something else happens at a chosen moment.
  */
 import type { KeyRecord, KeyringEvent, KeyStore } from 'keyscope';
 import { isInputError } from 'keyscope';
@@ -22,14 +22,14 @@ import {
 
 // ── Every call ──────────────────────────────────────────────────────────────────────────────────
 
-/** A management call on a key, under an authority whose type is unchecked. */
+/** A management call on a key, with an authority of unchecked type. */
 export type ManagementCall = (
   keyring: Ring,
   authority: unknown,
   keyId?: unknown,
 ) => Promise<unknown>;
 
-/** The calls that take a key id and an authority, and nothing else. */
+/** The calls that take only a key id and an authority. */
 export const CALLS_ON_A_KEY = [
   'revoke',
   'revokeLineage',
@@ -43,7 +43,7 @@ function onKey(name: (typeof CALLS_ON_A_KEY)[number]): ManagementCall {
   return (keyring, authority, keyId = NOWHERE) => keyring[name](untyped(keyId), untyped(authority));
 }
 
-/** Every call that takes an authority, with the least that it needs besides. */
+/** Every call that takes an authority, with its minimal other arguments. */
 export const CALLS: Readonly<Record<string, ManagementCall>> = {
   issue: (keyring, authority) => keyring.issue(PLAIN, untyped(authority)),
   rotate: (keyring, authority, keyId = NOWHERE) =>
@@ -52,12 +52,12 @@ export const CALLS: Readonly<Record<string, ManagementCall>> = {
   ...Object.fromEntries(CALLS_ON_A_KEY.map((name) => [name, onKey(name)])),
 };
 
-/** For `it.each`. */
+/** The same calls for `it.each`. */
 export const EACH_CALL: readonly (readonly [string, ManagementCall])[] = Object.entries(CALLS);
 
 // ── Refusals ────────────────────────────────────────────────────────────────────────────────────
 
-/** A keyring, with everything that its store and its listener were told. */
+/** A keyring that records all calls to its store and its listener. */
 export function watched() {
   const { store, calls } = recording(memoryStore());
   const { keyring, events } = setUp({ store });
@@ -66,7 +66,7 @@ export function watched() {
 
 const NOTHING = { calls: [], events: [] };
 
-/** Asserts that a call is refused as malformed before store and listener are told anything. */
+/** Asserts that a call is rejected as malformed before it reaches the store or the listener. */
 async function refusedUntold(act: (keyring: Ring) => Promise<unknown>): Promise<TypeError> {
   const { keyring, told } = watched();
   const error = await thrown(() => act(keyring));
@@ -75,7 +75,7 @@ async function refusedUntold(act: (keyring: Ring) => Promise<unknown>): Promise<
   return error as TypeError;
 }
 
-/** Asserts a plain `TypeError`: a mistake of the service, which no request can make. */
+/** Asserts a plain `TypeError`: a bug in the service that no request can cause. */
 export async function refusedAsBug(
   act: (keyring: Ring) => Promise<unknown>,
   message: RegExp,
@@ -101,7 +101,7 @@ export async function refusedAsInput(
   );
 }
 
-/** The authority of {@link AUTHORITY}, and more. */
+/** {@link AUTHORITY} with more fields. */
 export const authorityWith = (more: object): object => ({ ...AUTHORITY, ...more });
 
 /** The refusals among events. */
@@ -111,12 +111,12 @@ export function refusalsIn(events: readonly KeyringEvent[]) {
 
 // ── What is left ────────────────────────────────────────────────────────────────────────────────
 
-/** The rows of an entity's keys with the prefix of these tests, newest first. */
+/** The rows of an entity's keys with these tests' prefix, newest first. */
 export function keysOf(store: KeyStore, entityUuid: string = OWN) {
   return store.list({ prefix: 'acme', entityUuid, after: null, limit: 1000 });
 }
 
-/** The rows that a rotation of this key made, whatever became of them. */
+/** The rows that rotations of this key created, in whatever state. */
 export async function successorsOf(store: KeyStore, keyId: string): Promise<KeyRecord[]> {
   const rows = await keysOf(store);
   return rows.filter(({ rotatedFrom }) => rotatedFrom === keyId);
@@ -124,15 +124,15 @@ export async function successorsOf(store: KeyStore, keyId: string): Promise<KeyR
 
 // ── Meanwhile ───────────────────────────────────────────────────────────────────────────────────
 
-/** When something else happens: before a call of the store takes effect, or after it. */
+/** When the other thing happens: before a store call takes effect, or after it. */
 export interface Moment {
   readonly when: 'before' | 'after';
   readonly method: Method;
-  /** Which call of that method, from 1. Default: the first. */
+  /** Which call of that method, counted from 1. Default: the first. */
   readonly nth?: number;
 }
 
-/** A store in which `act` happens once, at a moment. */
+/** A store in which `act` runs once, at a chosen moment. */
 export function meanwhile(store: KeyStore, moment: Moment, act: () => Promise<unknown>): KeyStore {
   const { when, method: awaited, nth = 1 } = moment;
   let count = 0;

@@ -1,6 +1,6 @@
 /**
- * MariaDB servers that a test starts and breaks itself: one alone, a primary with a replica, and a
- * Galera cluster. MariaDB refuses to run as root, so root starts it as the user `mysql`.
+ * MariaDB servers that a test starts and breaks itself: a single one, a primary with a replica, and
+ * a Galera cluster. MariaDB refuses to run as root, so root starts it as the user `mysql`.
  */
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -28,7 +28,7 @@ function isInstalled(program: string): boolean {
   return spawnSync(program, ['--version']).status === 0;
 }
 
-/** What is not installed, if anything. */
+/** The missing program, if any. */
 export const missingMariadb: string | undefined =
   isInstalled('mariadbd') && isInstalled('mariadb-install-db')
     ? undefined
@@ -36,7 +36,7 @@ export const missingMariadb: string | undefined =
 
 const PROVIDERS = ['/usr/lib/galera/libgalera_smm.so', '/usr/lib64/galera-4/libgalera_smm.so'];
 const provider = PROVIDERS.find((path) => existsSync(path));
-/** The same for a cluster: a node gets its data by rsync. */
+/** The same for a cluster, whose nodes copy their data with rsync. */
 export const missingGalera: string | undefined =
   missingMariadb ??
   (provider !== undefined && isInstalled('rsync') ? undefined : 'Galera, with rsync');
@@ -49,7 +49,7 @@ function idOf(option: '-u' | '-g'): number {
   return Number(spawnSync('id', [option, 'mysql'], { encoding: 'utf8' }).stdout);
 }
 
-/** A folder that the server's user owns. */
+/** A folder owned by the server's user. */
 function ownFolder(): string {
   const path = mkdtempSync(join(tmpdir(), 'keyscope-mariadb-'));
   if (isRoot) chownSync(path, idOf('-u'), idOf('-g'));
@@ -58,11 +58,11 @@ function ownFolder(): string {
 
 const asUser = isRoot ? ['--user=mysql'] : [];
 
-/** Below those that a system gives to clients: a node listens at some of them late. */
+/** Below the range that the system assigns to clients, because a node opens some ports late. */
 const FIRST_PORT = 20_000;
 const PORTS = 12_000;
 
-/** A port that nobody listens at, a moment ago. */
+/** A port on which nothing listened a moment ago. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = FIRST_PORT + Math.floor(Math.random() * PORTS);
@@ -75,15 +75,15 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** A server of the test's own, with a folder of its own. */
+/** A MariaDB server with a separate folder. */
 export interface OwnMariadb {
   readonly address: Address;
-  /** Runs SQL over a connection for it alone. */
+  /** Runs SQL over a separate connection. */
   rows(sql: string): Promise<readonly Record<string, unknown>[]>;
-  /** Starts it, with options of the server beside its own, and waits until it answers. */
+  /** Starts the server with additional options and waits until it answers. */
   start(...more: string[]): Promise<void>;
   stop(signal?: NodeJS.Signals): Promise<void>;
-  /** Stops it in the middle of what it does, until it is resumed. It keeps its connections. */
+  /** Pauses it in the middle of its work until it is resumed. Its connections stay open. */
   pause(): void;
   resume(): void;
   /** Stops it and removes its folder. */
@@ -92,7 +92,7 @@ export interface OwnMariadb {
 
 const execute = promisify(execFile);
 
-/** Small and quick: what a crash of the machine would lose is no matter here. */
+/** Small and fast. Losing data in a machine crash does not matter here. */
 const SMALL = [
   '--bind-address=127.0.0.1',
   '--innodb-buffer-pool-size=16M',
@@ -101,14 +101,14 @@ const SMALL = [
   '--skip-name-resolve',
 ];
 
-/** How a connection of the tests' own is opened. */
+/** Connection settings for the tests' own connections. */
 export function rootAt({ host, port }: Address) {
   return { host, port, user: 'root', password: '', connectTimeout: 2_000 } as const;
 }
 
 async function ask(address: Address, sql: string): Promise<readonly Record<string, unknown>[]> {
   const connection = await mysql.createConnection(rootAt(address));
-  // Otherwise the end of the server would be nobody's error.
+  // Without a listener, the end of the server would be an uncaught error.
   connection.on('error', () => {});
   try {
     const [rows] = await connection.query(sql);
@@ -118,7 +118,9 @@ async function ask(address: Address, sql: string): Promise<readonly Record<strin
   }
 }
 
-/** Makes the folder of a server, with data unless a cluster brings them. It does not run yet. */
+/**
+ * Creates the folder of a server, with data unless the cluster supplies them. Does not start it.
+ */
 export async function installMariadb(
   options: readonly string[],
   hasData: boolean = true,
@@ -175,7 +177,7 @@ export async function installMariadb(
   };
 }
 
-/** One server that runs. */
+/** A single running server. */
 export async function startMariadb(...options: string[]): Promise<OwnMariadb> {
   const server = await installMariadb(options);
   await server.start();
@@ -184,7 +186,7 @@ export async function startMariadb(...options: string[]): Promise<OwnMariadb> {
 
 // ── A primary with a replica ────────────────────────────────────────────────────────────────────
 
-/** Whoever makes triggers needs no more rights because of the log. */
+/** With the binary log on, creating triggers would otherwise require more rights. */
 const REPLICATED = ['--log-bin=bin', '--log-slave-updates', '--log-bin-trust-function-creators'];
 
 export interface MariadbPair {
@@ -192,7 +194,7 @@ export interface MariadbPair {
   readonly replica: OwnMariadb;
 }
 
-/** Makes a server the replica of another, which lags as replication is asynchronous. */
+/** Makes a server the replica of another. Replication is asynchronous, so it lags. */
 export async function follow(replica: OwnMariadb, { address }: OwnMariadb): Promise<void> {
   const { host, port } = address;
   await replica.rows('SET GLOBAL read_only = 1');
@@ -212,7 +214,7 @@ export async function startMariadbPair(): Promise<MariadbPair> {
     [1, 2].map((id) => startMariadb(`--server-id=${id}`, ...REPLICATED)),
   );
   if (primary === undefined || replica === undefined) throw new Error('no servers');
-  // What the installation wrote itself is on both.
+  // The installation wrote the same data on both.
   for (const server of [primary, replica]) await server.rows('RESET MASTER');
   await follow(replica, primary);
   return { primary, replica };

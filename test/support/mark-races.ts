@@ -1,7 +1,7 @@
 /**
- * Rounds of two processes that mark one key at once, past the keyring, on any store that an address
- * names. Whatever they do, the store has written one after the other. What a round finds wrong it
- * throws; what it saw it counts.
+ * Rounds in which two processes mark one key at once, bypassing the keyring, on any store with an
+ * address. The store must have written the marks one after the other. A round throws if it finds a
+ * fault, and counts what it saw.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -14,29 +14,29 @@ import { timesOf } from './store-process.ts';
 
 type Kind = Mark['kind'];
 
-/** What the one process writes, and what the other. */
+/** The mark of one process and the mark of the other. */
 export type Pair = readonly [Kind, Kind];
 
 const KINDS: readonly Kind[] = ['retire', 'suspend', 'resume', 'revoke', 'withdraw'];
 
-/** Every two kinds, and each against itself. */
+/** Every pair of kinds, including each kind with itself. */
 export const PAIRS: readonly Pair[] = KINDS.flatMap((first, index) =>
   KINDS.slice(index).map((second): Pair => [first, second]),
 );
 
 export interface MarkRaces {
   readonly rounds: number;
-  /** Rounds of which one call wrote, and the other was told that it did not. */
+  /** Rounds in which one call wrote and the other learned that it did not. */
   readonly oneWrote: number;
   readonly bothWrote: number;
   readonly noneWrote: number;
-  /** Rounds in which each call began before the other one was answered. */
+  /** Rounds in which each call began before the other was answered. */
   readonly met: number;
 }
 
 const GUESTS = ['0b0b0b0b-0000-4000-8000-00000000000b', '0c0c0c0c-0000-4000-8000-00000000000c'];
 
-/** A mark that says who wrote it: `side` is 0 or 1. */
+/** A mark that shows who wrote it: `side` is 0 or 1. */
 function markOf(kind: Kind, side: number, round: number): Mark {
   const at = 1_700_000_000_000 + side;
   const why = { by: `process ${side}`, reason: `round ${round}` };
@@ -50,12 +50,12 @@ function markOf(kind: Kind, side: number, round: number): Mark {
     case 'resume':
       return { kind, at };
     case 'withdraw':
-      // Now both withdraw the same entity, now each another one.
+      // In some rounds both withdraw the same entity, in others a different one each.
       return { kind, at, entityUuid: String(GUESTS[side * (round % 2)]) };
   }
 }
 
-/** A key of its own for each round, in most rounds such that both marks could be written. */
+/** A new key for each round, usually one on which both marks could be written. */
 function recordOf(pair: Pair, round: number): KeyRecord {
   const keyId = randomUUID();
   const entityUuid = randomUUID();
@@ -73,7 +73,7 @@ function recordOf(pair: Pair, round: number): KeyRecord {
   };
 }
 
-/** A mark that a process sent, and what it was told when. */
+/** A mark that a process sent, the answer, and the times of both. */
 interface Sent {
   readonly mark: Mark;
   readonly wrote: boolean;
@@ -88,7 +88,7 @@ async function send(arena: Arena, keyId: string, mark: Mark, side: number): Prom
   return { mark, wrote, from, to };
 }
 
-/** Both processes are told at once, in alternating order. */
+/** Sends both processes their task at once, in alternating order. */
 async function meet(arena: Arena, keyId: string, pair: Pair, round: number): Promise<Sent[]> {
   const sides = round % 2 === 0 ? [0, 1] : [1, 0];
   const sent = sides.map((side) => {
@@ -98,7 +98,9 @@ async function meet(arena: Arena, keyId: string, pair: Pair, round: number): Pro
   return Promise.all(sent);
 }
 
-/** What is there if marks were sent in this order; null if the answers would have been others. */
+/**
+ * The record that results from marks in this order; null if the answers would have been different.
+ */
 function replay(before: KeyRecord, order: readonly Sent[]): KeyRecord | null {
   let record = before;
   for (const { mark, wrote } of order) {
@@ -109,19 +111,22 @@ function replay(before: KeyRecord, order: readonly Sent[]): KeyRecord | null {
   return record;
 }
 
-/** Checks that the record is what one order of the two calls made of it, and their answers too. */
+/** Checks that some order of the two calls explains both the record and the answers. */
 function checkRound(before: KeyRecord, sent: readonly Sent[], found: KeyRecord | null): void {
   const orders = [sent, sent.toReversed()];
-  // What was answered before the other began did come first.
+  // A call answered before the other began did come first.
   const possible = orders.filter(([first, second]) => Number(second?.to) > Number(first?.from));
   const ends = possible.map((order) => replay(before, order));
   const isOne = ends.some((end) => end !== null && isDeepStrictEqual(end, found));
-  assert.ok(isOne, `no order leads there: ${JSON.stringify({ before, sent, found })}`);
+  assert.ok(
+    isOne,
+    `no order of the calls explains this: ${JSON.stringify({ before, sent, found })}`,
+  );
 }
 
 /**
- * Two processes write a mark each on one key at once, a thousand times and more. The record and
- * both answers are as if one had come after the other.
+ * Two processes each write a mark on one key at once, a thousand times and more. The record and
+ * both answers must be as if one had come after the other.
  */
 export async function markAgainstMark(
   arena: Arena,

@@ -1,4 +1,4 @@
-/** Both drivers of MySQL, by connection and by pool, and empty databases to use them on. */
+/** Both MySQL drivers, as a connection and as a pool, and empty databases for them. */
 import type { MysqlClient } from 'keyscope/stores/mysql';
 import mariadb from 'mariadb';
 import mysql from 'mysql2/promise';
@@ -13,7 +13,7 @@ export const SERVER = {
   password: decodeURIComponent(password),
 } as const;
 
-/** A connection of the tests' own, beside the store's: what an operator sees and does. */
+/** A separate connection, for what an operator sees and does. */
 export interface Console {
   rows(sql: string): Promise<Record<string, unknown>[]>;
   /** The first column of the first row. */
@@ -42,7 +42,7 @@ export interface Database {
   drop(): Promise<void>;
 }
 
-/** An empty database, as `CREATE DATABASE` makes it. */
+/** A new, empty database. */
 export async function emptyDatabase(): Promise<Database> {
   const name = `keyscope_${globalThis.crypto.randomUUID().replaceAll('-', '')}`;
   const server = await openConsole();
@@ -63,21 +63,21 @@ export async function emptyDatabase(): Promise<Database> {
 
 export interface Opened {
   readonly client: MysqlClient;
-  /** Sent as it is, on a connection of this client. */
+  /** Sent unchanged on a connection of this client. */
   query(sql: string): Promise<unknown>;
   end(): Promise<void>;
 }
 
-// The real clients, uncast: that they have the shape which the store asks for is what compiles
-// here.
+// The real clients, without casts: this compiles only if they have the shape that the store
+// requires.
 const opened = (
   client: MysqlClient & { query(sql: string): Promise<unknown>; end(): Promise<void> },
 ): Opened => ({ client, query: (sql) => client.query(sql), end: () => client.end() });
 
-/** What a driver is told beside the server's address. */
+/** Driver options in addition to the server's address. */
 export type ClientOptions = Readonly<Record<string, unknown>>;
 
-/** A pool of ten, or one connection, with whatever a test sets beside the driver's defaults. */
+/** A pool of ten, or one connection, with a test's options on top of the driver's defaults. */
 export const CLIENTS: Readonly<Record<string, (options: ClientOptions) => Promise<Opened>>> = {
   'mysql2 connection': async (options) =>
     opened(await mysql.createConnection({ ...SERVER, ...options })),

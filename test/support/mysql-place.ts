@@ -1,4 +1,4 @@
-/** What each file of tests of the MySQL store starts from: a client on a database of its own. */
+/** Common set-up of the MySQL store's test files: a client on a new database. */
 import { inspect } from 'node:util';
 import type { KeyRecord, KeyStore, ListQuery, Mark, UsageEntry } from 'keyscope';
 import type { MysqlLoan, MysqlPool } from 'keyscope/stores/mysql';
@@ -10,7 +10,7 @@ import { CLIENTS, emptyDatabase } from './mysql-clients.ts';
 import { numbered, RECORD } from './records.ts';
 import { describeOn } from './servers.ts';
 
-/** `describe` for what needs the server. */
+/** `describe` for tests that need the server. */
 export const describeMysql: typeof describe.skip = await describeOn('mysql');
 
 /** The names of all clients. */
@@ -20,13 +20,13 @@ export const CONNECTIONS = ['mysql2 connection', 'mariadb connection'] as const;
 export const DRIVERS = ['mysql2', 'mariadb'] as const;
 export type Driver = (typeof DRIVERS)[number];
 
-/** For hundreds of statements, beside whatever else the machine does. */
+/** For hundreds of statements on a busy machine. */
 export const SLOW = { timeout: 120_000 };
 
-/** Others like the record of all tests. */
+/** More records like the one that all tests use. */
 export const another: (n: number) => KeyRecord = numbered(RECORD);
 
-/** The use of a key, as `touch` takes it. */
+/** A use of a key, as `touch` takes it. */
 export function usageOf(
   { keyId }: KeyRecord,
   lastUsedAt: number,
@@ -35,7 +35,7 @@ export function usageOf(
   return { keyId, lastUsedAt, scopesUsed };
 }
 
-/** The keys of the entity of all records, from the newest on. */
+/** Lists the keys of the entity that all records belong to, newest first. */
 export const OWN_KEYS: ListQuery = {
   prefix: RECORD.prefix,
   entityUuid: RECORD.entityUuid,
@@ -43,12 +43,12 @@ export const OWN_KEYS: ListQuery = {
   limit: 9,
 };
 
-/** A revocation that says neither by whom nor why, of a key that then has no seal. */
+/** A revocation without actor or reason, of a key that then has no seal. */
 export function revokeAt(at: number): Mark {
   return { kind: 'revoke', at, by: null, reason: null, seal: null };
 }
 
-/** A retirement that says neither by whom nor why. */
+/** A retirement without actor or reason. */
 export function retireAt(at: number): Mark {
   return { kind: 'retire', at, by: null, reason: null };
 }
@@ -58,19 +58,19 @@ export function revoked(record: KeyRecord, at: number): KeyRecord {
   return { ...record, revokedAt: at, changedAt: at, seal: null };
 }
 
-/** A client by its name. */
+/** Opens a client by its name. */
 export function openClient(kind: string, options: ClientOptions): Promise<Opened> {
   const opener = CLIENTS[kind];
   if (opener === undefined) throw new Error(`no client ${kind}`);
   return opener(options);
 }
 
-/** A client with a store, on a database of their own. */
+/** A client with a store, on a new database. */
 export interface Place {
   readonly database: Database;
   readonly opened: Opened;
   readonly store: Required<KeyStore>;
-  /** What an operator sees and does, on a connection of its own. */
+  /** A separate connection, for what an operator sees and does. */
   readonly rows: Database['console']['rows'];
   readonly value: Database['console']['value'];
 }
@@ -83,7 +83,7 @@ async function openPlace(kind: string, options: ClientOptions): Promise<Place> {
   return { database, opened, store, rows, value };
 }
 
-/** A place for a group of tests, which is filled in before the first of them. */
+/** A place for a group of tests, filled in before the first of them. */
 export function usePlace(kind: string, options: ClientOptions = {}): Place {
   const place = {} as Place;
   beforeAll(async () => {
@@ -96,7 +96,7 @@ export function usePlace(kind: string, options: ClientOptions = {}): Place {
   return place;
 }
 
-/** Runs `act` with a client of its own on a database of its own. */
+/** Runs `act` with a new client on a new database. */
 export async function withClient<Result>(
   kind: string,
   options: ClientOptions,
@@ -115,12 +115,12 @@ export async function withClient<Result>(
   }
 }
 
-/** Waits until it holds, for as long as a test of the server may take. */
+/** Waits until `holds` is true, as long as a server test may take. */
 export function until(holds: () => Promise<boolean>, what: string): Promise<void> {
   return eventually(holds, what, SLOW.timeout - 10_000);
 }
 
-/** A pool whose connections are lent out changed. */
+/** A pool that modifies the connections it lends. */
 export function lending(pool: MysqlPool, change: (loan: MysqlLoan) => MysqlLoan): MysqlPool {
   return {
     execute: (statement, values) => pool.execute(statement, values),
@@ -142,14 +142,14 @@ export function printed(options: object): string {
   return inspect(options, { breakLength: Number.POSITIVE_INFINITY });
 }
 
-/** What stands in a database's schema, as the server prints it. */
+/** A database's schema as the server prints it. */
 export interface PrintedSchema {
   readonly tables: readonly unknown[];
   readonly triggers: readonly unknown[];
   readonly versions: readonly unknown[];
 }
 
-/** Everything but what differs with the time and the user. */
+/** Everything except what varies with the time and the user. */
 export async function schemaOf({ console }: Database): Promise<PrintedSchema> {
   const tables = [
     await console.rows('SHOW CREATE TABLE keyscope_schema'),

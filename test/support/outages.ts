@@ -1,4 +1,4 @@
-/** Every operation that asks a store, and a key that was there before the store broke. */
+/** Every operation that calls a store, and a key that existed before the store broke. */
 import { memoryStore } from 'keyscope/stores/memory';
 import {
   AUTHORITY,
@@ -17,10 +17,10 @@ import {
 /** May grant its keys for another entity, too. */
 export const WIDE = { ...AUTHORITY, entities: [OTHER] } as const;
 
-/** A key made before anything breaks. */
+/** A key issued before anything breaks. */
 export type Known = { readonly key: string; readonly keyId: string };
 
-/** Every operation that asks the store. What it resolves with would be a request that passed. */
+/** Every operation that calls the store. If one resolves, a request would have passed. */
 export const OPERATIONS: Readonly<
   Record<string, (keyring: Ring, known: Known) => Promise<unknown>>
 > = {
@@ -41,9 +41,7 @@ export const OPERATIONS: Readonly<
   flush: (keyring) => keyring.flush(),
 };
 
-/**
- * A store with a key and pending usage, behind `between`, which starts to act once they are there.
- */
+/** A store with a key and pending usage. `between` takes effect once they exist. */
 export async function behind(between: Between) {
   let armed = false;
   const store = wrap(memoryStore(), (method, args, call) =>

@@ -1,8 +1,8 @@
-/** What came of an operation of a keyring, in words that a test can compare. */
+/** The result of a keyring operation, as a string that a test can compare. */
 import { causeOf as driversErrorOf, isAccessError, isStoreError } from 'keyscope';
 import { thrown } from './keyring.ts';
 
-/** `passed`, `StoreError`, or the code and the reason of a denial. */
+/** Returns `passed`, `StoreError`, or the code and reason of a denial. */
 export async function outcome(act: () => Promise<unknown>): Promise<string> {
   try {
     await act();
@@ -13,7 +13,7 @@ export async function outcome(act: () => Promise<unknown>): Promise<string> {
   }
 }
 
-/** What stands behind a `StoreError`; any other error, or none, fails the test. */
+/** The cause of a `StoreError`. Any other error, or none, fails the test. */
 export async function causeOf(act: () => Promise<unknown>): Promise<string> {
   const error = await thrown(act);
   if (!isStoreError(error)) throw error;

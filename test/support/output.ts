@@ -1,7 +1,7 @@
-/** What the command prints, in memory. */
+/** Captures the command's output in memory. */
 import type { Output } from '../../src/tools/cli/output.js';
 
-/** An output of so many columns, and what it was given to write. */
+/** An output of this width, and everything written to it. */
 export function captureOutput(width: number = Number.POSITIVE_INFINITY, isJson = false) {
   const lines: string[] = [];
   const said: string[] = [];

@@ -1,15 +1,15 @@
-/** The entries of the package as `package.json` lists them, and the source of each. */
+/** The package's entries from `package.json`, with the source of each. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 export interface PackageEntry {
   /** `.` or `./lock`, as in `exports`. */
   readonly name: string;
-  /** What users import: `keyscope` or `keyscope/lock`. */
+  /** The specifier that users import: `keyscope` or `keyscope/lock`. */
   readonly specifier: string;
-  /** From the project's root: `src/tools/lock/index.ts`. */
+  /** Relative to the project's root: `src/tools/lock/index.ts`. */
   readonly source: string;
-  /** The name of its file in `dist`: `lock`. */
+  /** Its file name in `dist`: `lock`. */
   readonly output: string;
 }
 

@@ -1,7 +1,7 @@
-/** What the pages of the documentation print, for the tests that run it. */
+/** Extracts code blocks from the documentation, for the tests that run them. */
 import { readProjectFile } from './source.ts';
 
-/** The part of a page under a heading, with what stands under smaller ones. */
+/** The section of a page under a heading, including its subsections. */
 function partOf(page: string, heading: string): string {
   const text = readProjectFile(page);
   const level = /^#+ /.exec(heading)?.[0].length ?? 0;
@@ -14,12 +14,12 @@ function partOf(page: string, heading: string): string {
   return rest.slice(0, next?.index);
 }
 
-/** A comment in a block of code is no heading. */
+/** A comment in a code block is not a heading. */
 function blank(block: string): string {
   return block.replaceAll('#', ' ');
 }
 
-/** The blocks of a language under a heading of a page, in their order. */
+/** The code blocks in one language under a heading, in order. */
 export function blocksUnder(page: string, heading: string, language: string): readonly string[] {
   const found = partOf(page, heading).matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm);
   return [...found].filter(([, kind]) => kind === language).map(([, , text = '']) => text);

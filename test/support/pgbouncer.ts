@@ -7,11 +7,11 @@ import pg from 'pg';
 import { eventually } from './eventually.ts';
 import { atTheEnd, freePort, OWNER, ownFolder } from './postgres-servers.ts';
 
-/** Debian has it outside of the PATH of most users. */
+/** On Debian it is outside most users' PATH. */
 const PLACES = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer', '/usr/local/bin/pgbouncer'];
 const program = PLACES.find((path) => existsSync(path));
 
-/** What is not installed, if anything. */
+/** The missing program, if any. */
 export const missingPgBouncer: string | undefined = program === undefined ? 'PgBouncer' : undefined;
 
 function findVersion(): string {
@@ -20,12 +20,12 @@ function findVersion(): string {
   return /PgBouncer (\d+\.\d+)/.exec(stdout)?.[1] ?? '';
 }
 
-/** As a table calls it. */
+/** The version as tables print it. */
 export const PGBOUNCER_VERSION: string = findVersion();
 
-/** A server of the test's own. */
+/** A PgBouncer server. */
 export interface Bouncer {
-  /** Of its one database. */
+  /** The URL of its one database. */
   readonly url: string;
   remove(): Promise<void>;
 }
@@ -38,7 +38,7 @@ export interface Behind {
   readonly database: string;
 }
 
-/** Starts one with these lines of the section `[pgbouncer]`, for whoever comes. */
+/** Starts a server with these lines in the section `[pgbouncer]`. It accepts every user. */
 export async function startPgBouncer(behind: Behind, settings: string): Promise<Bouncer> {
   const { host, port: at, user, database } = behind;
   const folder = ownFolder();

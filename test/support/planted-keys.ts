@@ -1,9 +1,9 @@
-/** Keys in every kind of text that they leak in, and texts without one. */
+/** Keys in every kind of text that they leak in, and texts without keys. */
 import { generateKey } from 'keyscope';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** Chance that is the same in every run (mulberry32). */
+/** Randomness that is the same in every run (mulberry32). */
 export function chanceFrom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -20,7 +20,7 @@ export function keyFrom(chance: () => number, prefix = 'acme'): string {
   return generateKey({ prefix, random });
 }
 
-/** Letters and digits in the shape of a key, whose checksum is wrong. */
+/** Letters and digits in the shape of a key, with a wrong checksum. */
 export function nearKeyFrom(chance: () => number, prefix = 'acme'): string {
   const key = keyFrom(chance, prefix);
   const at = prefix.length + 1 + Math.floor(chance() * 32);
@@ -28,10 +28,10 @@ export function nearKeyFrom(chance: () => number, prefix = 'acme'): string {
   return key.slice(0, at) + other + key.slice(at + 1);
 }
 
-/** A context: what stands around a key. */
+/** A context: the text around a key. */
 export type Context = (key: string) => string | Buffer;
 
-/** By name. In each, the key stands as it was handed out. */
+/** By name. Each contains the key unchanged. */
 export const CONTEXTS: Readonly<Record<string, Context>> = {
   'a file of the environment': (key) => `PORT=80\nACME_KEY=${key}\nexport OTHER="${key}x"\n`,
   JSON: (key) => JSON.stringify({ user: 'ada', apiKey: key, list: [1, 2] }, null, 2),
@@ -61,12 +61,12 @@ function binaryAround(key: string): Buffer {
   ]);
 }
 
-/** How often the key stands in a text. */
+/** Counts the occurrences of a key in a text. */
 export function countIn(text: string | Buffer, key: string): number {
   return Buffer.from(text).toString('latin1').split(key).length - 1;
 }
 
-/** Such encodings hide a key from whoever looks for its characters. */
+/** Encodings that hide a key from a search for its characters. */
 export const HIDDEN: Readonly<Record<string, Context>> = {
   base64: (key) => Buffer.from(`user:${key}`).toString('base64'),
   'UTF-16': (key) => Buffer.from(key, 'utf16le'),
@@ -75,7 +75,7 @@ export const HIDDEN: Readonly<Record<string, Context>> = {
     [...key].map((each) => `%${each.charCodeAt(0).toString(16)}`).join(''),
 };
 
-/** A text of about so many bytes with shapes of keys, hashes and words, and no key. */
+/** A text of about this many bytes with lookalikes of keys, hashes and words, but without a key. */
 export function innocentText(bytes: number, chance: () => number): string {
   const lines: string[] = [];
   for (let length = 0; length < bytes; ) {

@@ -1,4 +1,4 @@
-/** The apps that the example servers make, which they keep to themselves. */
+/** The apps that the example servers create and do not export. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import express from 'express';
 import type { FastifyInstance } from 'fastify';
@@ -9,7 +9,7 @@ import { createServer as createFastify } from '../../examples/fastify/server.ts'
 import { createApp as createHono } from '../../examples/hono/server.ts';
 import type { Service } from '../../examples/platform/host/http.ts';
 
-/** The app that the example makes, which it keeps to itself. */
+/** The app that the example creates and does not export. */
 function createExpressApp(service: Service): unknown {
   const init = vi.spyOn(express.application as unknown as { init(): void }, 'init');
   createExpress(service);

@@ -1,7 +1,7 @@
-/** What a schema holds, as PostgreSQL itself says. */
+/** The contents of a schema, according to PostgreSQL's catalog. */
 import type { Opened, Schema } from './postgres-clients.ts';
 
-/** Everything that a schema holds. */
+/** Lists everything in a schema. */
 export const CATALOG: string = `
   SELECT relname AS name, relkind::text AS what, reloptions::text FROM pg_class
     WHERE relnamespace = current_schema::regnamespace
@@ -14,7 +14,7 @@ export const CATALOG: string = `
     WHERE connamespace = current_schema::regnamespace
   ORDER BY 1, 2`;
 
-/** Everything that a schema holds, as text without the schema's name. */
+/** Everything in a schema as text, without the schema's name. */
 export async function catalogOf(sql: Opened['sql'], schema: Schema): Promise<string> {
   return JSON.stringify(await sql(CATALOG), null, 2).replaceAll(schema.name, 'any');
 }

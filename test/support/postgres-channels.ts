@@ -3,14 +3,17 @@ import type { PostgresChannel } from 'keyscope/stores/postgres';
 import pg from 'pg';
 import { postgresJs, sharedPglite, url } from './postgres-clients.ts';
 
-/** The two ends of a channel, each in what could be a process of its own, and an end to both. */
+/**
+ * The two ends of a channel, which could be in different processes, and a function that closes
+ * both.
+ */
 export interface Ends {
   readonly here: PostgresChannel;
   readonly there: PostgresChannel;
   close(): Promise<unknown>;
 }
 
-/** A client of `pg` that nobody has connected, whose connection can be found by its name. */
+/** An unconnected `pg` client whose connection can be found by its name. */
 export function namedClient(name: string): pg.Client {
   return new pg.Client({ connectionString: url, application_name: name });
 }
@@ -40,7 +43,7 @@ async function openPostgresJs(name: string): Promise<Ends> {
 
 async function openPglite(): Promise<Ends> {
   const db = await sharedPglite();
-  // It is everybody's.
+  // PGlite is shared, so it stays open.
   return { here: db, there: db, close: async () => {} };
 }
 
@@ -53,7 +56,7 @@ const OPENERS: Readonly<Record<string, (name: string) => Promise<Ends>>> = {
 /** The names of the drivers. */
 export const CHANNELS: readonly string[] = Object.keys(OPENERS);
 
-/** A channel over a driver. Its connections have a name, where it has connections. */
+/** Opens a channel over a driver. Its connections, if it has any, get a name. */
 export function openChannel(kind: string, name: string = 'keyscope'): Promise<Ends> {
   const opener = OPENERS[kind];
   if (opener === undefined) throw new Error(`no channel ${kind}`);

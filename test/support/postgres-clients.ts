@@ -1,4 +1,4 @@
-/** Every client of PostgreSQL, and empty schemas to use them in. */
+/** Every PostgreSQL client, and empty schemas for them. */
 import { randomUUID } from 'node:crypto';
 import { PGlite } from '@electric-sql/pglite';
 import type { PostgresClient } from 'keyscope/stores/postgres';
@@ -7,13 +7,13 @@ import postgres from 'postgres';
 import { type Door, openDoor } from './door.ts';
 import { SERVERS } from './servers.ts';
 
-/** Where the server is. */
+/** The server's address. */
 export const url: string = SERVERS.postgres;
 
-/** A connection's settings, as the server takes them from any client. */
+/** A connection's settings, in the form that the server accepts from any client. */
 export type Settings = Readonly<Record<string, string>>;
 
-/** As the command line of a server has them. */
+/** The settings as server command-line options. */
 function commandLine(settings: Settings): string {
   const options = Object.entries(settings).map(([name, to]) => {
     // Spaces and backslashes within a value are escaped.
@@ -32,7 +32,7 @@ export async function pgClient(
   return client;
 }
 
-/** Listens to what it loses, as every service must. */
+/** Handles errors of idle connections, as every service must. */
 export function pgPool(settings: Settings = {}, more: pg.PoolConfig = {}): pg.Pool {
   const pool = new pg.Pool({
     connectionString: url,
@@ -58,10 +58,10 @@ export function postgresJs(
 
 type Rows = readonly Readonly<Record<string, unknown>>[];
 
-/** A client, SQL through it as somebody types it, and its end. */
+/** A client, SQL through it as a person would type it, and a function that closes it. */
 export interface Opened {
   readonly client: PostgresClient;
-  /** Rows of the last statement. */
+  /** The rows of the last statement. */
   sql(text: string): Promise<Rows>;
   end(): Promise<unknown>;
 }
@@ -96,7 +96,7 @@ function ofPglite(client: PGlite): Opened {
       const results = await client.exec(text);
       return (results.at(-1)?.rows ?? []) as Rows;
     },
-    // It is everybody's.
+    // PGlite is shared, so it stays open.
     end: async () => {},
   };
 }
@@ -104,15 +104,15 @@ function ofPglite(client: PGlite): Opened {
 let pglite: Promise<PGlite> | undefined;
 
 /**
- * The one PGlite of this process, which takes seconds to start where the machine is busy. Nobody
- * closes it: it ends with the process.
+ * The one PGlite of this process, because starting it takes seconds on a busy machine. It ends with
+ * the process.
  */
 export function sharedPglite(): Promise<PGlite> {
   pglite ??= PGlite.create();
   return pglite;
 }
 
-/** Every client, by name. All but PGlite, which is a database in this process, need the server. */
+/** Every client by name. All except PGlite, which runs in this process, need the server. */
 export const CLIENTS: Readonly<Record<string, (settings: Settings) => Promise<Opened>>> = {
   'pg Client': async (settings) => ofPg(await pgClient(settings)),
   'pg Pool of 10': async (settings) => ofPg(pgPool(settings)),
@@ -122,7 +122,9 @@ export const CLIENTS: Readonly<Record<string, (settings: Settings) => Promise<Op
   PGlite: async () => ofPglite(await sharedPglite()),
 };
 
-/** An empty schema, how connections come to it, SQL in it as its owner types it, and its end. */
+/**
+ * An empty schema, how connections reach it, SQL in it as its owner, and a function that drops it.
+ */
 export interface Schema {
   readonly name: string;
   readonly settings: Settings;
@@ -146,7 +148,7 @@ export async function emptySchema(kind = 'pg Client'): Promise<Schema> {
   return { name, settings, sql: owner.sql, drop };
 }
 
-/** A door in front of the server, and where the server is through it. */
+/** A door in front of the server, and the server's address through it. */
 export interface ServerDoor extends Door {
   readonly url: string;
 }

@@ -1,4 +1,4 @@
-/** What each file of tests of the PostgreSQL store starts from: a client on a schema of its own. */
+/** Common set-up of the PostgreSQL store's test files: a client in a new schema. */
 import type { KeyRecord, KeyStore } from 'keyscope';
 import { postgresStore } from 'keyscope/stores/postgres';
 import { afterAll, beforeAll, describe } from 'vitest';
@@ -16,12 +16,15 @@ import { describeOn } from './servers.ts';
 
 type Describe = Awaited<ReturnType<typeof describeOn>>;
 
-/** `describe` for what needs the server. */
+/** `describe` for tests that need the server. */
 export const describePostgres: Describe = await describeOn('postgres');
 
 const { CI } = process.env;
 
-/** `describe` for what starts servers itself: skipped by name where none is installed. */
+/**
+ * `describe` for tests that start servers themselves. Without an installed server they are skipped
+ * under their names.
+ */
 export const describeOwnPostgres: Describe =
   missingPostgres === undefined || CI === 'true' ? describe : describe.skip;
 
@@ -33,7 +36,7 @@ export function describeKind(kind: string): Describe {
   return kind === 'PGlite' ? describe : describePostgres;
 }
 
-/** A client by its name. */
+/** Opens a client by its name. */
 export function open(kind: string, settings: Settings): Promise<Opened> {
   const opener = CLIENTS[kind];
   if (opener === undefined) throw new Error(`no client ${kind}`);
@@ -47,10 +50,10 @@ export const RECORD: KeyRecord = {
   metadata: { a: 'é🦊', some_name: 'x' },
 };
 
-/** Others like it. */
+/** More records like it. */
 export const another: (n: number) => KeyRecord = numbered(RECORD);
 
-/** A client on an empty schema, and SQL in there as its owner types it. */
+/** A client in an empty schema, and SQL in that schema as its owner. */
 export interface Place extends Opened {
   readonly schema: Schema;
 }
@@ -65,7 +68,7 @@ async function openPlace(kind: string, settings: Settings = {}): Promise<Place> 
   return { client: opened.client, sql: schema.sql, end, schema };
 }
 
-/** Runs `act` in a place of its own. */
+/** Runs `act` in a new place. */
 export async function alone<T>(
   kind: string,
   act: (own: Place) => Promise<T>,
@@ -84,7 +87,7 @@ export interface PlaceWithStore extends Place {
   readonly store: Required<KeyStore>;
 }
 
-/** A place with a store for a group of tests, which is filled in before the first of them. */
+/** A place with a store for a group of tests, filled in before the first of them. */
 export function using(kind: string, settings?: Settings): PlaceWithStore {
   const used = {} as PlaceWithStore;
   beforeAll(async () => {

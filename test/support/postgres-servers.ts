@@ -1,6 +1,6 @@
 /**
- * PostgreSQL servers that a test starts and breaks itself: one alone, and a primary with a standby.
- * PostgreSQL refuses to run as root, so root starts it as the user `postgres`.
+ * PostgreSQL servers that a test starts and breaks itself: a single one, and a primary with a
+ * standby. PostgreSQL refuses to run as root, so root starts it as the user `postgres`.
  */
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,7 +18,7 @@ import type { Address } from './tcp-proxy.ts';
 
 const { PATH = '' } = process.env;
 
-/** The folder of the programs: Debian has them outside of PATH. */
+/** The folder of the programs. On Debian it is outside PATH. */
 function findFolder(): string | undefined {
   const { stdout } = spawnSync('pg_config', ['--bindir'], { encoding: 'utf8' });
   const inPath = PATH.split(delimiter);
@@ -28,7 +28,7 @@ function findFolder(): string | undefined {
 }
 
 const folder = findFolder();
-/** What is not installed, if anything. */
+/** The missing program, if any. */
 export const missingPostgres: string | undefined =
   folder === undefined ? 'a PostgreSQL server (initdb)' : undefined;
 
@@ -38,10 +38,10 @@ function findVersion(): string {
   return /\d+/.exec(stdout)?.[0] ?? '';
 }
 
-/** As a table calls it. */
+/** The name as tables print it. */
 export const POSTGRES_NAME: string = `PostgreSQL ${findVersion()}`.trim();
 
-/** The user that a server runs as, and whose folders are its own. */
+/** The user that runs a server and owns its folders. */
 export interface Owner {
   readonly uid?: number;
   readonly gid?: number;
@@ -53,14 +53,14 @@ function idOf(option: '-u' | '-g'): number {
 }
 
 const isRoot = process.getuid?.() === 0;
-/** Nobody else than oneself, unless one is root. */
+/** The current user, unless that is root. */
 export const OWNER: Owner = isRoot ? { uid: idOf('-u'), gid: idOf('-g') } : {};
 
 // ── What is left when a run is cut short ────────────────────────────────────────────────────────
 
 const cleanUps = new Set<() => void>();
 process.on('exit', () => {
-  // What was made last goes first: a server before its disk, and that before its folder.
+  // Last created, first removed: a server before its disk, and the disk before its folder.
   for (const cleanUp of [...cleanUps].toReversed()) {
     try {
       cleanUp();
@@ -73,7 +73,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.once(signal, () => process.exit(1));
 }
 
-/** Calls it at the latest when this process ends. What it returns calls it now. */
+/** Calls `cleanUp` when this process ends. To call it earlier, call the returned function. */
 export function atTheEnd(cleanUp: () => void): () => void {
   cleanUps.add(cleanUp);
   return () => {
@@ -82,17 +82,17 @@ export function atTheEnd(cleanUp: () => void): () => void {
   };
 }
 
-/** A folder that the server's user owns, and its removal. */
+/** A folder owned by the server's user, and a function that removes it. */
 export function ownFolder(): { readonly path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'keyscope-postgres-'));
   if (OWNER.uid !== undefined && OWNER.gid !== undefined) chownSync(path, OWNER.uid, OWNER.gid);
-  // A server that was killed may have processes that write there for a moment.
+  // After a kill, the server's processes may still write there for a moment.
   const patiently = { recursive: true, force: true, maxRetries: 10, retryDelay: 100 };
   const remove = atTheEnd(() => rmSync(path, patiently));
   return { path, remove };
 }
 
-/** A port that nobody listens at, a moment ago. */
+/** A port on which nothing listened a moment ago. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -106,25 +106,25 @@ export async function freePort(): Promise<number> {
 const execute = promisify(execFile);
 
 async function run(program: string, ...args: string[]): Promise<void> {
-  // The folder of this process may be closed to the other user.
+  // The other user may not have access to the current folder.
   await execute(join(folder ?? '', program), args, { ...OWNER, cwd: '/' });
 }
 
 // ── One server ──────────────────────────────────────────────────────────────────────────────────
 
-/** How a server ends: by its own shutdown, without one, or killed. */
+/** How a server ends: by a regular shutdown, an immediate one, or a kill. */
 export type Ending = 'fast' | 'immediate' | 'killed';
 
 const SIGNALS = { fast: 'SIGINT', immediate: 'SIGQUIT', killed: 'SIGKILL' } as const;
 
-/** A server of the test's own. */
+/** A PostgreSQL server. */
 export interface OwnPostgres {
   readonly address: Address;
-  /** Of its superuser, in its one database. */
+  /** The superuser's URL of its one database. */
   readonly url: string;
-  /** The folder of its data. */
+  /** The data folder. */
   readonly data: string;
-  /** Runs SQL over a connection for it alone, and returns the rows of its last statement. */
+  /** Runs SQL over a separate connection and returns the rows of the last statement. */
   sql(text: string): Promise<readonly Record<string, unknown>[]>;
   isRunning(): boolean;
   start(): Promise<void>;
@@ -146,7 +146,7 @@ async function query(url: string, text: string): Promise<readonly Record<string,
   }
 }
 
-/** A server on data that is there already. It does not run yet. */
+/** A server on existing data. Does not start it. */
 function serverOn(data: string, port: number, settings: Settings, clear: () => void): OwnPostgres {
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
   const options = {
@@ -164,7 +164,7 @@ function serverOn(data: string, port: number, settings: Settings, clear: () => v
   async function start(): Promise<void> {
     async function isUp(): Promise<boolean> {
       if (!isRunning()) {
-        // One that was killed may have left a process that is on its way out.
+        // A killed server may have left a process that is still ending.
         const program = join(folder ?? '', 'postgres');
         running = spawn(program, ['-D', data, ...argv], { ...OWNER, cwd: '/', stdio: 'ignore' });
       }
@@ -191,13 +191,15 @@ function serverOn(data: string, port: number, settings: Settings, clear: () => v
   return { address, url, data, sql, isRunning, start, stop, remove };
 }
 
-/** Where the data is, if not in a folder of its own: one that is there, empty and the owner's. */
+/**
+ * The location of the data, if it is not a new folder: an existing empty folder that the owner has.
+ */
 export interface Place {
   readonly path: string;
   remove(): void;
 }
 
-/** Makes a database of a server's own, and starts it. */
+/** Creates a database for a new server and starts it. */
 export async function startPostgres(
   settings: Settings = {},
   place: Place = ownFolder(),
@@ -216,7 +218,7 @@ export async function startPostgres(
 /** Whether a write waits until the standby shows it. */
 export type Replication = 'asynchronous' | 'synchronous';
 
-/** Two servers, of which the second follows the first. */
+/** Two servers, the second following the first. */
 export interface Pair {
   readonly primary: OwnPostgres;
   readonly standby: OwnPostgres;
@@ -255,12 +257,12 @@ export async function startPair(replication: Replication): Promise<Pair> {
   return { primary, standby, remove };
 }
 
-/** Makes a standby the primary, and waits until it is. */
+/** Promotes a standby and waits until it is the primary. */
 export async function promote(standby: OwnPostgres): Promise<void> {
   await standby.sql('SELECT pg_promote(true, 60)');
 }
 
-/** Starts a server that was stopped again, as a standby of another. */
+/** Restarts a stopped server as a standby of another. */
 export async function startAsStandby(server: OwnPostgres, primary: OwnPostgres): Promise<void> {
   const { host, port } = primary.address;
   const connection = `host=${host} port=${port} user=postgres application_name=standby`;

@@ -1,6 +1,6 @@
 /**
- * The service of `examples/production` as it stands, in a process of its own: makes a key, and says
- * where it listens and what the key is. `revoke` on standard input ends the key.
+ * Child process that runs the unmodified service of `examples/production`. It issues a key and
+ * prints its address and the key. `revoke` on standard input revokes the key.
  */
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';

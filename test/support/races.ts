@@ -1,6 +1,6 @@
 /**
- * Rounds of two processes that race, on any store that an address names. What a round finds wrong
- * it throws; what it saw it counts.
+ * Rounds in which two processes race, on any store with an address. A round throws if it finds a
+ * fault, and counts what it saw.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -12,21 +12,22 @@ import { type Child, type Handed, isHanded, timesOf } from './store-process.ts';
 
 export const HOUR = 3_600_000;
 
-/** What the rounds run on: a store of this process, and two others on the same address. */
+/** The environment of the rounds: a store in this process and two processes on the same address. */
 export interface Arena {
   readonly store: KeyStore;
   readonly children: readonly [Child, Child];
 }
 
-/** Rounds that are under way at once, each on a key and an entity of its own. */
+/** Rounds in progress at once, each on a separate key and entity. */
 export const AT_ONCE = 50;
 
 export interface Races {
   readonly rounds: number;
-  /** Rounds of which one call won, and the other got nothing. */
+  /** Rounds in which one call won and the other got nothing. */
   readonly oneWinner: number;
   /**
-   * Rounds in which both had looked before either had written: the conditional write alone decided.
+   * Rounds in which both had read before either had written, so that only the conditional write
+   * decided.
    */
   readonly metAtTheWrite: number;
 }
@@ -37,7 +38,7 @@ export interface Raced {
   readonly old: Handed;
 }
 
-/** A round that is over. */
+/** A finished round. */
 interface Round extends Raced {
   /** In the order of the tasks. */
   readonly answers: readonly [unknown, unknown];
@@ -45,7 +46,7 @@ interface Round extends Raced {
 
 interface Task {
   readonly name: 'rotate' | 'revoke';
-  /** The overlap of a rotation; how many look-ups come before a revocation. */
+  /** The overlap of a rotation, or the number of look-ups before a revocation. */
   readonly given: number;
 }
 
@@ -53,7 +54,7 @@ type Tasks = readonly [Task, Task];
 
 const ROTATE: Task = { name: 'rotate', given: HOUR };
 
-/** Both processes are told at once, in alternating order, and answer as they like. */
+/** Sends both processes their task at once, in alternating order. They answer in any order. */
 async function race(arena: Arena, count: number, tasksOf: (i: number) => Tasks): Promise<Round[]> {
   const keyring = keyringOver(arena.store);
   const reversed = arena.children.toReversed();
@@ -84,11 +85,11 @@ async function race(arena: Arena, count: number, tasksOf: (i: number) => Tasks):
   return done;
 }
 
-/** What is left of a round, as this process sees it. */
+/** The result of a round, as this process sees it. */
 export interface Left {
-  /** The key that was raced for. */
+  /** The key that both processes worked on. */
   readonly before: KeyRecord;
-  /** What was made of it. */
+  /** The keys created from it. */
   readonly made: readonly KeyRecord[];
   /** The ids of those that are not revoked. */
   readonly live: readonly string[];
@@ -99,12 +100,12 @@ export async function readLeft(store: KeyStore, { entityUuid, old }: Raced): Pro
   const made = rows.filter(({ rotatedFrom }) => rotatedFrom === old.keyId);
   const before = rows.find(({ keyId }) => keyId === old.keyId);
   assert.ok(before, 'the predecessor is not listed');
-  assert.equal(rows.length, made.length + 1, 'keys that nobody asked for');
+  assert.equal(rows.length, made.length + 1, 'keys that no process requested');
   const live = made.filter(({ revokedAt }) => revokedAt === null).map(({ keyId }) => keyId);
   return { before, made, live };
 }
 
-/** What `verify` says of a key: its id, or why it is refused. */
+/** The outcome of `verify` for a key: its id, or why it is refused. */
 export function verdict(keyring: PatientKeyring, key: string): Promise<unknown> {
   return keyring.verify(key).then(
     (principal) => principal.keyId,
@@ -113,8 +114,8 @@ export function verdict(keyring: PatientKeyring, key: string): Promise<unknown> 
 }
 
 /**
- * Two processes rotate one key at once: one has its successor, the other a conflict, and what that
- * one had made ends.
+ * Two processes rotate one key at once. One gets a successor, the other a conflict, and the key
+ * that the loser had created is revoked.
  */
 export async function rotateAgainstRotate(arena: Arena, rounds: number): Promise<Races> {
   const keyring = keyringOver(arena.store);
@@ -127,11 +128,15 @@ export async function rotateAgainstRotate(arena: Arena, rounds: number): Promise
     assert.deepEqual(others, ['conflict'], 'of two rotations one is refused');
     const { before, made, live } = await readLeft(arena.store, round);
     const handedOut = winners.map(({ keyId }) => keyId);
-    assert.deepEqual(live, handedOut, 'the successors that live are those that were handed out');
+    assert.deepEqual(live, handedOut, 'the live successors are those that were handed out');
     for (const { key, keyId } of winners) assert.equal(await verdict(keyring, key), keyId);
     assert.notEqual(before.retireAt, null, 'the predecessor is retiring');
     assert.equal(before.revokedAt, null, 'the predecessor is not revoked');
-    assert.equal(await verdict(keyring, old.key), old.keyId, 'and works in its overlap');
+    assert.equal(
+      await verdict(keyring, old.key),
+      old.keyId,
+      'the predecessor works during its overlap',
+    );
     oneWinner += winners.length;
     metAtTheWrite += made.length - 1;
   }
@@ -144,16 +149,15 @@ export interface RevocationRaces extends Races {
 }
 
 /**
- * One process revokes what the other rotates. Whatever the order, the key is revoked. Where the
- * rotation came first, its successor lives: it is another key, and the answer named it. Where the
- * revocation did, nothing usable was made.
+ * One process revokes what the other rotates. In either order the key ends up revoked. If the
+ * rotation came first, its successor lives: it is another key, named in the answer. If the
+ * revocation came first, nothing usable was created.
  */
 export async function revokeAgainstRotate(arena: Arena, rounds: number): Promise<RevocationRaces> {
   const keyring = keyringOver(arena.store);
   let metAtTheWrite = 0;
   let rotations = 0;
-  // Now the one, now the other is asked first, and the revocation held back by up to three
-  // look-ups.
+  // Alternates which process is asked first, and delays the revocation by up to three look-ups.
   const isRevokedFirst = (i: number) => i % 4 < 2;
   const raced = await race(arena, rounds, (i) => {
     const revoke: Task = { name: 'revoke', given: Math.floor(i / 4) % 4 };
@@ -163,7 +167,11 @@ export async function revokeAgainstRotate(arena: Arena, rounds: number): Promise
     const revoked = round.answers[isRevokedFirst(i) ? 0 : 1];
     const rotated = round.answers[isRevokedFirst(i) ? 1 : 0];
     const { revoked: isRevoked, to } = timesOf(revoked);
-    assert.equal(isRevoked, true, `a revocation is done, whatever else goes on, not ${revoked}`);
+    assert.equal(
+      isRevoked,
+      true,
+      `a revocation succeeds, whatever else is going on, but got ${revoked}`,
+    );
     const left = await readLeft(arena.store, round);
     assert.notEqual(left.before.revokedAt, null, 'the predecessor is revoked');
     assert.equal(await verdict(keyring, round.old.key), 'revoked');
@@ -172,7 +180,7 @@ export async function revokeAgainstRotate(arena: Arena, rounds: number): Promise
       rotations += 1;
     } else {
       checkRevokedFirst(left, rotated);
-      // `conflict` is said by the write alone: at the look the key was live.
+      // Only the write reports `conflict`: the key was live when the process read it.
       metAtTheWrite += left.made.length;
     }
   }
@@ -186,13 +194,13 @@ async function checkRotatedFirst(
   revokedAt: number | undefined,
 ): Promise<void> {
   const { key, keyId } = rotated;
-  assert.deepEqual(live, [keyId], 'the successor that was handed out is the one that lives');
+  assert.deepEqual(live, [keyId], 'the live successor is the one that was handed out');
   assert.equal(await verdict(keyring, key), keyId);
   assert.notEqual(before.retireAt, null, 'a rotation that succeeds retires');
-  // Its write was asked for before the revocation was acknowledged: after that, no successor is
-  // handed out.
+  // The rotation sent its write before the revocation was acknowledged. After that, it hands out no
+  // successor.
   const { from } = timesOf(rotated);
-  assert.ok(from !== undefined && revokedAt !== undefined, 'both say when they wrote');
+  assert.ok(from !== undefined && revokedAt !== undefined, 'both report when they wrote');
   assert.ok(from < revokedAt, 'a key that had been revoked was rotated');
 }
 

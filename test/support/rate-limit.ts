@@ -1,4 +1,4 @@
-/** The recipe for rate limits, as docs/recipes.md prints it, and a real server behind it. */
+/** The rate limit recipe, as printed in docs/recipes.md, and a real server that uses it. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
@@ -23,9 +23,9 @@ export interface Answer {
   readonly retryAfter: string | null;
 }
 
-/** A server with one guarded and limited route. */
+/** A server with one guarded, rate-limited route. */
 export interface LimitedServer {
-  /** Asks for the route so many times, all at once. */
+  /** Requests the route this many times, all at once. */
   ask(times: number, key: string): Promise<readonly Answer[]>;
   stop(): Promise<void>;
 }
@@ -35,9 +35,7 @@ const policy = definePolicy(catalog, { listThreats: ['threats:read'] });
 const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none' });
 const entityUuid = '0a0a0a0a-0000-4000-8000-00000000000a';
 
-/**
- * A key that every such server knows, with the scope of the route unless `scopes` say otherwise.
- */
+/** A key that every such server knows, with the route's scope unless `scopes` overrides it. */
 export async function issueKey(
   scopes: readonly 'threats:read'[] = ['threats:read'],
 ): Promise<Issued> {
@@ -46,7 +44,7 @@ export async function issueKey(
   return { key, keyId: info.keyId };
 }
 
-/** Runs what the page prints. */
+/** Runs the printed recipe. */
 async function createApp(limiter: RateLimiterAbstract): Promise<Hono<Guarded>> {
   const guard = createGuard({ keyring, policy, realm: 'acme' });
   const app = new Hono<Guarded>();
@@ -61,7 +59,7 @@ async function createApp(limiter: RateLimiterAbstract): Promise<Hono<Guarded>> {
 export async function startLimited(limiter: RateLimiterAbstract): Promise<LimitedServer> {
   const app = await createApp(limiter);
   const server = createServer(getRequestListener(app.fetch));
-  // No reset of an idle connection on a busy machine: see `listen` of the examples' tests.
+  // Keeps idle connections open on a busy machine: see `listen` in the examples' tests.
   server.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/threats`;
@@ -81,7 +79,7 @@ export async function startLimited(limiter: RateLimiterAbstract): Promise<Limite
   };
 }
 
-/** How many answers there were of each status. */
+/** Counts the answers by status. */
 export function count(answers: readonly Answer[]): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;

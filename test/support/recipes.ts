@@ -1,4 +1,4 @@
-/** The code of a page of documentation, as files that can be compiled and imported. */
+/** Writes the code of a documentation page to files that can be compiled and imported. */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
@@ -6,13 +6,13 @@ import { readProjectFile } from './source.ts';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
 
-/** A page's blocks whose first line is a comment with a file's name. */
+/** The blocks of a page whose first line is a comment with a file name. */
 export interface Recipes {
   /** The names of the files. */
   readonly names: readonly string[];
-  /** What the compiler says of them, under the rules of this project. */
+  /** The compiler's errors under this project's rules. */
   complaints(): readonly string[];
-  /** What a file exports. */
+  /** Imports a file. */
   load(name: string): Promise<unknown>;
   remove(): void;
 }
@@ -20,10 +20,10 @@ export interface Recipes {
 /**
  * Writes them to `blocks` in `folder`, from where its packages are found.
  *
- * @param page Its path in the project.
- * @param folder A path in the project; nothing else may be in its `blocks`.
- * @param wanted The names of these files alone. By default, every block has one.
- * @param beside Files that users copy to where the recipe is: their names, and their paths in the
+ * @param page The page's path in the project.
+ * @param folder The folder's path in the project. Its `blocks` must have no other use.
+ * @param wanted Write only these files. By default, write them all; every block must have a name.
+ * @param beside Files that users copy next to the recipe: their names, and their paths in the
  *   project. They import nothing by a path.
  */
 export function writeRecipes(
@@ -33,13 +33,13 @@ export function writeRecipes(
   beside: Readonly<Record<string, string>> = {},
 ): Recipes {
   const shared = join(ROOT, folder, 'blocks');
-  // Several tests may want a few each, at the same time.
+  // Several tests may write a few files each, at the same time.
   const blocks = wanted === undefined ? shared : join(shared, crypto.randomUUID());
   const texts = new Map<string, string>();
   for (const [, text = ''] of readProjectFile(page).matchAll(/^```ts\n([\s\S]*?)^```/gm)) {
     const name = /^\/\/ (\w+\.ts)\n/.exec(text)?.[1];
     if (wanted === undefined && name === undefined) {
-      throw new Error(`${page}: a block without the name of a file`);
+      throw new Error(`${page}: a block has no file name`);
     }
     if (name !== undefined && (wanted?.includes(name) ?? true)) texts.set(name, text);
   }

@@ -1,13 +1,16 @@
 /**
- * The fixture of a record: one with every kind of value, and as many like it as wanted. It stands
- * on its own, so that any test and any helper can start from it.
+ * The record that tests start from, with every kind of value, and a function that makes more like
+ * it. Imports no other helper, so any test or helper can use it.
  */
 import type { KeyRecord } from 'keyscope';
 
-/** The entity of {@link RECORD}; the one that `keyring.ts` and `sqlite.ts` call theirs. */
+/** The entity of {@link RECORD}, also called `OWN` in `keyring.ts` and `sqlite.ts`. */
 const OWN = '0a0a0a0a-0000-4000-8000-00000000000a';
 
-/** A live key of the least that a store must keep; its texts go beyond ASCII and 16 bits. */
+/**
+ * A live key at the minimum that a store must support. Its texts have characters outside ASCII and
+ * outside 16 bits.
+ */
 export const RECORD: KeyRecord = {
   format: 1,
   keyId: '0e0e0e0e-0000-4000-8000-00000000000e',
@@ -39,7 +42,7 @@ export const RECORD: KeyRecord = {
   scopesUsed: {},
 };
 
-/** Others like `record`, numbered in hexadecimal. */
+/** More records like `record`, numbered in hexadecimal. */
 export function numbered(record: KeyRecord): (number: number) => KeyRecord {
   return (number) => {
     const digits = number.toString(16).padStart(8, '0');

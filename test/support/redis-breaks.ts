@@ -1,21 +1,21 @@
-/** A client that breaks off, as the process does that sends a command and ends. */
+/** A client that breaks off, like a process that sends a command and dies. */
 import type { Redis } from 'ioredis';
 import type { RedisClient } from 'keyscope/stores/redis';
 
-/** What becomes of the command at which it breaks. */
+/** The fate of the command at which it breaks. */
 export const BREAKS = ['is not sent', 'is sent, and its answer lost', 'is sent twice'] as const;
 export type Break = (typeof BREAKS)[number];
 
-/** A client, and what makes it break. */
+/** A client and the switch that makes it break. */
 export interface Breaking {
   readonly client: RedisClient;
-  /** From now on, commands count. */
+  /** Counts commands from here. */
   arm(): void;
 }
 
 /**
- * Breaks at the n-th command from `arm` on, and at each one after it. Only a command that is sent
- * twice is sent, and so are those after it.
+ * Breaks at the n-th command after `arm` and at every later one. Nothing is sent, except with `is
+ * sent twice`, where that command and all later ones are.
  */
 export function breaking(real: Redis, n: number, how: Break): Breaking {
   let armed = false;

@@ -1,8 +1,8 @@
-/** Clients of Redis, of both drivers and in every way that services use them. */
+/** Redis clients of both drivers, in every configuration that services use. */
 import { Redis, type RedisOptions } from 'ioredis';
 import { createClient, createClientPool, RESP_TYPES } from 'redis';
 
-/** A client that goes away. */
+/** A client and a function that closes it. */
 export interface Closing<C> {
   readonly client: C;
   close(): unknown;
@@ -12,7 +12,7 @@ export interface Closing<C> {
 export const KINDS = ['node-redis', 'ioredis'] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** What a test of an outage does with the client's own reports. */
+/** Swallows the client's own error reports during an outage. */
 const ignore = () => {};
 
 export async function nodeRedis(
@@ -24,7 +24,7 @@ export async function nodeRedis(
   return { client, close: () => client.destroy() };
 }
 
-/** One that reads replies as the service likes them: bytes, maps, numbers as text. */
+/** A client with custom reply types: bytes, maps, numbers as text. */
 export async function bufferingNodeRedis(url: string) {
   const { client, close } = await nodeRedis(url);
   const mapping = {
@@ -46,7 +46,7 @@ export function ioRedis(url: string, options: RedisOptions & { replyMapping?: 'l
   return { client, close: () => client.disconnect() };
 }
 
-/** Ten connections that take turns; ioredis has no pool. */
+/** Ten connections in turn, because ioredis has no pool. */
 export function tenIoRedis(url: string) {
   const clients = Array.from({ length: 10 }, () => ioRedis(url));
   let turn = 0;
@@ -60,12 +60,12 @@ export function tenIoRedis(url: string) {
   return { client, close: () => clients.map((each) => each.close()) };
 }
 
-/** A client of one of the two drivers, with its own defaults. */
+/** A client of either driver with its defaults. */
 export async function connectTo(kind: Kind, url: string) {
   return kind === 'ioredis' ? ioRedis(url) : await nodeRedis(url);
 }
 
-/** A client of one of the two drivers that fails at once where the server is away. */
+/** A client of either driver that fails at once if the server is unreachable. */
 export async function connectWithoutQueue(kind: Kind, url: string) {
   if (kind === 'node-redis') return nodeRedis(url, { disableOfflineQueue: true });
   const direct = { enableOfflineQueue: false, lazyConnect: true, maxRetriesPerRequest: 0 };
@@ -74,7 +74,7 @@ export async function connectWithoutQueue(kind: Kind, url: string) {
   return opened;
 }
 
-/** Deletes what a test left under its own prefix. */
+/** Deletes everything under a test's prefix. */
 export async function deleteUnder(url: string, prefix: string): Promise<void> {
   const { client, close } = ioRedis(url);
   const pages = client.scanStream({ match: `${prefix}*`, count: 10_000 });

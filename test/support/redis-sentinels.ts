@@ -8,12 +8,12 @@ import { eventually } from './eventually.ts';
 import type { Closing, Kind } from './redis-clients.ts';
 import { type OwnPlace, type OwnRedis, startOwn, startRedis } from './redis-servers.ts';
 
-/** What the sentinels call the primary and its replicas. */
+/** The sentinels' name for the primary and its replicas. */
 export const SENTINEL_NAME = 'keys';
 
-/** Five processes of the test's own. */
+/** Five processes that belong to the test. */
 export interface OwnTrio {
-  /** The first primary. */
+  /** The initial primary. */
   readonly first: OwnRedis;
   /** Its replica, which takes over. */
   readonly second: OwnRedis;
@@ -21,7 +21,7 @@ export interface OwnTrio {
   remove(): Promise<void>;
 }
 
-/** Starts them. A primary that does not answer for a second is taken for down. */
+/** Starts them. The sentinels consider a primary down after one second without an answer. */
 export async function startTrio(): Promise<OwnTrio> {
   const durable = ['--appendonly', 'yes', '--repl-diskless-sync-delay', '0'];
   const first = await startRedis(...durable);
@@ -37,21 +37,21 @@ export async function startTrio(): Promise<OwnTrio> {
     second,
     sentinels,
     async remove() {
-      // What is paused could not end otherwise.
+      // Paused processes could not end otherwise.
       for (const each of all) each.resume();
       await Promise.all(all.map((each) => each.remove()));
     },
   };
 }
 
-/** Whether a server is a replica that has what its primary has. */
+/** Whether a server is a replica that is in sync with its primary. */
 export async function isReplica(own: OwnRedis): Promise<boolean> {
   return String(await own.ask('INFO', 'replication')).includes('master_link_status:up');
 }
 
 function startSentinel(primary: number): Promise<OwnRedis> {
   return startOwn(({ port, dir }: OwnPlace) => {
-    // A sentinel writes into its own configuration.
+    // A sentinel writes to its configuration file.
     const path = join(dir, 'sentinel.conf');
     const lines = [
       `port ${port}`,

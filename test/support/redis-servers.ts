@@ -15,12 +15,12 @@ const { CI } = process.env;
 export const isRedisInstalled: boolean = spawnSync('redis-server', ['--version']).status === 0;
 
 /**
- * `describe` for what starts a `redis-server`: skipped by name where none is installed; with
- * `CI=true` it fails.
+ * `describe` for tests that start a `redis-server`. If it is not installed, they are skipped under
+ * their names; with `CI=true` they fail.
  */
 export const describeWithRedis = isRedisInstalled || CI === 'true' ? describe : describe.skip;
 
-// Redis refuses port 0. A cluster's bus takes the port 10,000 above, so both have to exist.
+// Redis rejects port 0. A cluster's bus uses the port 10,000 above, so both must be valid.
 async function freePort(): Promise<number> {
   for (;;) {
     const server = createServer().listen(0, '127.0.0.1');
@@ -34,14 +34,14 @@ async function freePort(): Promise<number> {
   }
 }
 
-/** A process of the test's own, with a folder of its own. */
+/** A Redis process with a separate folder. */
 export interface OwnRedis {
   readonly port: number;
   readonly url: string;
-  /** Sends one command, over a connection for it alone. */
+  /** Sends one command over a separate connection. */
   ask(...command: string[]): Promise<unknown>;
   stop(signal?: NodeJS.Signals): Promise<void>;
-  /** Stops it in the middle of what it does, until it is resumed. It keeps its connections. */
+  /** Pauses it in the middle of its work until it is resumed. Its connections stay open. */
   pause(): void;
   resume(): void;
   start(): Promise<void>;
@@ -49,13 +49,13 @@ export interface OwnRedis {
   remove(): Promise<void>;
 }
 
-// A run that is cut short leaves no server behind.
+// Kills the servers when a run is cut short.
 const started = new Set<ChildProcess>();
 process.on('exit', () => {
   for (const server of started) server.kill('SIGKILL');
 });
 
-/** Starts a server that keeps nothing on disk, unless `options` say otherwise. */
+/** Starts a server without persistence, unless `options` enable it. */
 export function startRedis(...options: string[]): Promise<OwnRedis> {
   return startOwn(({ port, dir }) => {
     const place = ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir];
@@ -63,13 +63,13 @@ export function startRedis(...options: string[]): Promise<OwnRedis> {
   });
 }
 
-/** Where a process listens, and the folder that it has for itself. */
+/** A process's port and folder. */
 export interface OwnPlace {
   readonly port: number;
   readonly dir: string;
 }
 
-/** Starts a `redis-server` with these arguments, and waits until it answers. */
+/** Starts a `redis-server` with these arguments and waits until it answers. */
 export async function startOwn(argumentsAt: (place: OwnPlace) => string[]): Promise<OwnRedis> {
   const dir = mkdtempSync(join(tmpdir(), 'keyscope-redis-'));
   const port = await freePort();
@@ -116,8 +116,8 @@ export async function startOwn(argumentsAt: (place: OwnPlace) => string[]): Prom
 }
 
 /**
- * What was sent to a server since, admin aside: command → calls. Commands of a script are counted
- * too.
+ * The commands that a server has received since, admin commands excluded: command → calls. Includes
+ * commands called by scripts.
  */
 export async function commandsOf(
   own: OwnRedis,
@@ -142,7 +142,7 @@ export async function keysOf(own: OwnRedis, pattern: string): Promise<string[]> 
 
 // ── A cluster ───────────────────────────────────────────────────────────────────────────────────
 
-/** Three masters and a replica of the first, each a process of the test's own. */
+/** Three masters and a replica of the first, one process each. */
 export interface OwnCluster {
   readonly masters: readonly OwnRedis[];
   readonly replica: OwnRedis;
@@ -173,7 +173,7 @@ export async function startCluster(): Promise<OwnCluster> {
     String(await replica.ask('INFO')).includes('master_link_status:up');
   await eventually(replicates, 'it replicates');
   for (const node of nodes) {
-    await eventually(() => knowsReplica(node), 'every node knows of the replica');
+    await eventually(() => knowsReplica(node), 'every node knows the replica');
   }
   return { masters, replica, remove: () => removeAll(nodes) };
 }
@@ -206,14 +206,14 @@ async function removeAll(nodes: readonly OwnRedis[]): Promise<void> {
 
 // ── A server for a suite ────────────────────────────────────────────────────────────────────────
 
-/** A server that the tests of a suite share, empty before each, with a client of each kind. */
+/** A server that a suite's tests share, emptied before each test, with a client of each kind. */
 export interface SuiteRedis {
-  /** Known once the suite runs. */
+  /** Available once the suite runs. */
   readonly own: OwnRedis;
   client(kind: Kind): RedisClient;
 }
 
-/** Starts a server before the tests of the suite that calls this, and removes it after them. */
+/** Starts a server before the tests of the calling suite and removes it after them. */
 export function useRedis(...options: string[]): SuiteRedis {
   const clients = new Map<Kind, Closing<RedisClient>>();
   let server: OwnRedis | undefined;

@@ -1,11 +1,12 @@
 /**
- * Digests and seals computed a second time: from the written format alone, by the platform's own
- * HKDF and HMAC. It shares no line with the core, so that a change of what is stored shows.
+ * A second implementation of digests and seals, from the documented format alone, with the
+ * platform's HKDF and HMAC. It shares no code with the core, so that any change to the stored
+ * format fails a test.
  */
 import { createHash, createHmac, hkdfSync } from 'node:crypto';
 import type { KeyRecord, Pepper } from 'keyscope';
 
-/** Everything of a record that never changes. */
+/** The fields of a record that never change. */
 export const NEVER_CHANGES: readonly string[] = [
   'format',
   'keyId',
@@ -27,10 +28,10 @@ export const NEVER_CHANGES: readonly string[] = [
   'trust',
 ];
 
-/** What the seal of a revocation covers besides. */
+/** The fields that the seal of a revocation covers in addition. */
 export const END: readonly string[] = ['revokedAt', 'endedBy', 'endReason'];
 
-/** Where a seal holds, and under which secret. */
+/** Where a seal is valid, and under which secret. */
 export interface Sealer {
   readonly pepper: Pepper;
   readonly prefix: string;
@@ -39,14 +40,14 @@ export interface Sealer {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What a store keeps of a key. */
+/** The digest that a store keeps of a key. */
 export function referenceDigest(key: string, pepper: Pepper | null): string {
   if (pepper === null) return `s1$${createHash('sha256').update(key, 'utf8').digest('hex')}`;
   const mac = createHmac('sha256', Buffer.from(pepper.secret)).update(key, 'utf8');
   return `h1.${pepper.id}$${mac.digest('hex')}`;
 }
 
-/** The seal of a record; `names` are the fields that it covers. */
+/** The seal of a record. `names` are the fields that it covers. */
 export function referenceSeal(
   sealer: Sealer,
   record: KeyRecord,
@@ -55,7 +56,7 @@ export function referenceSeal(
   return mac(sealer, 'keyscope seal', fieldsText({ ...record }, names));
 }
 
-/** The seal of a record that was revoked. */
+/** The seal of a revoked record. */
 export function referenceRevocationSeal(sealer: Sealer, record: KeyRecord): string {
   const fields = { ...record };
   const text = fieldsText(fields, NEVER_CHANGES) + fieldsText(fields, END);
@@ -69,7 +70,7 @@ function mac({ pepper, prefix, deployment }: Sealer, kind: string, text: string)
   return createHmac('sha256', Buffer.from(key)).update(text, 'utf8').digest('hex');
 }
 
-/** The fields that are not null, each behind its name, in the order of their names. */
+/** The non-null fields, each after its name, sorted by name. */
 export function fieldsText(fields: Fields, names: readonly string[]): string {
   const present = [...names].sort().filter((name) => (fields[name] ?? null) !== null);
   const texts = present.map((name) => `${textText(name)}${valueText(fields[name])}`);
@@ -85,7 +86,7 @@ function valueText(value: unknown): string {
   return listText(names.map((name) => listText([textText(name), valueText(table[name])])));
 }
 
-/** Lengths are those of JavaScript: a character beyond 16 bits counts twice. */
+/** Lengths are JavaScript's: a character beyond 16 bits counts twice. */
 function textText(text: string): string {
   return `s${text.length}:${text}`;
 }

@@ -1,4 +1,4 @@
-/** What a role of a database may do, and everything that a store does. */
+/** The rights of a database role, and a run through everything a store does. */
 import type { KeyRecord, KeyStore, Mark } from 'keyscope';
 import { OTHER, OWN, THIRD } from './keyring.ts';
 import { RECORD } from './records.ts';
@@ -9,7 +9,7 @@ export interface Right {
   readonly table: string;
 }
 
-/** The single rights in statements that grant them on tables, a column each. */
+/** The individual rights in SQL that grants rights on tables, one per column. */
 export function rightsIn(sql: string): readonly Right[] {
   const grants = sql.matchAll(/^GRANT ([^;]+?)\s+ON (\S+) TO/gm);
   return [...grants].flatMap(([, list = '', table = '']) =>
@@ -33,7 +33,7 @@ const MARKS: readonly Mark[] = [
   { kind: 'revoke', at: 5, ...NOBODY, seal: null },
 ];
 
-/** Calls every method of a store, with a key of its own. */
+/** Calls every method of a store, on a new key. */
 export async function useEverything(store: Required<KeyStore>): Promise<void> {
   const keyId = crypto.randomUUID();
   const digest = `s1$${keyId.replaceAll('-', '').repeat(2)}`;
@@ -56,7 +56,7 @@ export async function useEverything(store: Required<KeyStore>): Promise<void> {
   await store.listExpiring({ ...part, before: 1 });
   await store.listChanged({ since: 0, limit: 9 });
   await store.touch([{ keyId, lastUsedAt: 5, scopesUsed: { 'a:b': 5 } }]);
-  // A store may say nothing where it may not write usage.
+  // A store may fail silently if it may not write usage.
   const used = await store.findById(keyId);
   if (used?.lastUsedAt !== 5) throw new Error('the usage was not written');
   for (const mark of MARKS) {

@@ -1,4 +1,4 @@
-/** Rotations over a catalog so small that all of them can be tried, and what each has to answer. */
+/** Rotations over a catalog small enough to try them all, with the expected answer to each. */
 import type { Keyring, KeyStore } from 'keyscope';
 import { coversScopes, createKeyring, defineScopes, isAccessError } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
@@ -10,14 +10,14 @@ export const OTHERS: readonly string[] = [OTHER, THIRD];
 const SENTENCE = 'A scope.';
 export const SMALL_CATALOG = defineScopes({ a: { r: SENTENCE, w: SENTENCE }, b: { r: SENTENCE } });
 
-/** What a key has of scopes and entities. */
+/** A key's scopes and entities. */
 export interface Rights {
   readonly scopes: readonly string[];
-  /** Besides its own. */
+  /** In addition to its own entity. */
   readonly accessibleEntities: readonly string[];
 }
 
-/** What a rotation asks for. */
+/** The scopes and entities that a rotation requests. */
 export interface Asked {
   readonly scopes?: readonly string[];
   readonly accessibleEntities?: readonly string[];
@@ -25,14 +25,14 @@ export interface Asked {
   readonly justification?: string;
 }
 
-/** What an authority holds. */
+/** The scopes and entities that an authority has. */
 export interface Held {
   readonly scopes: readonly string[] | 'all';
   readonly entities?: readonly string[];
   readonly maxLifetimeMs?: number;
 }
 
-/** May hand out everything. */
+/** An authority that may grant everything. */
 export const EVERYTHING = { entityUuid: OWN, entities: OTHERS, scopes: 'all' } as const;
 
 /** A keyring without peppers, so that most of the time goes into decisions. */
@@ -65,7 +65,9 @@ export function subsetsOf<T>(list: readonly T[]): T[][] {
   return [...without, ...without.map((subset) => [first, ...subset])];
 }
 
-/** What a rotation answers, as text: the rights of the successor, or why it is refused. */
+/**
+ * The expected answer to a rotation: the rights of the successor, or the reason for the refusal.
+ */
 export function answerTo(old: Rights, asked: Asked, held: Held): string {
   const { scopes = old.scopes, accessibleEntities: others = old.accessibleEntities } = asked;
   const added = scopes.filter((scope) => !old.scopes.includes(scope));
@@ -80,14 +82,14 @@ export function answerTo(old: Rights, asked: Asked, held: Held): string {
   return `${scopes.join(' ')} for ${[OWN, ...others].join(' ')}`;
 }
 
-/** All combinations that are to be tried. */
+/** All combinations to try. */
 export interface Combinations {
   readonly authorities: readonly Held[];
   readonly old: readonly Rights[];
   readonly asked: readonly Asked[];
 }
 
-/** Tries all of them, and names those with another answer than {@link answerTo}. */
+/** Tries all combinations and returns those whose answer differs from {@link answerTo}. */
 export async function tryAll({ authorities, old, asked }: Combinations) {
   const keyring = smallKeyring(memoryStore(), () => 0);
   const wrong: string[] = [];
@@ -111,7 +113,7 @@ export async function tryAll({ authorities, old, asked }: Combinations) {
     return isRotated;
   }
 
-  // A refusal changes nothing, so that the same key can be tried again.
+  // A refusal changes nothing, so the same key serves for the next try.
   for (const rights of old) {
     const input = { name: 'n', expiresAt: 'never', ...rights } as const;
     const issue = () => keyring.issue(untyped(input), EVERYTHING);
@@ -126,7 +128,7 @@ export async function tryAll({ authorities, old, asked }: Combinations) {
   return { count, wrong };
 }
 
-/** Every way of asking for some of a list, and of leaving it out. */
+/** Every selection from a list, plus omitting the field. */
 export function wishes<Name extends string>(name: Name, list: readonly string[]): object[] {
   return [{}, ...subsetsOf(list).map((subset) => ({ [name]: subset }))];
 }

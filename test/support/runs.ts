@@ -1,12 +1,12 @@
 /**
- * How often each property is tried: 500 times, and as often as KEYSCOPE_TEST_RUNS says where it
- * says so, which is what `npm run test:laws` does. Loaded before every file of tests.
+ * Runs each property 500 times, or as often as KEYSCOPE_TEST_RUNS says (`npm run test:laws` sets
+ * it). Loaded before every test file.
  */
 import fc from 'fast-check';
 
 const { KEYSCOPE_TEST_RUNS } = process.env;
 
-/** For a property that takes its time: `usual` runs, unless more are asked for. */
+/** The number of runs for a slow property: `usual`, unless more are configured. */
 export function runs(usual: number): number {
   return KEYSCOPE_TEST_RUNS === undefined ? usual : Math.max(usual, Number(KEYSCOPE_TEST_RUNS));
 }

@@ -1,4 +1,7 @@
-/** What `npm run test:exhaustive` goes through: who does what at once, with and without caches. */
+/**
+ * The scenarios of `npm run test:exhaustive`: who does what at the same time, with and without
+ * caches.
+ */
 import { OVERLAP_MS } from './simulated-calls.ts';
 import type { Act, Command, KeyName, ProcessPlan, Setting } from './simulated-process.ts';
 
@@ -22,7 +25,7 @@ const PLAIN: Omit<Setting, 'processes'> = {
   failures: 0,
 };
 
-/** Longer than look-ups can be joined, and shorter than anything is kept. */
+/** Longer than concurrent look-ups are shared, and shorter than any entry is cached. */
 const WHILE_MS = 1_500;
 
 const MARKING: readonly Act[] = ['rotate', 'revoke', 'suspend', 'resume', 'withdraw'];
@@ -47,10 +50,10 @@ function cached(...callers: ProcessPlan['callers']): ProcessPlan {
 
 const ONCE = verifying('first');
 const TWICE = verifying('first', 'first');
-/** The successor too, once there is one. */
+/** Includes the successor, once it exists. */
 const BOTH = verifying('first', 'newest', 'first');
 
-/** Every choice of `count` elements in which the order does not matter. */
+/** Every combination of `count` elements, in any order. */
 function choices<T>(list: readonly T[], count: number): T[][] {
   if (count === 0) return [[]];
   return list.flatMap((first, index) =>
@@ -58,14 +61,14 @@ function choices<T>(list: readonly T[], count: number): T[][] {
   );
 }
 
-/** Calls that begin at any time, each in a process of its own without a cache. */
+/** Calls that begin at any time, each in a separate process without a cache. */
 function together(acts: readonly Act[], over: Partial<Setting>): Scenario {
   const start = over.isSuspended === true ? ' of a suspended key' : '';
   const processes = acts.map((act) => plain(acting(act)));
   return { name: `${acts.join(' | ')}${start}`, setting: { ...PLAIN, ...over, processes } };
 }
 
-/** Each mark with what stands around it. A key that is resumed is suspended before. */
+/** Each mark between verifications. A key that is to be resumed is suspended first. */
 function around(
   over: Partial<Setting>,
   processesFor: (act: Act) => readonly ProcessPlan[],
@@ -139,7 +142,7 @@ const ONE_CACHE: Family = {
   scenarios: around({}, (act) => [cached([...acting(act), ...ONCE], TWICE, ONCE)]),
 };
 
-/** Those that meet, each in its own way. */
+/** The pairs of marks that interact, each in a different way. */
 const PAIRS: readonly (readonly [Act, Act])[] = [
   ['rotate', 'withdraw'],
   ['suspend', 'revoke'],
@@ -164,7 +167,8 @@ const WITH_CHANNEL: Family = {
 
 const WITH_TWO_WRITERS: Family = {
   name: 'three caches and a channel',
-  // One pair: each takes four seconds of a core, and all is to be over in a minute.
+  // Only one pair: each takes four seconds of one core, and the whole run should take under a
+  // minute.
   scenarios: PAIRS.slice(0, 1).map(([first, second]) => ({
     name: `${first} | ${second}`,
     setting: {
@@ -241,7 +245,7 @@ const ISSUED: Family = {
   })),
 };
 
-/** What takes longest comes first. */
+/** The slowest come first. */
 export const FAMILIES: readonly Family[] = [
   THREE_CALLS,
   THREE_CALLS_THAT_FAIL,
@@ -261,7 +265,7 @@ export const FAMILIES: readonly Family[] = [
   TWO_CALLS,
 ];
 
-/** What takes seconds, and finds what the others find. */
+/** Families that take seconds and find what the others find. */
 export const QUICK: readonly Family[] = [
   {
     name: 'two calls',

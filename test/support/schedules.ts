@@ -1,45 +1,44 @@
-/** Every order of the steps of a simulation, with each state that is reached looked at once. */
+/** Explores every order of the steps of a simulation and examines each reachable state once. */
 import { hash } from 'node:crypto';
 import type { Setting } from './simulated-process.ts';
 import { type Option, Simulation } from './simulation.ts';
 
-/** What was found by going through all schedules of a setting. */
+/** The result of exploring all schedules of a setting. */
 export interface Exploration {
-  /** Orders of all steps, from the start to where nothing is left to happen. */
+  /** Complete orders of steps, from the start until nothing is left to do. */
   readonly schedules: number;
   /**
-   * The same with crashes: orders of some of the steps. Who takes no further step has crashed, so
-   * each beginning of a schedule is one in which whoever had not ended has crashed. What it had
-   * sent may have taken effect or not.
+   * Schedules with crashes, counted as prefixes: a process that takes no further step has crashed.
+   * What it had sent may or may not have taken effect.
    */
   readonly withCrashes: number;
   readonly states: number;
-  /** How often everything was run from the start. */
+  /** The number of runs from the start. */
   readonly runs: number;
-  /** The first run that was found wrong: its steps, and what was wrong. */
+  /** The first faulty run: its steps and the fault. */
   readonly wrong: readonly string[];
 }
 
-/** A state that was reached, and what is known of what follows. */
+/** A reached state and what is known about its continuations. */
 interface Node {
   readonly options: number;
   tried: number;
-  /** All that follows has been tried. */
+  /** All continuations have been tried. */
   isDone: boolean;
   schedules: number;
   withCrashes: number;
 }
 
-/** A node that a run came through, and the option that it took there. */
+/** A node on the path of a run, and the option taken there. */
 interface Turn {
   readonly node: Node;
   readonly taken: number;
 }
 
 /**
- * Depth first. A run cannot be forked, so each begins anew, takes the same steps up to where it is
- * to differ, and ends where it comes to a state that is known: what follows from there was tried.
- * Throws if a state comes again within a run, because a run never goes back.
+ * Depth-first search. A run cannot be forked, so each starts over, repeats the same steps up to the
+ * branch, and ends when it reaches a known state. Throws if a state occurs twice within a run,
+ * because runs never go back.
  */
 export async function explore(setting: Setting): Promise<Exploration> {
   const known = new Map<string, Node>();
@@ -66,14 +65,14 @@ export async function explore(setting: Setting): Promise<Exploration> {
   return { ...sumOf(root, known), runs, wrong: [] };
 }
 
-/** A new run, up to where the others went. */
+/** A new run, replayed to the current branch. */
 async function repeat(setting: Setting, turns: readonly Turn[]): Promise<Simulation> {
   const world = await Simulation.begin(setting);
   for (const { taken } of turns) await world.take(world.options()[taken] as Option);
   return world;
 }
 
-/** Takes what was not taken before, until there is nothing left, or nothing new. */
+/** Takes untried options until none is left or the state is known. */
 async function goOn(
   world: Simulation,
   from: Node,
@@ -86,10 +85,10 @@ async function goOn(
     node.tried += 1;
     turns.push({ node, taken });
     await world.take(world.options()[taken] as Option);
-    // 128 bits of it: among a million states, two are taken for one with a chance of 10^-27.
+    // 128 bits: among a million states, two collide with a probability of 10^-27.
     const name = hash('sha256', world.state(), 'base64url').slice(0, 22);
     const before = known.get(name);
-    if (before?.isDone === false) throw new Error('a run came back to a state that it had left');
+    if (before?.isDone === false) throw new Error('a run returned to a state that it had left');
     if (before !== undefined || world.wrong.length > 0) return before ?? node;
     node = createNode(world);
     known.set(name, node);
@@ -98,7 +97,7 @@ async function goOn(
   return node;
 }
 
-/** A state that was not known: what holds at any time must hold in it. */
+/** A new state, in which the invariants must hold. */
 function createNode(world: Simulation): Node {
   const options = world.options().length;
   world.check();
@@ -107,7 +106,7 @@ function createNode(world: Simulation): Node {
   return { options, tried: 0, isDone: options === 0, schedules, withCrashes: 1 };
 }
 
-/** To the last node on the way here at which something was not tried; none, if all was. */
+/** Returns to the last node on the path with an untried option; undefined if all are tried. */
 function goBack(from: Node, turns: Turn[]): Node | undefined {
   let done = from;
   for (let turn = turns.pop(); turn !== undefined; turn = turns.pop()) {
@@ -125,7 +124,7 @@ function sumOf({ schedules, withCrashes }: Node, known: ReadonlyMap<string, Node
   return { schedules, withCrashes, states: known.size + 1 };
 }
 
-/** The names of the steps of a run, which is run again for them. */
+/** The names of the steps of a run, obtained by running it again. */
 async function namesOf(setting: Setting, turns: readonly Turn[]): Promise<readonly string[]> {
   const world = await Simulation.begin(setting);
   const names: string[] = [];
@@ -139,8 +138,8 @@ async function namesOf(setting: Setting, turns: readonly Turn[]): Promise<readon
 }
 
 /**
- * What follows each state, found without looking whether a state is known: every schedule is run.
- * A state that has two answers is none.
+ * The continuations of each state, found by running every schedule without recognizing known
+ * states. A state with two different answers is a fault.
  */
 export async function successorsOf(setting: Setting): Promise<ReadonlyMap<string, Set<string>>> {
   const found = new Map<string, Set<string>>();

@@ -1,6 +1,6 @@
 /**
- * What the tests of the schemas share: the vectors of `issue`'s input with the catalog, the time
- * and the authority that they assume, a keyring with these, and a validator of JSON Schemas.
+ * Shared fixtures of the schema tests: the vectors for `issue`'s input with their catalog, time and
+ * authority, a keyring with these, and a JSON Schema validator.
  */
 import fastify from 'fastify';
 import type { Catalog, GrantAuthority, IssueInput, Keyring, KeyStore } from 'keyscope';
@@ -11,13 +11,13 @@ import { memoryStore } from 'keyscope/stores/memory';
 import type * as z from 'zod';
 import { type Json, readVectors, unfold, type Vector } from './vectors.ts';
 
-/** A vector that says whether its input is accepted. */
+/** A vector for an input that is either accepted or rejected. */
 export interface InputVector extends Vector {
   readonly input: Json;
   readonly result: 'accept' | 'refuse';
-  /** The field that the core's `InputError` names, if it is refused. */
+  /** The field that the core's `InputError` names if it rejects the input. */
   readonly field?: string;
-  /** What the text in `expiresAt` means, if it means a time. */
+  /** The time that the text in `expiresAt` denotes, if it is valid. */
   readonly expiresAtMs?: number;
 }
 
@@ -33,7 +33,7 @@ interface InputFile {
   readonly tests: readonly InputVector[];
 }
 
-/** Of any object that these tests look into. */
+/** Any object that these tests inspect. */
 export interface Fields {
   readonly [name: string]: unknown;
 }
@@ -46,7 +46,7 @@ export const inputVectors: readonly InputVector[] = file.tests;
 /** The time of the vectors. */
 export const NOW: number = file.now;
 
-/** What `defineScopes` takes to make {@link catalog}. */
+/** The arguments of `defineScopes` for {@link catalog}. */
 export const definition: InputFile['catalog'] = file.catalog;
 
 export const catalog: Catalog = defineScopes(file.catalog, { reserved: file.reserved as [] });
@@ -61,7 +61,7 @@ export const inputSchemaForCatalog: z.ZodType<IssueInput, IssueInputJson> = issu
   { now: () => NOW },
 );
 
-/** A key of nobody. */
+/** A well-formed key that no store has. */
 export const KEY: string = generateKey({ prefix: 'acme' });
 
 /** A keyring at the time of the vectors. */
@@ -70,8 +70,8 @@ export function createVectorKeyring(store: KeyStore = memoryStore()): Keyring {
 }
 
 /**
- * Which field the core refuses with an `InputError`; null if it does not. Any other error is a
- * failure.
+ * The field that the core rejects with an `InputError`; null if it accepts. Any other error fails
+ * the test.
  */
 export async function refusedField(act: () => Promise<unknown>): Promise<string | null> {
   try {
@@ -83,26 +83,26 @@ export async function refusedField(act: () => Promise<unknown>): Promise<string 
   }
 }
 
-/** Which field of an input of `issue` the core refuses; null if it accepts it. */
+/** The field of an `issue` input that the core rejects; null if it accepts. */
 export function fieldRefusedByCore(input: unknown): Promise<string | null> {
   return refusedField(() => createVectorKeyring().issue(input as IssueInput, authority));
 }
 
-/** The fields that the issues of a failed parse name: the first part of each path. */
+/** The fields named by the issues of a failed parse: the first part of each path. */
 export function fieldsOfIssues(error: z.ZodError | undefined): readonly unknown[] {
   const fields = error?.issues.map(({ path }) => path[0]) ?? [];
   return [...new Set(fields)];
 }
 
-/** Says whether a body is valid. */
+/** Checks whether a body is valid. */
 type Validate = (body: Json) => Promise<boolean>;
 
-/** A validator of bodies as a framework has it: Fastify's own ajv, told to change nothing. */
+/** A body validator as frameworks use it: Fastify's own ajv, configured to modify nothing. */
 export async function createValidator(schema: object): Promise<Validate> {
   const app = fastify({
     bodyLimit: 8_000_000,
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
-    // The framework would refuse `__proto__` before any schema.
+    // The framework would reject `__proto__` before any schema runs.
     onProtoPoisoning: 'ignore',
     onConstructorPoisoning: 'ignore',
   });

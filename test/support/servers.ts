@@ -1,11 +1,14 @@
-/** The servers that tests run against, and what becomes of those tests where one is not there. */
+/**
+ * The database servers for the tests, and `describe` functions that skip tests whose server is
+ * missing.
+ */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe } from 'vitest';
 
 const { KEYSCOPE_TEST_POSTGRES, KEYSCOPE_TEST_MYSQL, KEYSCOPE_TEST_REDIS, CI } = process.env;
 
-/** Where each server is. Tests take a schema, a database or a key prefix of their own there. */
+/** The servers' addresses. Each test uses a separate schema, database or key prefix there. */
 export const SERVERS = {
   postgres: KEYSCOPE_TEST_POSTGRES ?? 'postgres://postgres@127.0.0.1:5432/test',
   mysql: KEYSCOPE_TEST_MYSQL ?? 'mysql://root@127.0.0.1:3306/test',
@@ -30,8 +33,8 @@ async function answers(server: Server): Promise<boolean> {
 }
 
 /**
- * `describe` for what needs a server. Where none answers, its tests are reported as skipped, by
- * name; with `CI=true` they run, and fail.
+ * `describe` for tests that need a server. If it does not answer, its tests are skipped under their
+ * names; with `CI=true` they run and fail.
  */
 export async function describeOn(server: Server): Promise<typeof describe | typeof describe.skip> {
   const runs = CI === 'true' || (await answers(server));

@@ -1,4 +1,4 @@
-/** The examples as programs: processes of their own, run from the source as it stands. */
+/** The examples as programs: separate processes, run from the unmodified source. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -8,12 +8,12 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { NODE_ARGUMENTS } from './store-process.ts';
 
-/** Milliseconds for a test that starts several processes, on a machine that does other things. */
+/** Milliseconds for a test that starts several processes on a busy machine. */
 export const START_TIMEOUT = 120_000;
 
 const fromRoot = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
-/** Where the programs are. */
+/** The paths of the programs. */
 export const PROGRAMS = {
   demo: fromRoot('examples/platform/host/demo.ts'),
   console: fromRoot('examples/console/server.ts'),
@@ -23,21 +23,21 @@ export const PROGRAMS = {
 
 type Environment = Readonly<Record<string, string>>;
 
-/** The environment of a service that takes no secret from the one of the tests. */
+/** An environment for a service, without secrets from the tests' environment. */
 export function environmentWith(cache: string, more: Environment = {}): NodeJS.ProcessEnv {
   const none = { KEYSCOPE_PEPPER: '', KEYSCOPE_SIGNING_KEY: '' };
   // Without the cache, each start would strip the types of the whole source again.
   return { ...process.env, ...none, NODE_COMPILE_CACHE: cache, ...more };
 }
 
-/** What a process wrote, and how it ended. */
+/** The output of a process and its exit. */
 export interface Ended {
   readonly out: string;
   readonly err: string;
   readonly code: number | null;
 }
 
-/** Runs a program to its end; one that stays up is ended, and has no code. */
+/** Runs a program until it ends. A program that stays up is killed and has no exit code. */
 export async function runToEnd(
   script: string,
   args: readonly string[],
@@ -55,21 +55,21 @@ export async function runToEnd(
   return { out: await out, err: await err, code };
 }
 
-/** A server that is up. */
+/** A running server. */
 export interface RunningServer {
-  /** What it said until it was up. */
+  /** Its output until it was up. */
   readonly out: string;
   readonly origin: string;
-  /** Everything that it has written, until now. */
+  /** Its whole output so far. */
   readonly written: Readonly<Pick<Ended, 'out' | 'err'>>;
   /** Its exit code, or the signal that ended it. */
   readonly ended: Promise<number | NodeJS.Signals | null>;
   kill(signal: NodeJS.Signals): void;
-  /** Ends it as Ctrl-C does, and resolves with its exit code. */
+  /** Ends it like Ctrl-C and resolves with its exit code. */
   stop(): Promise<number | NodeJS.Signals | null>;
 }
 
-/** Starts a server on a free port, and waits until it is up. */
+/** Starts a server on a free port and waits until it is up. */
 export async function startServer(
   script: string,
   args: readonly string[],
@@ -110,7 +110,7 @@ export async function startServer(
   };
 }
 
-/** Writes the program that starts the console, with REST and MCP, in a folder of its own. */
+/** Writes the program that starts the console, with REST and MCP, into the given folder. */
 function writePlatform(folder: string): string {
   const script = `${folder}.mjs`;
   const lines = [`import { runDemo } from '${PROGRAMS.console}';`, `await runDemo('${folder}');`];
@@ -118,7 +118,7 @@ function writePlatform(folder: string): string {
   return script;
 }
 
-/** Starts that program, and waits until it is up. */
+/** Starts that program and waits until it is up. */
 export function startPlatform(
   folder: string,
   args: readonly string[],
@@ -127,7 +127,7 @@ export function startPlatform(
   return startServer(writePlatform(folder), args, env);
 }
 
-/** A server that takes connections, and says nothing: no greeting, no answer, no farewell. */
+/** A server that accepts connections but never sends anything. */
 export async function startSilent(): Promise<{ readonly port: number; stop(): void }> {
   const sockets = new Set<Socket>();
   const server = createServer({ allowHalfOpen: true }, (socket) => {

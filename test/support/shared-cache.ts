@@ -1,7 +1,4 @@
-/**
- * A cache that several callers share, in front of a server, as CDNs and reverse proxies have one
- * (RFC 9111).
- */
+/** A shared cache in front of a server, like a CDN or reverse proxy (RFC 9111). */
 import type { IncomingMessage } from 'node:http';
 import { createServer } from 'node:http';
 import CachePolicy from 'http-cache-semantics';
@@ -9,17 +6,18 @@ import { close, listen } from '../examples/http-harness.ts';
 
 export interface CacheOptions {
   /**
-   * As nginx can be told to, and some are: keeps answers to requests with a credential too, where
-   * RFC 9111 §3.5 wants a `public`, and for an hour those that say nothing of caching.
+   * A careless cache, as nginx can be configured: it also stores answers to requests with a
+   * credential, although RFC 9111 §3.5 requires `public`, and stores answers without cache headers
+   * for an hour.
    */
   readonly credulous: boolean;
-  /** What it reads in place of the `Cache-Control` of an answer that says `no-store`. */
+  /** Overrides the `Cache-Control` of answers that say `no-store`. */
   readonly insteadOfNoStore?: string;
 }
 
 export interface SharedCache {
   readonly origin: string;
-  /** How many requests were answered without the server. */
+  /** The number of requests answered without the server. */
   hits(): number;
   stop(): Promise<void>;
 }
@@ -30,14 +28,14 @@ interface Kept {
   readonly body: Buffer;
 }
 
-/** A request as the cache's rules see it. */
+/** The parts of a request that caching rules look at. */
 function readAsked({ url = '', method = '', headers }: IncomingMessage, credulous: boolean) {
   if (!credulous) return { url, method, headers };
   const { authorization: _unseen, ...others } = headers;
   return { url, method, headers: others };
 }
 
-/** Passes a request on. Its body is left behind: a cache is about GET. */
+/** Forwards a request without its body: only GET is cached. */
 function ask(serverPort: number, { url = '', method = '', headers }: IncomingMessage) {
   const { authorization, cookie } = headers;
   return fetch(`http://127.0.0.1:${serverPort}${url}`, {

@@ -1,4 +1,4 @@
-/** The calls of a simulation, and what each may answer given what had happened. */
+/** The calls of a simulation, and the answers each may give, depending on what happened. */
 import { isAccessError, isStoreError } from 'keyscope';
 import { answerOf, currentOf, type Ledger, type Window } from './ledger.ts';
 import {
@@ -10,16 +10,16 @@ import {
   SECOND_DIGEST,
 } from './simulated-process.ts';
 
-/** As long as a rotation lets the predecessor live, where it does. */
+/** How long a rotation with overlap keeps the predecessor live. */
 export const OVERLAP_MS = 3_000;
 
-/** What is known when a call ends. */
+/** The facts known when a call ends. */
 export interface Knowledge {
   readonly ledger: Ledger;
   readonly time: number;
 }
 
-/** Returns what was answered: for `verify`, as the ledger writes it; for keys, their text. */
+/** Returns the answer: for `verify` as the ledger writes it, for keys their text. */
 export async function perform(
   process: Process,
   { act }: Command,
@@ -33,7 +33,7 @@ export async function perform(
       return `passed for ${accessibleEntities.join()}`;
     }
     case 'issue': {
-      // It makes its key before it waits for anything.
+      // It creates its key before it waits for anything.
       process.isIssuing = true;
       const issued = keyring.issue(INPUT, AUTHORITY);
       process.isIssuing = false;
@@ -55,7 +55,7 @@ export async function perform(
   }
 }
 
-/** Whether a call may have succeeded like this. */
+/** The fault in a successful answer, if any. */
 export function faultIn(
   { ledger, time }: Knowledge,
   { act }: Command,
@@ -91,7 +91,7 @@ export function faultIn(
   }
 }
 
-/** Whether a call may have been refused like this. */
+/** The fault in a refusal, if any. */
 export function faultInRefusal(
   { ledger, time }: Knowledge,
   process: Process,

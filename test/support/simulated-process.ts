@@ -1,6 +1,6 @@
 /**
- * A process of a simulation: its keyring, perhaps with a cache, and what its callers do. And the
- * keys that they do it to.
+ * A process of a simulation: its keyring, with or without a cache, its callers, and the keys that
+ * they use.
  */
 import type { KeyRecord, KeyStore } from 'keyscope';
 import { createKeyring, defineScopes, digestKey, generateKey } from 'keyscope';
@@ -11,8 +11,9 @@ import { LRUCache } from 'lru-cache';
 import type { Window } from './ledger.ts';
 
 /**
- * How messages travel: in a step of their own, at once, never, or with a channel that throws or
- * hangs. `late`: as `later`, but to subscribe takes a step, too. `none`: there is no channel.
+ * How messages travel: in a separate step, immediately, never, or over a channel that throws or
+ * hangs. `late` is `later` with a separate step for subscribing. `none` means no
+ * channel.
  */
 export type ChannelMode = 'none' | 'later' | 'late' | 'at once' | 'lost' | 'broken' | 'hanging';
 
@@ -28,8 +29,8 @@ export type Act =
   | 'withdraw';
 
 /**
- * The key that exists from the start; one that is issued or not, and whose text is known; the
- * newest successor that was handed out, and the first key as long as there is none.
+ * `first` exists from the start. `second` may get issued; its text is known in advance. `newest` is
+ * the last successor handed out, or the first key before any rotation.
  */
 export type KeyName = 'first' | 'second' | 'newest';
 
@@ -38,43 +39,46 @@ export interface Command {
   readonly key: KeyName;
 }
 
-/** A process, and what its callers do: each one thing after the other, all of them at once. */
+/**
+ * A process and its callers. Each caller does one thing after the other; all callers run
+ * concurrently.
+ */
 export interface ProcessPlan {
   readonly isCached: boolean;
   readonly callers: readonly (readonly Command[])[];
 }
 
-/** Where a simulation begins, and what can happen in it. */
+/** The start of a simulation and what can happen in it. */
 export interface Setting {
   readonly processes: readonly ProcessPlan[];
   readonly channel: ChannelMode;
   readonly maxStalenessMs: number;
-  /** Whether the first key is suspended from the start. */
+  /** Whether the first key starts suspended. */
   readonly isSuspended: boolean;
-  /** By how much time advances, one step each, in milliseconds. */
+  /** The steps in which time advances, in milliseconds. */
   readonly ticks: readonly number[];
-  /** How many calls of the store can fail, before or after they take effect. */
+  /** How many store calls can fail, before or after they take effect. */
   readonly failures: number;
 }
 
-/** One after the other, what somebody does. */
+/** A caller, who does one thing after the other. */
 export interface Caller {
   readonly name: string;
   readonly process: Process;
   readonly commands: readonly Command[];
-  /** How many commands have begun. */
+  /** The number of commands that have begun. */
   begun: number;
-  /** Of the command under way. */
+  /** The window of the current command. */
   window: Window | undefined;
 }
 
-/** What a process is connected to. */
+/** The connections of a process. */
 export interface Surroundings {
   readonly setting: Setting;
   readonly now: () => number;
-  /** The one database as it sees it. */
+  /** The shared database as this process sees it. */
   connect(process: Process): KeyStore;
-  /** The channel as it sees it. */
+  /** The channel as this process sees it. */
   portOf(process: Process): Invalidation;
 }
 
@@ -93,10 +97,10 @@ const catalog = defineScopes({ threats: { read: 'List and read threats.' } });
 
 const FIRST = 0;
 const SECOND = 1;
-/** Each process makes keys of its own. */
+/** Each process creates different keys. */
 const SEEDS_OF_A_PROCESS = 20;
 
-/** Bytes that depend on `seed` alone, and make a key at the first attempt. */
+/** Bytes that depend only on `seed` and yield a key at the first attempt. */
 function seededBytes(seed: number, length: number): Uint8Array {
   const bytes = Uint8Array.from({ length }, (_, index) => index);
   bytes[0] = seed % 62;
@@ -113,17 +117,17 @@ export const SECOND_TEXT = keyOf(SECOND);
 export const FIRST_DIGEST = digestKey(FIRST_TEXT);
 export const SECOND_DIGEST = digestKey(SECOND_TEXT);
 
-/** What all keyrings have. */
+/** The options of all keyrings. */
 const KEYRING = { prefix: 'acme', catalog, peppers: 'none' } as const;
 
-/** The first key as it is stored. Made once: otherwise most of the time would go into it. */
+/** The first key's record. Created once, or it would take most of the time. */
 async function makeFirst(): Promise<KeyRecord> {
   const store = memoryStore();
   const random = (length: number): Uint8Array => seededBytes(FIRST, length);
   const keyring = createKeyring({ ...KEYRING, store, random, now: () => 0 });
   const { info } = await keyring.issue(INPUT, AUTHORITY);
   const record = await store.findById(info.keyId);
-  if (record === null) throw new Error('the first key is not there');
+  if (record === null) throw new Error('the first key is missing');
   return record;
 }
 
@@ -137,22 +141,22 @@ export class Process {
   readonly callers: readonly Caller[];
   readonly keyring: ReturnType<typeof createKeyring<typeof catalog>>;
   /**
-   * What it was given, in order. What it does next follows from that alone; without a cache, from
-   * what it was given since its calls were last over.
+   * Everything it received, in order. Its next action depends only on this; without a cache, only
+   * on what it received since it was last idle.
    */
   history: string[] = [];
-  /** How many calls of the store it made, likewise. */
+  /** The number of its store calls, over the same period. */
   calls = 0;
-  /** Hears what is published. */
+  /** Receives published messages. */
   listener: ((message: string) => void) | undefined;
-  /** Its subscription was answered. */
+  /** Whether its subscription was confirmed. */
   isSubscribed = false;
-  /** How many calls of the store failed in it. */
+  /** How many of its store calls failed. */
   failures = 0;
   openRotations = 0;
   /** How many rotations ended because the store failed. */
   brokenRotations = 0;
-  /** The next key that it makes is the second one. */
+  /** The next key that it creates is `second`. */
   isIssuing = false;
   #minted = 0;
 
@@ -196,7 +200,7 @@ export class Process {
     return this.#minted;
   }
 
-  /** A call is over. Without a cache, nothing of it is left. */
+  /** A call has ended. Without a cache, the process keeps nothing of it. */
   forget(): void {
     if (this.isCached || this.callers.some(({ window }) => window !== undefined)) return;
     this.history = [];
@@ -204,7 +208,7 @@ export class Process {
   }
 }
 
-/** What it was given and what it is at, as text. */
+/** Everything that a process received, and its current position, as text. */
 export function textOfProcess(process: Process): string {
   const { callers, history, isSubscribed, failures } = process;
   const { openRotations, brokenRotations, minted } = process;

@@ -1,9 +1,8 @@
 /**
- * Processes over one database, one step at a time. Every call of the store takes effect in a step
- * and is answered in another; messages arrive in steps of their own, and time passes in steps.
- * Whoever drives a simulation says which step is next: `interleavings.ts` at random, `schedules.ts`
- * in every order. What a call may answer follows from what had happened before it began, and after
- * each step the database holds what `ledger.ts` says.
+ * Simulates processes over one database, one step at a time. Every store call takes effect in one
+ * step and is answered in another; messages and the clock have separate steps. The driver picks
+ * each step: `interleavings.ts` at random, `schedules.ts` in every order. The events before a call
+ * determine what it may answer, and the database must satisfy `ledger.ts` after each step.
  */
 import type { KeyRecord, KeyStore } from 'keyscope';
 import { isStoreError } from 'keyscope';
@@ -25,17 +24,17 @@ import {
   textOfProcess,
 } from './simulated-process.ts';
 
-/** A well-formed key id that nothing has. */
+/** A well-formed key id that belongs to no key. */
 const NOWHERE = '0d0d0d0d-0000-4000-8000-00000000000d';
 
-/** What can happen next. */
+/** A possible next step. */
 export interface Option {
   readonly kind: 'start' | 'effect' | 'answer' | 'fail' | 'arrive' | 'subscribe' | 'tick';
   readonly name: string;
   readonly take: () => void;
 }
 
-/** A call of the store that has not been answered. */
+/** A store call that has not been answered. */
 interface PendingCall {
   readonly process: Process;
   readonly name: string;
@@ -44,9 +43,9 @@ interface PendingCall {
   readonly act: () => unknown;
   readonly answer: (value: unknown) => void;
   readonly fail: (error: Error) => void;
-  /** What is to be answered, once it took effect. */
+  /** The answer, once the call took effect. */
   effect: { readonly value: unknown } | undefined;
-  /** Whether the caller was told that it failed, although it may still take effect. */
+  /** Whether the caller got an error although the call may still take effect. */
   isGivenUp: boolean;
 }
 
@@ -57,15 +56,15 @@ interface Message {
   readonly isLost: boolean;
 }
 
-/** Lets everything go on that waits for nothing but its turn. */
+/** Lets everything proceed that only waits for its turn in the event loop. */
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 // ── A run ────────────────────────────────────────────────────────────────────────────────────────
 
-/** One run. End each: calls that wait hold timers. */
+/** One run. Call `end` on each: pending calls hold timers. */
 export class Simulation {
   readonly setting: Setting;
-  /** What was found wrong; nothing where everything was right. */
+  /** The faults found so far. */
   readonly wrong: string[] = [];
   readonly #database = memoryStore();
   readonly #ledger: Ledger;
@@ -80,7 +79,7 @@ export class Simulation {
   #failed = 0;
   #isOver = false;
 
-  /** Everybody is connected, and nothing has happened. */
+  /** Connects all processes. Nothing has happened yet. */
   static async begin(setting: Setting): Promise<Simulation> {
     const world = new Simulation(setting);
     await settle();
@@ -104,13 +103,13 @@ export class Simulation {
 
   readonly now = (): number => this.#time;
 
-  /** Takes one of {@link options}, and everything that follows from it alone. */
+  /** Takes one of {@link options} and everything that follows from it alone. */
   async take(option: Option): Promise<void> {
     option.take();
     await settle();
   }
 
-  /** Whoever waits is told that it failed. */
+  /** Fails all pending calls. */
   async end(): Promise<void> {
     this.#isOver = true;
     const calls = this.#calls;
@@ -119,14 +118,14 @@ export class Simulation {
     await settle();
   }
 
-  /** Looks at what the database holds now. */
+  /** Checks the current contents of the database. */
   check(): void {
     this.#ledger.check(
       this.#processes.map(({ openRotations, brokenRotations }) => openRotations + brokenRotations),
     );
   }
 
-  /** Looks at how it ended, once there is nothing left to take. */
+  /** Checks the end of a run, when no step is left. */
   checkEnd(): void {
     const callers = this.#processes.flatMap((process) => process.callers);
     for (const { name, window } of callers) {
@@ -138,7 +137,7 @@ export class Simulation {
     const { isSuspended, failures } = this.setting;
     if (!isRotated || changing.length === 0 || isSuspended || failures > 0) return;
     const held = this.#ledger.heldSuccessorsOf(this.#ledger.ofDigest(FIRST_DIGEST));
-    if (held === 0) this.wrong.push('of rotations alone, none succeeded');
+    if (held === 0) this.wrong.push('only rotations ran, and none succeeded');
   }
 
   // ── What can happen next ───────────────────────────────────────────────────────────────────────
@@ -176,7 +175,7 @@ export class Simulation {
       options.push({ kind: 'answer', name: `${what} is answered`, take: () => this.#answer(call) });
     }
     if (call.isGivenUp || this.#failed >= this.setting.failures) return;
-    // A look-up that fails is the same whether it took effect or not.
+    // A failing look-up looks the same whether it took effect or not.
     if (call.effect !== undefined) {
       options.push({
         kind: 'fail',
@@ -192,7 +191,7 @@ export class Simulation {
 
   #addMessage(options: Option[], message: Message): void {
     if (message.isLost) return;
-    const name = `${message.to.number} hears of ${this.#nameOf(message.keyId)}`;
+    const name = `${message.to.number} learns of ${this.#nameOf(message.keyId)}`;
     options.push({ kind: 'arrive', name, take: () => this.#arrive(message) });
   }
 
@@ -251,14 +250,14 @@ export class Simulation {
     if (life !== undefined) this.#ledger.tell(life, process.number);
   }
 
-  /** What a process is given, and when. */
+  /** Records what a process received, and when. */
   #note(process: Process, what: string): void {
     process.history.push(`${what}@${this.#time}`);
   }
 
   // ── What a process is connected to ─────────────────────────────────────────────────────────────
 
-  /** The one database as a process sees it. */
+  /** The shared database as a process sees it. */
   connect(process: Process): KeyStore {
     const database = this.#database;
     const ledger = (): Ledger => this.#ledger;
@@ -292,7 +291,7 @@ export class Simulation {
 
   async #mark(...[process, keyId, mark]: [Process, ...Parameters<KeyStore['mark']>]) {
     const life = this.#ledger.ofKeyId(keyId);
-    if (life === undefined) throw new Error('a mark for no key');
+    if (life === undefined) throw new Error('a mark for a missing key');
     let written = 0;
     const write = (): boolean => {
       const wrote = this.#database.mark(keyId, mark) as boolean;
@@ -309,7 +308,7 @@ export class Simulation {
     }
   }
 
-  /** A call of the database takes effect in a step, and is answered in another. */
+  /** A database call takes effect in one step and is answered in another. */
   #call<T>(process: Process, name: string, isWrite: boolean, act: () => unknown): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#isOver) {
@@ -430,9 +429,9 @@ export class Simulation {
   // ── As text ────────────────────────────────────────────────────────────────────────────────────
 
   /**
-   * All that can matter from now on. Two runs of the same setting with the same state go on in the
-   * same ways: the database, what is under way and what is known are equal, and each process was
-   * given the same in the same order, so that what it remembers is equal, too.
+   * Everything that can still matter, as text. Two runs of a setting with the same state continue
+   * in the same ways: the databases, the calls in progress and the known facts are equal, and each
+   * process received the same input in the same order, so its memory is equal as well.
    */
   state(): string {
     const callers = this.#processes.flatMap((process) => process.callers);

@@ -1,16 +1,16 @@
-/** A file system that is soon full; only root may mount one. */
+/** A small file system that fills up quickly. Only root can mount one. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** What a small disk needs that is not there, if anything. */
+/** The missing requirement of a small disk, if any. */
 export const SMALL_DISK_NEEDS: string | undefined =
-  process.getuid?.() === 0 ? undefined : 'a file system of its own (only root may mount one)';
+  process.getuid?.() === 0 ? undefined : 'a separate file system (only root may mount one)';
 
 export interface SmallDisk {
   readonly path: string;
-  /** Takes all the room that is left. */
+  /** Uses up all free space. */
   fill(): void;
   empty(): void;
   unmount(): void;
@@ -26,12 +26,12 @@ export function mountSmall(): SmallDisk {
     spawnSync('umount', ['--lazy', path]);
     rmSync(path, { recursive: true, force: true });
   }
-  // Also where a run is cut short.
+  // Also when a run is cut short.
   process.once('exit', unmount);
   return { path, fill: () => fillUp(filler), empty: () => rmSync(filler), unmount };
 }
 
-/** In ever smaller blocks. */
+/** Writes ever smaller blocks. */
 function fillUp(path: string): void {
   for (let size = 65_536; size >= 1; size /= 2) {
     const block = Buffer.alloc(size);

@@ -1,7 +1,6 @@
 /**
- * The project's own source as the compiler's parser sees it, for the tests that hold its shape.
- * Each file is read and parsed once in a process, however many tests ask for it. Paths are relative
- * to the root of the project, with `/` on every system.
+ * The project's source, parsed by the compiler, for tests of its structure. Each file is read and
+ * parsed once per process. Paths are relative to the project's root and use `/` on every system.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, sep } from 'node:path';
@@ -10,11 +9,11 @@ import ts from 'typescript';
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** A file, or a sample of what a file could hold. */
+/** A file, or a sample of what a file could contain. */
 export interface Source {
   readonly path: string;
   readonly text: string;
-  /** Parsed when it is first asked for. */
+  /** Parsed on first use. */
   readonly tree: ts.SourceFile;
 }
 
@@ -24,7 +23,7 @@ export function readProjectFile(path: string): string {
 
 const NOT_OURS = /(?:^|\/)(?:node_modules|blocks|\.[^/]+)$/;
 
-/** Every file under a folder of the project whose name ends so, sorted. */
+/** All files in a folder of the project with this ending, sorted. */
 export function filesUnder(folder: string, ending: string): readonly string[] {
   const found: string[] = [];
   for (const entry of readdirSync(join(ROOT, folder), { withFileTypes: true })) {
@@ -35,7 +34,7 @@ export function filesUnder(folder: string, ending: string): readonly string[] {
   return found.sort();
 }
 
-/** Every TypeScript file under a folder of the project, or every file whose name ends so. */
+/** All TypeScript files in a folder of the project, or all files with another ending. */
 export function sourcesUnder(folder: string, ending = '.ts'): readonly Source[] {
   return filesUnder(folder, ending).map(sourceOf);
 }
@@ -62,13 +61,13 @@ export function sourceFrom(text: string, path = 'sample.ts'): Source {
   };
 }
 
-/** Shows a node and everything below it, but no tokens. */
+/** Visits a node and everything below it, but no tokens. */
 export function visit(node: ts.Node, see: (node: ts.Node) => void): void {
   see(node);
   ts.forEachChild(node, (child) => visit(child, see));
 }
 
-/** `file.ts:12`, for messages. */
+/** Returns `file.ts:12`, for messages. */
 export function placeOf(source: Source, node: ts.Node): string {
   const { line } = source.tree.getLineAndCharacterOfPosition(node.getStart(source.tree));
   return `${source.path}:${line + 1}`;
@@ -78,7 +77,7 @@ export function placeOf(source: Source, node: ts.Node): string {
 
 export interface Import {
   readonly specifier: string;
-  /** Whole statements: nothing of them is left at run time. */
+  /** Whether the whole statement disappears at run time. */
   readonly typesOnly: boolean;
 }
 
@@ -107,7 +106,7 @@ function readImport(node: ts.Node): Import | null {
 
 const importLists = new WeakMap<Source, readonly Import[]>();
 
-/** Of every kind: imports, re-exports, `import('…')` as a value and as a type. */
+/** Imports of every kind: imports, re-exports, and `import('…')` as a value and as a type. */
 export function importsOf(source: Source): readonly Import[] {
   const known = importLists.get(source);
   if (known !== undefined) return known;
@@ -120,7 +119,7 @@ export function importsOf(source: Source): readonly Import[] {
   return found;
 }
 
-/** The file that a relative import means; in `src` a `.js` stands for the `.ts` beside it. */
+/** The file that a relative import refers to. In `src`, a `.js` means the `.ts` next to it. */
 export function targetOf(source: Source, specifier: string): string {
   const path = normalize(join(dirname(source.path), specifier))
     .split(sep)
@@ -142,7 +141,7 @@ export function packagesImportedBy(source: Source): readonly string[] {
     .filter((specifier) => !specifier.startsWith('.'));
 }
 
-/** A file and every file that it imports, directly or not. */
+/** A file and all its direct and indirect imports. */
 export function closureOf(entry: string, types: 'with types' | 'without types'): readonly Source[] {
   const reached = new Map<string, Source>();
   const waiting = [entry];
@@ -158,7 +157,7 @@ export function closureOf(entry: string, types: 'with types' | 'without types'):
   return [...reached.values()];
 }
 
-/** Each circle of imports once, as the files that it leads through. */
+/** Each import cycle once, as the list of its files. */
 export function circlesAmong(sources: readonly Source[]): readonly string[] {
   const byPath = new Map(sources.map((source) => [source.path, source]));
   const circles: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * Rounds of processes on SQLite files that are killed in the middle of anything, or that all open a
- * new file at once. What a round finds wrong it throws.
+ * Rounds of processes on SQLite files that are killed at arbitrary moments or all open a new file
+ * at once. A round throws if it finds a fault.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -16,17 +16,17 @@ import { isHanded, spareChildren, timesOf } from './store-process.ts';
 
 // ── kill -9 in the middle of anything ────────────────────────────────────────────────────────────
 
-/** What was said of a key. */
+/** The state of a key that a process acknowledged. */
 interface Said extends Handed {
   readonly entityUuid: string;
-  /** `unknown` where an operation on it had begun when the process was killed. */
+  /** `unknown` if an operation on it was in progress when the process was killed. */
   state: 'live' | 'retiring' | 'retired' | 'revoked' | 'unknown';
 }
 
 /**
- * Starts a writer on a SQLite file and kills it after so many moments, again and again; at 0 it is
- * about to open the file. After each kill holds the file to all that was ever acknowledged. Answers
- * how many keys that were.
+ * Repeatedly starts a writer on a SQLite file and kills it after a number of moments; at 0 it is
+ * about to open the file. After each kill, compares the file with everything ever acknowledged.
+ * Returns the number of keys.
  */
 export async function crashRounds(
   driver: Driver,
@@ -45,10 +45,10 @@ export async function crashRounds(
 }
 
 interface Crash {
-  /** What the process does. */
+  /** Decides what the process does. */
   readonly seed: number;
   readonly moments: number;
-  /** What was acknowledged so far; the round adds to it. */
+  /** Everything acknowledged so far. The round adds to it. */
   readonly ledger: Said[];
 }
 
@@ -58,7 +58,7 @@ async function crashOnce(child: Child, address: string, crash: Crash): Promise<v
   await child.ready;
   const opened = child.ask('open', address);
   if (moments === 0) {
-    // Into the making of the tables, or shortly before or after it.
+    // While the tables are created, or shortly before or after.
     await sleep(dice(8));
     return child.kill();
   }
@@ -78,7 +78,7 @@ async function crashOnce(child: Child, address: string, crash: Crash): Promise<v
   await killed;
 }
 
-/** Numbers below so many sides, the same for the same seed. */
+/** Random numbers below `sides`, the same for the same seed. */
 function diceOf(seed: number): (sides: number) => number {
   let state = seed;
   return (sides) => {
@@ -87,9 +87,7 @@ function diceOf(seed: number): (sides: number) => number {
   };
 }
 
-/**
- * One operation, on a key or to make one, and what is known of it whether it was answered or not.
- */
+/** Uses or creates a key, and records what is known of it, answered or not. */
 async function operate(
   child: Child,
   ledger: Said[],
@@ -116,7 +114,7 @@ async function operate(
   ledger.push({ ...answer, entityUuid, state: 'live' });
 }
 
-/** Holds a file to all that was ever acknowledged. */
+/** Compares a file with everything ever acknowledged. */
 async function compare(driver: Driver, file: string, ledger: readonly Said[]): Promise<void> {
   const db = open(driver, file);
   try {
@@ -134,7 +132,7 @@ async function compare(driver: Driver, file: string, ledger: readonly Said[]): P
   }
 }
 
-/** What `verify` may say of a key by its state. */
+/** The outcomes that `verify` may have for a key in this state. */
 function allowedVerdicts({ keyId, state }: Said): readonly unknown[] {
   switch (state) {
     case 'live':
@@ -150,7 +148,8 @@ function allowedVerdicts({ keyId, state }: Said): readonly unknown[] {
 // ── A new file ───────────────────────────────────────────────────────────────────────────────────
 
 /**
- * All of them open a new file at once, with one driver and the other: each finds it migrated, once.
+ * All processes open a new file at once, alternating between the drivers. Each finds it migrated
+ * exactly once.
  */
 export async function migrationRound(children: readonly Child[], file: string): Promise<void> {
   const schemes = ['sqlite', 'better-sqlite3'];

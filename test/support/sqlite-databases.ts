@@ -1,4 +1,4 @@
-/** What each file of tests of the SQLite store starts from: files, and a database with a record. */
+/** Common set-up of the SQLite store's test files: new files, and a database with a record. */
 import { DatabaseSync } from 'node:sqlite';
 import type { KeyRecord, Mark } from 'keyscope';
 import type { SqliteHandle } from 'keyscope/stores/sqlite';
@@ -7,7 +7,7 @@ import { afterAll } from 'vitest';
 import { folder } from './folder.ts';
 import { numbered, RECORD } from './records.ts';
 
-/** Names of new files in a folder that goes when the tests of a file are over. */
+/** Names of new files in a folder that is removed after the tests of a file. */
 export function freshFiles(): { readonly fresh: () => string; readonly folder: string } {
   const { file, remove } = folder();
   afterAll(remove);
@@ -19,21 +19,21 @@ export function freshFiles(): { readonly fresh: () => string; readonly folder: s
   return { fresh, folder: file('') };
 }
 
-/** Others like the record of all tests. */
+/** More records like the one that all tests use. */
 export const another: (n: number) => KeyRecord = numbered(RECORD);
 
-/** A revocation, with which the record gets another seal. */
+/** A revocation that gives the record a new seal. */
 export function revokeAt(at: number): Mark {
   return { kind: 'revoke', at, by: null, reason: null, seal: 'end' };
 }
 
-/** A database in memory, and a store on it. */
+/** An in-memory database with a store. */
 export interface Stocked {
   readonly db: DatabaseSync;
   readonly store: ReturnType<typeof sqliteStore>;
 }
 
-/** With the record of all tests in it. */
+/** Creates one that has the record of all tests. */
 export function stocked(): Stocked {
   const db = new DatabaseSync(':memory:');
   const store = sqliteStore(db);
@@ -47,7 +47,7 @@ export function readValue(db: SqliteHandle, sql: string): unknown {
   return Object.values(row as object)[0];
 }
 
-/** Takes away what would stop an edit by hand: CHECKs, and the triggers that refuse. */
+/** Drops what would reject a direct edit: CHECKs and triggers. */
 export function dropSafeguards(db: SqliteHandle): void {
   const refusing = db
     .prepare("SELECT name FROM sqlite_master WHERE type = 'trigger' AND sql LIKE '%RAISE(%'")

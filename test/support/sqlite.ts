@@ -1,8 +1,8 @@
-/** Handles of SQLite, with each driver that Node has. */
+/** SQLite handles of every driver for Node. */
 import { createRequire } from 'node:module';
 import type { SqliteHandle } from 'keyscope/stores/sqlite';
 
-/** A handle that can be closed, as every driver's can. */
+/** A handle that can be closed, in any driver. */
 export type Handle = SqliteHandle & { close(): void };
 export type Driver = 'node:sqlite' | 'better-sqlite3';
 export const DRIVERS: readonly Driver[] = ['node:sqlite', 'better-sqlite3'];
@@ -16,7 +16,7 @@ function constructorOf(driver: Driver): Constructor {
   return (loaded as { readonly DatabaseSync: Constructor }).DatabaseSync;
 }
 
-/** Opens a file with a driver's own defaults. */
+/** Opens a file with a driver's defaults. */
 export function open(driver: Driver, path: string): Handle {
   const Database = constructorOf(driver);
   return new Database(path);

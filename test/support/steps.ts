@@ -1,7 +1,7 @@
 /**
- * Counts the steps of a piece of code in place of its time: each method that walks through a list
- * counts every element, each look-up in a set or map counts one. Natively compiled walks count as
- * well, so that an `includes` inside a loop shows.
+ * Counts the steps of synchronous code instead of its time. Methods that walk through a list count
+ * every element; a look-up in a set or map counts one. Native loops count too, so that an
+ * `includes` inside a loop shows.
  */
 
 const WALKS = [
@@ -26,7 +26,7 @@ const WALKS = [
 
 const LOOK_UPS = ['add', 'get', 'has', 'set'] as const;
 
-/** Runs `act`, which must be synchronous, and returns how many steps it took. */
+/** Runs `act`, which must be synchronous, and returns its number of steps. */
 export function stepsOf(act: () => unknown): number {
   let steps = 0;
   const undo: (() => void)[] = [];

@@ -1,4 +1,4 @@
-/** A store of a test's own at an address, on the servers that all tests share. */
+/** A separate store for one test on the shared servers, with its address. */
 
 import { folder } from './folder.ts';
 import { emptyDatabase } from './mysql-clients.ts';
@@ -6,7 +6,7 @@ import { emptySchema } from './postgres-clients.ts';
 import { deleteUnder } from './redis-clients.ts';
 import { SERVERS } from './servers.ts';
 
-/** Where a store is that nobody else uses, and its end. */
+/** The address of an unshared store, and a function that removes it. */
 export interface Scratch {
   readonly address: string;
   remove(): Promise<unknown>;

@@ -1,11 +1,9 @@
 /**
- * A process beside the test's, on any store that an address names: `store-child.ts [address]`. It
- * does what it is asked, line by line and without waiting for what it was asked before, and says
- * before and after each call of the store that it makes it, so that it can be killed at any moment
- * between.
+ * Child process for any store with an address. Usage: `store-child.ts [address]`. It reads one task
+ * per line and runs tasks concurrently. It announces each of its store calls before and after, so
+ * that a test can kill it at any moment in between.
  *
- * In: `[id, task, …]`. Out: `[id, answer]` for each, and `[null, what, moment]` for what happens
- * meanwhile.
+ * In: `[id, task, …]`. Out: `[id, answer]` for each, and `[null, what, moment]` for announcements.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { writeSync } from 'node:fs';
@@ -20,7 +18,7 @@ import { PLAIN } from './keyring.ts';
 import { keyringOver, type PatientKeyring } from './patient-keyring.ts';
 import type { Handle } from './sqlite.ts';
 
-// Synchronous and unbuffered: what was said is in the pipe when the process is killed.
+// Synchronous and unbuffered: an announcement is in the pipe before the process can be killed.
 function say(...words: readonly unknown[]): void {
   writeSync(1, `${JSON.stringify(words)}\n`);
 }
@@ -31,10 +29,7 @@ let announcing = false;
 let stopAt: number | undefined;
 let heard = 0;
 
-/**
- * Says what happens and, where that is the moment it was told to stop at, does nothing more until
- * it is killed.
- */
+/** Announces a moment. Blocks at the moment to stop at until the process is killed. */
 function moment(what: string, when: string): void {
   if (!announcing) return;
   say(null, what, when);
@@ -43,7 +38,7 @@ function moment(what: string, when: string): void {
 }
 
 /**
- * When a task's first `mark` began and when it was answered, by the clock that all processes of a
+ * When a task's first `mark` began and when it was answered, on the clock that all processes of a
  * machine share.
  */
 interface WriteTimes {
@@ -58,10 +53,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 type Method = (...args: never[]) => unknown;
 
-/**
- * Between any two calls others get their turn, also where the store answers at once: tasks then
- * overlap.
- */
+/** Yields between any two calls, even if the store answers synchronously, so that tasks overlap. */
 function watched(store: KeyStore): KeyStore {
   const methods = Object.entries(store).map(([name, method]: [string, Method]) => [
     name,
@@ -78,7 +70,7 @@ function watchedMethod(name: string, method: Method): Method {
     if (times) times.from ??= clock();
     const answer = method(...args);
     if (announcing && answer instanceof Promise) {
-      // The request is on its way, and its answer is not here.
+      // The request is on its way; its answer has not arrived.
       await turn();
       moment(name, 'during');
     }
@@ -91,7 +83,7 @@ function watchedMethod(name: string, method: Method): Method {
 
 // ── Tasks ────────────────────────────────────────────────────────────────────────────────────────
 
-/** What the platform opens, and one more driver of SQLite. */
+/** Opens what the platform opens, and with one more SQLite driver. */
 async function open(address: string): Promise<OpenedStore> {
   if (!address.startsWith('better-sqlite3:')) return openStore(address);
   const load = createRequire(import.meta.url);
@@ -101,9 +93,9 @@ async function open(address: string): Promise<OpenedStore> {
 }
 
 interface Opened extends OpenedStore {
-  /** The store, which says what it is asked. */
+  /** The store, which announces its calls. */
   readonly watched: KeyStore;
-  /** A keyring over that. */
+  /** A keyring over that store. */
   readonly keyring: PatientKeyring;
 }
 
@@ -114,7 +106,7 @@ function current(): Opened {
   return opened;
 }
 
-/** Opens a store and makes its tables, in place of the one before. */
+/** Opens a store and creates its tables. It replaces the previous one. */
 async function use(address: string): Promise<string> {
   const { store, close } = await open(address);
   await store.findById('00000000-0000-4000-8000-000000000000');
@@ -127,7 +119,7 @@ async function use(address: string): Promise<string> {
 const TASKS: Readonly<Record<string, (...given: never[]) => unknown>> = {
   open: use,
 
-  /** From now on moments are said; at the `n`-th the process stops, where `n` is given. */
+  /** Starts announcing moments. The process stops at the `n`-th, if `n` is given. */
   announce(n?: number) {
     announcing = true;
     heard = 0;
@@ -149,8 +141,8 @@ const TASKS: Readonly<Record<string, (...given: never[]) => unknown>> = {
   },
 
   /**
-   * After so many look-ups: a rotation writes at its third call, and a revocation would always be
-   * the first.
+   * Revokes after this many look-ups. A rotation writes at its third call, so an immediate
+   * revocation would always win.
    */
   async revoke(entityUuid: string, keyId: string, lookUps = 0) {
     const ring = current().keyring;
@@ -160,7 +152,9 @@ const TASKS: Readonly<Record<string, (...given: never[]) => unknown>> = {
     return { revoked: true, to: writes.getStore()?.to };
   },
 
-  /** One write, past the keyring: what the store says of it, and when it was under way. */
+  /**
+   * Writes one mark, bypassing the keyring. Returns the store's answer and the times of the write.
+   */
   async mark(keyId: string, mark: Mark) {
     const wrote = await current().watched.mark(keyId, mark);
     return { wrote, ...writes.getStore() };
@@ -180,7 +174,7 @@ async function perform([id, task, ...given]: Asked): Promise<void> {
 
 const [address] = process.argv.slice(2);
 if (address !== undefined) await use(address);
-// Who is killed leaves no cache behind; without one this does nothing.
+// A killed process writes no compile cache. Without one this does nothing.
 flushCompileCache();
 say(null, 'process', 'ready');
 for await (const line of createInterface({ input: process.stdin })) {

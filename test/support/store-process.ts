@@ -1,4 +1,4 @@
-/** Processes beside the test's, each on a store: `store-child.ts`, from outside. */
+/** Runs `store-child.ts` processes, each on a store. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
-/** What was handed out. */
+/** A key that was handed out. */
 export interface Handed {
   readonly keyId: string;
   readonly key: string;
@@ -16,10 +16,10 @@ export function isHanded(answer: unknown): answer is Handed {
   return typeof answer === 'object' && answer !== null && 'key' in answer;
 }
 
-/** What a revocation and a rotation answer, and a mark: when its write began, and was over. */
+/** The answer to a revocation, a rotation or a mark: when its write began and ended. */
 interface Timed {
   readonly revoked?: true;
-  /** Of a mark alone: whether it was written. */
+  /** For a mark only: whether it was written. */
   readonly wrote?: boolean;
   readonly from?: number;
   readonly to?: number;
@@ -32,33 +32,34 @@ export function timesOf(answer: unknown): Timed {
 
 export interface Child {
   /**
-   * Sends a task at once, whatever is under way. `null` where the process ends before it answers.
+   * Sends a task at once, even if others are running. Resolves with `null` if the process ends
+   * before it answers.
    */
   ask(task: string, ...given: readonly unknown[]): Promise<unknown>;
-  /** Called with each moment that the process announces, and how many that makes. */
+  /** Called with each announced moment and the count so far. */
   onMoment: (moment: string, count: number) => void;
-  /** Resolves where the process has opened its store, and rejects where it ended instead. */
+  /** Resolves once the process has opened its store. Rejects if it ends first. */
   readonly ready: Promise<unknown>;
-  /** Resolves where it has ended. */
+  /** Resolves once it has ended. */
   readonly gone: Promise<unknown>;
-  /** What it announced since it was asked to. */
+  /** The announcements since they were requested. */
   readonly heard: readonly string[];
-  /** `kill -9`, and waits until the process is gone. */
+  /** Sends `kill -9` and waits until the process is gone. */
   kill(): Promise<void>;
-  /** Lets it end what it does, and close its store. */
+  /** Lets it finish its work and close its store. */
   stop(): Promise<void>;
 }
 
 const path = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
-/** What Node is started with, so that it runs the source as it stands. */
+/** Node's arguments for running the unmodified source. */
 export const NODE_ARGUMENTS: readonly string[] = [
   '--disable-warning=ExperimentalWarning',
   '--import',
   path('typescript.ts'),
 ];
 
-/** A line of the process: an answer with the number of its task, or what happens meanwhile. */
+/** A line of output: an answer with the number of its task, or an announcement. */
 type Line =
   | readonly [id: number, answer: unknown]
   | readonly [id: null, what: string, moment: string];
@@ -67,12 +68,12 @@ function spawnChild(address: string | undefined) {
   const given = address === undefined ? [] : [address];
   const argv = [...NODE_ARGUMENTS, path('store-child.ts'), ...given];
   const child = spawn(process.execPath, argv, { stdio: ['pipe', 'pipe', 'inherit'] });
-  // What is written to a process that was killed is lost, as it should be.
+  // Input for a killed process is lost, as it should be.
   child.stdin.on('error', () => {});
   return child;
 }
 
-/** Starts a process on a store, or on none yet. */
+/** Starts a process, with or without a store. */
 export function startChild(address?: string): Child {
   const child = spawnChild(address);
   const gone = once(child, 'close') as Promise<[code: number | null, signal: string | null]>;
@@ -133,13 +134,13 @@ class Opened {
     this.resolve = resolve;
   }
 
-  /** Rejects where the process ends instead. */
+  /** Rejects if the process ends first. */
   unless(gone: Promise<unknown>): Promise<void> {
     const failed = gone.then(() => {
       throw new Error('the process ended before it was ready');
     });
     const ready = Promise.race([this.#promise, failed]);
-    // Who kills it does not wait for it.
+    // A test that kills the process does not wait for this.
     ready.catch(() => {});
     return ready;
   }
@@ -164,14 +165,14 @@ class Answers {
     this.#waiting.delete(id);
   }
 
-  /** Nothing more will be answered. */
+  /** No more answers will come. */
   end(): void {
     this.#isOver = true;
     for (const resolve of this.#waiting.values()) resolve(null);
   }
 }
 
-/** Processes for one kill each: the next one starts while the one before is at work. */
+/** One process per kill. Each starts while the one before is at work. */
 export function* spareChildren(count: number, address?: string): Generator<[number, Child]> {
   let next = startChild(address);
   for (let i = 0; i < count; i++) {

@@ -1,54 +1,54 @@
 /**
- * A proxy in front of a server, which can make the way to it longer, stop what is on it, lose it,
- * and cut it. `door.ts` is for those that only come and go.
+ * A proxy in front of a server that can delay, stall, drop or cut the traffic. If you only need
+ * connections to come and go, use `door.ts`.
  */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** Where a server is. */
+/** The address of a server. */
 export interface Address {
   readonly host: string;
   readonly port: number;
 }
 
-/** What is sent in one direction: by clients, or by the server. */
+/** One direction of the traffic: from clients, or from the server. */
 export type Direction = 'questions' | 'answers';
 
-/** The way to a server. */
+/** A proxy to a server. */
 export interface TcpProxy {
   readonly port: number;
-  /** Whatever is sent from now on takes this long in each direction, in milliseconds. */
+  /** Delays all later traffic by this many milliseconds in each direction. */
   delay(milliseconds: number): void;
-  /** While true, nothing arrives on either side, and no connection ends: it only hangs. */
+  /** While true, nothing arrives on either side and no connection ends; everything hangs. */
   stall(isStalled: boolean): void;
   /**
-   * While set, nothing of one direction arrives, the end of a connection included. A connection
-   * that has lost something stays so, as TCP leaves nothing out: a firewall forgot it.
+   * While set, drops one direction, including the end of a connection. A connection that has lost
+   * data stays dead, because TCP skips nothing: like a firewall that forgot the connection.
    */
   lose(direction: Direction | null): void;
-  /** Ends what the server says on each connection; what clients say still arrives. */
+  /** Ends the server's side of each connection. Data from clients still arrives. */
   halfClose(): void;
-  /** Ends all connections. New ones are let through. */
+  /** Ends all connections. New ones are accepted. */
   cut(): void;
-  /** New connections go there, and all others are ended: another server takes the address. */
+  /** Ends all connections and sends new ones to this address: another server takes over. */
   turnTo(address: Address): void;
-  /** How many connections there are. */
+  /** The number of connections. */
   connections(): number;
-  /** Ends all connections and listens no more. */
+  /** Ends all connections and stops listening. */
   close(): Promise<void>;
 }
 
-/** What all lines are told. */
+/** The conditions that apply to all lines. */
 interface Weather {
   oneWay: number;
   isStalled: boolean;
   lost: Direction | null;
 }
 
-/** What is sent, or `null` for its end. */
+/** Data, or `null` for the end. */
 type Chunk = Buffer | null;
 
-/** One direction of a connection: chunks arrive in order, each after its own time. */
+/** One direction of a connection. Chunks arrive in order, each after its delay. */
 class Line {
   readonly direction: Direction;
   readonly #to: Socket;
@@ -70,7 +70,7 @@ class Line {
     this.deliver();
   }
 
-  /** Sends what is due, and comes back for the rest. */
+  /** Sends what is due and reschedules itself for the rest. */
   deliver(): void {
     if (this.#weather.isStalled || this.#timer !== undefined) return;
     for (let next = this.#chunks[0]; next !== undefined; next = this.#chunks[0]) {
@@ -88,7 +88,7 @@ class Line {
     }
   }
 
-  /** Says that nothing more follows, whatever is still on the way. */
+  /** Ends the line at once, before anything that is still in transit. */
   halfClose(): void {
     this.#to.end();
   }
@@ -99,7 +99,7 @@ class Line {
   }
 }
 
-/** Listens at a free port of this machine. */
+/** Listens on a free port of this machine. */
 export async function openTcpProxy(server: Address): Promise<TcpProxy> {
   const lines = new Set<Line>();
   const weather: Weather = { oneWay: 0, isStalled: false, lost: null };

@@ -1,6 +1,6 @@
 /**
- * Tokens that must not pass, made with jose and by hand, most of them under a genuine signature,
- * and the verifiers that they are meant for.
+ * Tokens that must be rejected, made with jose and by hand, most of them with a genuine signature,
+ * and the verifiers that they target.
  */
 import { createHmac, createPublicKey, type JsonWebKey } from 'node:crypto';
 import { UnsecuredJWT } from 'jose';
@@ -22,7 +22,7 @@ import { catalog, OTHER, OWN, START } from './keyring.ts';
 
 export const GOOD = await makePair('ES256', 'good');
 export const RSA = await makePair('RS256', 'rsa');
-/** Another key that says it is the good one. */
+/** A foreign key that claims to be the good one. */
 const STRANGER = await makePair('ES256', 'good');
 
 const OPTIONS = {
@@ -39,7 +39,7 @@ export const VERIFIER: JwtVerifier = createTokenVerifier({
   jwks: { keys: [GOOD.publicKey, RSA.publicKey] },
 });
 
-/** A verifier with the good key alone: only there it matters that a token has no `kid`. */
+/** A verifier with only the good key. Here a missing `kid` would not matter. */
 export const VERIFIER_OF_ONE_KEY: JwtVerifier = createTokenVerifier({
   ...OPTIONS,
   jwks: { keys: [GOOD.publicKey] },
@@ -47,12 +47,12 @@ export const VERIFIER_OF_ONE_KEY: JwtVerifier = createTokenVerifier({
 
 // ── Making tokens ────────────────────────────────────────────────────────────────────────────────
 
-/** Under a good signature, with claims changed; `undefined` takes one out. */
+/** Well signed, with changed claims; `undefined` removes one. */
 export function withClaims(changed: Readonly<Record<string, unknown>>): string {
   return forge(GOOD, {}, { ...CLAIMS, ...changed });
 }
 
-/** Under a good signature, with the header changed; `undefined` takes a parameter out. */
+/** Well signed, with a changed header; `undefined` removes a parameter. */
 export function withHeader(changed: Readonly<Record<string, unknown>>): string {
   return forge(GOOD, changed, CLAIMS);
 }
@@ -61,7 +61,7 @@ export function withHeader(changed: Readonly<Record<string, unknown>>): string {
 export const GENUINE: string = await jwt(GOOD, CLAIMS);
 const [head = '', body = '', signature = ''] = GENUINE.split('.');
 
-/** The header of a good token, changed, and not signed. */
+/** The header of a good token, changed and not signed. */
 function headWith(changed: Readonly<Record<string, unknown>>): string {
   return encode({ alg: 'ES256', typ: 'at+jwt', kid: 'good', ...changed });
 }
@@ -76,13 +76,13 @@ function hmac(secret: string | Buffer, alg: string = 'HS256'): string {
   return `${text}.${code.digest('base64url')}`;
 }
 
-/** The same bytes in another last character: base64url has unused bits there. */
+/** The same bytes with another last character: base64url has unused bits there. */
 function respell(part: string): string {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
   return part.slice(0, -1) + alphabet[alphabet.indexOf(part.slice(-1)) + 1];
 }
 
-/** A good token whose payload does not end on a full group, so that it has unused bits. */
+/** A good token whose payload length leaves unused bits. */
 export function unaligned(): string {
   for (let length = 1; ; length++) {
     const token = withClaims({ jti: 'x'.repeat(length) });
@@ -98,14 +98,14 @@ function uuids(count: number): string[] {
   });
 }
 
-/** A claim of that many scopes. */
+/** A claim with this many scopes. */
 export function scopes(count: number): string {
   return Array.from({ length: count }, (_, index) => `a:b${index}`).join(' ');
 }
 
 // ── The attacks ──────────────────────────────────────────────────────────────────────────────────
 
-/** Its name, and what is passed as a token. */
+/** The name, and the value passed as a token. */
 export type Attack = readonly [name: string, token: unknown];
 
 /** One attack for each value of a claim. */
@@ -133,9 +133,9 @@ const UNSIGNED: readonly Attack[] = [
   ...['none', 'None', 'NONE', 'nOnE', ''].map(
     (alg): Attack => [`alg ${alg || 'empty'}, unsigned`, `${headWith({ alg })}.${body}.`],
   ),
-  ['alg none beside a good signature', `${headWith({ alg: 'none' })}.${body}.${signature}`],
+  ['alg none with a good signature', `${headWith({ alg: 'none' })}.${body}.${signature}`],
   ['no alg', `${headWith({ alg: undefined })}.${body}.${signature}`],
-  ['signature taken off', `${head}.${body}.`],
+  ['signature removed', `${head}.${body}.`],
   [
     'signature of another token',
     `${head}.${encode({ ...CLAIMS, scope: 'users:delete' })}.${signature}`,
@@ -168,20 +168,20 @@ const TYPE: readonly Attack[] = [
   ['no typ', withHeader({ typ: undefined })],
 ];
 
-/** A key that does not exist, or is not meant. */
+/** A key that does not exist or is not the intended one. */
 const KEY_NAME: readonly Attack[] = [
   ['no kid', withHeader({ kid: undefined })],
-  ['no kid where one key alone fits', forge(RSA, { kid: undefined }, CLAIMS)],
+  ['no kid although only one key fits', forge(RSA, { kid: undefined }, CLAIMS)],
   ...headerAttacks('kid', ['', 'unknown', 'GOOD', 'good ', ' good', 'good\0', '../good']),
   ...headerAttacks('kid', ["' OR '1'='1", 'g'.repeat(129), 7, null, ['good'], {}]),
 ];
 
 const PROTO_HEADER = '{"alg":"ES256","typ":"at+jwt","kid":"good","__proto__":{"x":1}}';
 
-/** A key that the token brings, and extensions. */
+/** A key that the token supplies, and extensions. */
 const EXTENSION: readonly Attack[] = [
   ['jwk of a stranger', forge(STRANGER, { jwk: STRANGER.publicKey }, CLAIMS)],
-  ['jwk beside a good signature', withHeader({ jwk: GOOD.publicKey })],
+  ['jwk with a good signature', withHeader({ jwk: GOOD.publicKey })],
   ['jku', withHeader({ jku: 'https://attacker.example/jwks.json' })],
   ['x5u', withHeader({ x5u: 'https://attacker.example/cert.pem' })],
   ['x5c', withHeader({ x5c: ['MIIB'] })],
@@ -200,10 +200,10 @@ const EXTENSION: readonly Attack[] = [
 /** The same token in another spelling. */
 const SPELLING: readonly Attack[] = [
   [
-    'a payload spelt otherwise, unused bits set',
+    'a payload with another spelling, unused bits set',
     sign(GOOD, `${unalignedHead}.${respell(unalignedBody)}`),
   ],
-  ['a signature spelt otherwise, unused bits set', `${head}.${body}.${respell(signature)}`],
+  ['a signature with another spelling, unused bits set', `${head}.${body}.${respell(signature)}`],
   ['padding behind the signature', `${GENUINE}==`],
   ['padding behind the payload', sign(GOOD, `${head}.${body}=`)],
   ...[' ', '\n', '\t', '\u00a0', '\ufeff'].flatMap((space): Attack[] => [
@@ -226,7 +226,7 @@ const SPELLING: readonly Attack[] = [
   ['1 MB of letters', `${'A'.repeat(1e6)}.${body}.${signature}`],
   ['a number', 7],
   ['null', null],
-  ['an object that says it is the token', { toString: () => GENUINE }],
+  ['an object that claims to be the token', { toString: () => GENUINE }],
   ['a list with the token', [GENUINE]],
   ['bytes', new TextEncoder().encode(GENUINE)],
 ];
@@ -251,7 +251,7 @@ const CLAIM_TYPE: readonly Attack[] = [
   ...['iss', 'aud', 'sub', 'client_id', 'jti', 'entity_uuid'].flatMap((name) =>
     claimAttacks(name, NOT_TEXTS),
   ),
-  // An empty text is no scope, which is allowed.
+  // An empty text has no scope, which is allowed.
   ...claimAttacks('scope', [null, 7, true, [], {}, ['x'], { toString: 'x' }]),
   ...claimAttacks('accessible_entities', [null, '', OWN, 7, {}, [], [7], [null], [[OWN]]]),
   ...claimAttacks('accessible_entities', [{ 0: OWN, length: 1 }]),
@@ -271,11 +271,11 @@ const TIME: readonly Attack[] = [
   ['expired long ago', withClaims({ exp: NOW - 900, iat: NOW - 1800 })],
   ['from the future', withClaims({ iat: NOW + 6 })],
   ['from next year', withClaims({ iat: NOW + 31_536_000, exp: NOW + 31_536_600 })],
-  ['a life of a second too much', withClaims({ exp: NOW + 901 })],
-  ['a life of a year', withClaims({ exp: NOW + 31_536_000 })],
-  ['issued in 1970, of the wrong sign', withClaims({ iat: -NOW })],
+  ['a lifetime of a second too much', withClaims({ exp: NOW + 901 })],
+  ['a lifetime of a year', withClaims({ exp: NOW + 31_536_000 })],
+  ['issued in 1970, with a negative time', withClaims({ iat: -NOW })],
   ['in milliseconds', withClaims({ iat: START, exp: START + 900_000 })],
-  // Within a life that is short enough, so that nothing but the fraction is wrong.
+  // Within an allowed lifetime, so that only the fraction is wrong.
   ['a fraction of a second in exp', withClaims({ exp: NOW + 100.5 })],
   ['a fraction of a second in iat', withClaims({ iat: NOW - 0.5, exp: NOW + 100 })],
   ['not yet valid', withClaims({ nbf: NOW + 60 })],
@@ -309,7 +309,7 @@ const SUBJECT: readonly Attack[] = [
   ['jti of 129 characters', withClaims({ jti: 'x'.repeat(129) })],
   ['cnf: bound to a sender’s key', withClaims({ cnf: { jkt: 'x' } })],
   ['cnf: null', withClaims({ cnf: null })],
-  // A token that was delegated to an actor was accepted as if its subject had sent it.
+  // Delegated tokens used to be accepted as if the subject had sent them.
   ['act: delegated to an actor', withClaims({ act: { sub: 'somebody' } })],
   ['act: null', withClaims({ act: null })],
 ];

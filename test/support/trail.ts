@@ -1,14 +1,13 @@
 /**
- * Events as a table that people can read: who did what to which key, when, why, and what came of
- * it.
+ * Prints events as a table for people: who did what to which key, when, why, and with what result.
  */
 import type { KeyringEvent } from 'keyscope';
 import { HOUR } from './keyring.ts';
 
-/** What a test calls the ids of its keys and entities. */
+/** A test's names for the ids of its keys and entities. */
 export type Names = ReadonlyMap<string, string>;
 
-/** One line an event. Set KEYSCOPE_PRINT_TRAIL to see the tables on the console. */
+/** One line per event. Set KEYSCOPE_PRINT_TRAIL to see the tables on the console. */
 export function trailOf(events: readonly KeyringEvent[], start: number, names: Names): string[] {
   const lines = events.map((event) => lineOf(event, start, names));
   const { KEYSCOPE_PRINT_TRAIL } = process.env;
@@ -24,14 +23,14 @@ function lineOf(event: KeyringEvent, start: number, names: Names): string {
   return [hours, whoAndWhy(event), what, detailsOf(event, name)].join(' | ');
 }
 
-/** Of what management does; a request says neither. */
+/** Only management events have these; a request has neither. */
 function whoAndWhy(event: KeyringEvent): string {
   if (event.type === 'access.granted' || event.type === 'access.denied') return 'a request';
   const { actor = 'nobody', reason } = event;
   return reason === undefined ? actor : `${actor}: ${reason}`;
 }
 
-/** What each kind of event says besides. */
+/** The details of each kind of event. */
 function detailsOf(event: KeyringEvent, name: (id: string | null) => string): string {
   switch (event.type) {
     case 'key.issued':

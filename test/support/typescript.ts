@@ -1,6 +1,6 @@
 /**
- * Lets Node run the source as it stands, with no build that could be stale: the package's own name
- * is its source, and `./x.js` in there is `./x.ts`. For child processes: `node --import
+ * Lets Node run the unmodified source, so that no stale build gets in the way: the package's name
+ * resolves to its source, and `./x.js` in it to `./x.ts`. For child processes: `node --import
  * ./test/support/typescript.ts child.ts`.
  */
 import { registerHooks } from 'node:module';

@@ -1,4 +1,4 @@
-/** Records without a pepper, which need no seal, and keyrings that take them. */
+/** Records without a pepper, which need no seal, and keyrings that accept them. */
 import type { KeyRecord, KeyStore } from 'keyscope';
 import { digestKey, generateKey } from 'keyscope';
 import { type Ring, setUp } from './keyring.ts';
@@ -6,7 +6,7 @@ import { RECORD } from './records.ts';
 
 let made = 0;
 
-/** A key and its record, created later than the one before. */
+/** A key and its record, with a later creation time than the one before. */
 export function unsealed(given: Partial<KeyRecord> = {}): {
   readonly key: string;
   readonly record: KeyRecord;
@@ -26,7 +26,7 @@ export function unsealed(given: Partial<KeyRecord> = {}): {
   return { key, record };
 }
 
-/** As many records as wanted, all of one entity. */
+/** This many records of one entity. */
 export function unsealedRecords(count: number): KeyRecord[] {
   return Array.from({ length: count }, () => unsealed().record);
 }

@@ -1,4 +1,4 @@
-/** What the tests of usage share: stores that note their batches, and counts of timers. */
+/** Shared fixtures of the usage tests: stores that record their batches, and a count of timers. */
 import type { KeyStore, UsageEntry, UsageOptions } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { vi } from 'vitest';
@@ -7,7 +7,7 @@ import { setUp, wrap } from './keyring.ts';
 /** Every use is written. */
 export const EXACT: UsageOptions = { granularityMs: 0 };
 
-/** A keyring over a store that keeps each batch of usage, and throws while `fails` says so. */
+/** A keyring over a store that records each batch of usage and throws while `fails` is true. */
 export function watched(
   fails: () => boolean = () => false,
   inner: KeyStore = memoryStore(),
@@ -24,9 +24,9 @@ export function watched(
 }
 
 /**
- * How many timers `act` sets before it returns, less those that it clears. Keyrings of other files
- * in the same process write again every few seconds to a store that is gone: a count at any other
- * moment has their timers in it.
+ * The number of timers that `act` sets before it returns, minus those that it clears. Counts
+ * nothing else: keyrings of other files in this process keep retrying stores that are gone and set
+ * timers at any time.
  */
 export function timersSetBy(act: () => unknown): number {
   const before = vi.getTimerCount();

@@ -22,10 +22,10 @@ const OPTIONS: ts.CompilerOptions = {
   paths: { '#noble': [join(ROOT, 'src/native/noble.ts')], keyscope: [join(ROOT, 'src/index.ts')] },
 };
 
-/** Keeps the parsed libraries from one project to the next. */
+/** Shares the parsed libraries between projects. */
 const parsed = ts.createDocumentRegistry();
 
-/** What an editor shows over a name. */
+/** The hover that an editor shows for a name. */
 export interface Hover {
   readonly signature: string;
   readonly documentation: string;
@@ -36,20 +36,20 @@ export interface Member extends Hover {
 }
 
 export interface UserProject {
-  /** Over the first mention of a name in the file. */
+  /** For the first mention of a name in the file. */
   hoverOver(name: string): Hover;
-  /** Of an exported type: its members; of a union, those of each part. */
+  /** The members of an exported type; for a union, those of each part. */
   membersOf(type: string): readonly Member[];
-  /** What the compiler says against the file. */
+  /** The compiler's errors in the file. */
   errors(): readonly string[];
 }
 
-/** The file lies in the root, where its imports are resolved, but on no disk. */
+/** The file is in the root, where its imports resolve, but not on disk. */
 export function openProject(text: string): UserProject {
   const host: ts.LanguageServiceHost = {
     getCompilationSettings: () => OPTIONS,
     getScriptFileNames: () => [FILE],
-    // Projects share what is parsed, and each has another text under the same name.
+    // Projects share the parsed libraries, but each has a different text under this name.
     getScriptVersion: (path) => (path === FILE ? text : '1'),
     getScriptSnapshot: (path) => {
       if (path === FILE) return ts.ScriptSnapshot.fromString(text);
@@ -70,7 +70,7 @@ export function openProject(text: string): UserProject {
     const info = service.getQuickInfoAtPosition(FILE, position);
     const signature = ts.displayPartsToString(info?.displayParts);
     return {
-      // What is imported is also shown as the import that it is.
+      // For an imported name, editors also show the import.
       signature: signature.replace(/^\(alias\) |\nimport \w+$/g, ''),
       documentation: ts.displayPartsToString(info?.documentation),
     };

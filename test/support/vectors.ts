@@ -1,4 +1,4 @@
-/** Reads `test/vectors/*.json` and unfolds their notation for large values. */
+/** Reads `test/vectors/*.json` and expands its notation for large values. */
 import { readFileSync } from 'node:fs';
 import type { Pepper } from 'keyscope';
 
@@ -10,7 +10,7 @@ export type Json =
   | readonly Json[]
   | { readonly [name: string]: Json };
 
-/** What every vector has. */
+/** The fields that every vector has. */
 export interface Vector {
   readonly id: number;
   readonly comment: string;
@@ -22,7 +22,7 @@ export function readVectors<File>(name: string): File {
   return JSON.parse(text) as File;
 }
 
-/** One line a failing vector: which it is and what it says. */
+/** One line per failing vector: its id and its comment. */
 export const label = ({ id, comment }: Vector): string => `${id}: ${comment}`;
 
 type Part = string | { readonly repeat: readonly [string, number] };
@@ -63,8 +63,8 @@ function uuids(from: number, to: number): readonly string[] {
 }
 
 /**
- * Unfolds `$repeat`, `$list` and `$uuids` wherever they stand; every other field stays, `__proto__`
- * included.
+ * Expands `$repeat`, `$list` and `$uuids` at any depth. All other fields are kept, including
+ * `__proto__`.
  */
 export function unfold(value: Json): Json {
   if (Array.isArray(value)) return value.map(unfold);
@@ -78,7 +78,7 @@ export function unfold(value: Json): Json {
   return Object.fromEntries(entries.map(([field, content]) => [field, unfold(content)]));
 }
 
-/** Runs `check` on every vector and lists those that failed, so that one run shows all of them. */
+/** Runs `check` on every vector and lists all failures, so that one run shows every one. */
 export async function failures<V extends Vector>(
   vectors: readonly V[],
   check: (vector: V) => unknown,

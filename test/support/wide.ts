@@ -1,11 +1,14 @@
-/** A key with every field set, over several entities: one scope is reserved, one is not. */
+/** A key with every field set, over several entities, with a reserved scope and an ordinary one. */
 import type { IssuedKey } from 'keyscope';
 import { AUTHORITY, HOUR, OTHER, type Ring, START, untypedInput } from './keyring.ts';
 
-/** May hand out what {@link issueWide} makes. */
+/** An authority that may issue {@link issueWide}'s key. */
 export const WIDE = { ...AUTHORITY, entities: [OTHER] } as const;
 
-/** Of `threats:read` and a reserved scope, for its own entity and another; lives 9 hours. */
+/**
+ * A key with `threats:read` and a reserved scope, for its own entity and another. It lives for 9
+ * hours.
+ */
 export function issueWide(
   keyring: Ring,
   expiresAt: Date | 'never' = new Date(START + 9 * HOUR),

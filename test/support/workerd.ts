@@ -1,7 +1,4 @@
-/**
- * Workers and D1 databases on this machine, in the runtime that Cloudflare runs and with its
- * SQLite.
- */
+/** Workers and D1 databases on this machine, in Cloudflare's own runtime with its SQLite. */
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
@@ -11,7 +8,7 @@ import { packageEntries } from './package-entries.ts';
 
 const { CI } = process.env;
 
-/** What is used of miniflare, which is installed for these tests alone and has no types here. */
+/** The part of miniflare that the tests use. Only these tests install it, without types. */
 interface Miniflare {
   getD1Database(binding: string): Promise<D1Client>;
   dispatchFetch(url: string, init?: RequestInit): Promise<Response>;
@@ -33,28 +30,31 @@ function constructorOf(): Constructor | undefined {
 }
 
 /**
- * `describe` for what needs workerd: skipped by name where it is not installed; with `CI=true` it
- * fails.
+ * `describe` for tests that need workerd. If it is not installed, they are skipped under their
+ * names; with `CI=true` they fail.
  */
 export const describeWithWorkerd: typeof describe.skip =
   constructorOf() !== undefined || CI === 'true' ? describe : describe.skip;
 
-/** Everything that is asked through the proxy takes its time, and a busy machine takes more. */
+/** Every query goes through the proxy, which takes time, especially on a busy machine. */
 export const SLOW = { timeout: 120_000 };
 
-/** One before requests could wait for each other's promises at all, and a recent one. */
+/** A date before requests could await each other's promises, and a recent one. */
 export const OLD_DATE = '2024-01-01';
 export const RECENT_DATE = '2026-07-01';
 
 function start(options: RuntimeOptions): Miniflare {
   const Runtime = constructorOf();
-  if (Runtime === undefined) throw new Error('install test/workerd, as `npm run test:stores` does');
+  if (Runtime === undefined)
+    throw new Error(
+      '`test/workerd` is not installed. Run `npm run test:stores`, which installs it.',
+    );
   return new Runtime({ modules: true, host: '127.0.0.1', port: 0, ...options });
 }
 
 // ── Workers ───────────────────────────────────────────────────────────────────────────────────
 
-/** `worker.ts` as one script. */
+/** Bundles `worker.ts` into one script. */
 async function bundleWorker(): Promise<string> {
   const path = (name: string) => fileURLToPath(new URL(name, FOLDER));
   const entries = packageEntries();
@@ -75,12 +75,12 @@ async function bundleWorker(): Promise<string> {
 }
 
 export interface Worker {
-  /** Asks for a route, with a key if there is one, and reads the answer. */
+  /** Requests a route, with or without a key, and returns the parsed answer. */
   ask(route: string, key?: string): Promise<unknown>;
   stop(): Promise<void>;
 }
 
-/** `worker.ts` in a runtime of its own with an empty database. */
+/** Runs `worker.ts` in a new runtime with an empty database. */
 export async function startWorker(compatibilityDate: string): Promise<Worker> {
   const script = await bundleWorker();
   const runtime = start({ script, compatibilityDate, d1Databases: { DB: 'db' } });
@@ -99,10 +99,7 @@ export async function startWorker(compatibilityDate: string): Promise<Worker> {
 
 const DATABASES = Array.from({ length: 64 }, (_, i) => `DB${i}`);
 
-/**
- * Empty databases for the tests of a group, in one runtime. Takes what a handle of D1 is asked
- * through a proxy.
- */
+/** Empty databases for a group of tests, in one runtime. D1 handles are called through a proxy. */
 export function databases(): () => Promise<D1Client> {
   const left = [...DATABASES];
   let runtime: Miniflare;
@@ -122,7 +119,7 @@ export function databases(): () => Promise<D1Client> {
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Runs SQL as its owner types it. */
+/** Runs SQL as its owner. */
 export type Sql = (sql: string) => Promise<readonly Row[]>;
 
 export function sqlOf(db: D1Client): Sql {

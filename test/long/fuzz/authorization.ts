@@ -1,6 +1,6 @@
 /**
- * The `Authorization` header. What is accepted and what is not is compared with a second reading of
- * the grammar, written another way and for nobody's speed.
+ * Fuzzes the `Authorization` header. Compares the result with a second implementation of the
+ * grammar, written differently and without regard to speed.
  */
 import assert from 'node:assert/strict';
 import { parseAuthorization as parse } from 'keyscope';
@@ -16,7 +16,7 @@ const { parseAuthorization } = timed({ parseAuthorization: parse });
 const TOKEN = `!#$%&'*+-.^_\`|~${LETTERS}`;
 const TOKEN68 = `-._~+/${LETTERS}`;
 
-/** Reads a text from the left, character by character. */
+/** Reads a text from left to right, character by character. */
 class Reader {
   readonly #text: string;
   #at = 0;
@@ -29,7 +29,7 @@ class Reader {
     return this.#at >= this.#text.length;
   }
 
-  /** Passes over as many of `characters` as there are, and says how many. */
+  /** Skips as many of `characters` as follow and returns how many. */
   skip(characters: string, most: number = Number.POSITIVE_INFINITY): number {
     const from = this.#at;
     while (!this.atEnd && this.#at - from < most) {
@@ -39,7 +39,7 @@ class Reader {
     return this.#at - from;
   }
 
-  /** Whether `read` takes everything that is left; if not, nothing was read. */
+  /** Whether `read` consumes everything that is left. If not, resets the position. */
   all(read: (reader: Reader) => boolean): boolean {
     const from = this.#at;
     if (read(this) && this.atEnd) return true;
@@ -106,7 +106,7 @@ function kindOfLine(text: unknown): string {
   return !isBearer && reader.all(parameters) ? 'other-scheme' : 'malformed';
 }
 
-/** A request with the header, however it comes, is read as the header alone. */
+/** Requests with the header, in whatever form, yield the same as the header alone. */
 function checkRequests(text: string, answer: unknown): void {
   const rawHeaders = ['Host', 'a', 'authorizatioN', text];
   const once = [
@@ -127,14 +127,14 @@ function checkRequests(text: string, answer: unknown): void {
   for (const request of twice) assert.equal(kindOf(readAuthorization(request)), 'malformed');
 }
 
-/** What is no request is refused with a complaint. */
+/** Values that are not requests are rejected with a complaint. */
 function checkComplaint(input: unknown): void {
   try {
     parseAuthorization(readAuthorization(input));
   } catch (error) {
     requireComplaint(error, input);
     const isText = typeof input !== 'object' || Array.isArray(input);
-    assert.ok(!isText, 'a text or a list is no mistake');
+    assert.ok(!isText, 'a text or a list is not a mistake');
   }
 }
 

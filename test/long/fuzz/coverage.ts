@@ -1,26 +1,24 @@
 /**
- * What of the source was run, and how often, by V8's own counters. Asking takes a fifth of a
- * millisecond, many times what an input takes: ask once for a batch, and input by input only where
- * a batch ran something new.
+ * Which parts of the source ran and how often, from V8's own counters. Reading them takes a fifth
+ * of a millisecond, many times as long as an input. So read them once per batch, and per input only
+ * if a batch ran something new.
  */
 import type { Profiler } from 'node:inspector';
 import { Session } from 'node:inspector';
 
 export interface Coverage {
-  /**
-   * Whether code was run since the last question that never was before; noted by `gained` alone.
-   */
+  /** Whether new code ran since the last call. Only `gained` updates what is known. */
   isNew(): boolean;
   /**
-   * Whether code was run that never was before, or more often than ever before, in powers of two.
-   * Notes it.
+   * Whether code ran for the first time, or more often than ever before, in powers of two. Updates
+   * what is known.
    */
   gained(): boolean;
-  /** Characters of functions that were run: all of them, and those in blocks that were. */
+  /** The characters of all functions that ran, and of the blocks in them that ran. */
   sum(): { readonly all: number; readonly run: number };
 }
 
-/** The bit of a number of runs: one for each power of two, and none for no run. */
+/** The bit for a number of runs: one for each power of two; 0 means none. */
 function bitOf(count: number): number {
   return count === 0 ? 0 : 1 << Math.min(7, Math.floor(Math.log2(count)));
 }
@@ -35,7 +33,7 @@ function bitsOf(ranges: readonly Profiler.CoverageRange[], start: number, end: n
   return bits;
 }
 
-/** Counts what is run of the scripts whose address begins with `folder`. */
+/** Counts runs of the scripts whose address begins with `folder`. */
 export function startCoverage(folder: string): Coverage {
   const session = new Session();
   session.connect();
@@ -47,7 +45,7 @@ export function startCoverage(folder: string): Coverage {
 class CountedCoverage implements Coverage {
   readonly #session: Session;
   readonly #folder: string;
-  /** For each function, what was seen of each of its characters: one bit a power of two. */
+  /** By function, one byte for each of its characters, with one bit for each power of two. */
   readonly #seen = new Map<string, Uint8Array>();
 
   constructor(session: Session, folder: string) {
@@ -85,10 +83,10 @@ class CountedCoverage implements Coverage {
     return { all, run };
   }
 
-  /** Every function that was run since: what is known of it, and the bits of this time. */
+  /** Every function that ran since the last call: its known bits and the new ones. */
   *#take(): Generator<{ readonly known: Uint8Array; readonly now: Uint8Array }> {
     let scripts: readonly Profiler.ScriptCoverage[] = [];
-    // Within one thread the answer is there when `post` returns.
+    // Within one thread the answer has arrived when `post` returns.
     this.#session.post('Profiler.takePreciseCoverage', (_error, { result }) => {
       scripts = result;
     });

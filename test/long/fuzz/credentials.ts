@@ -1,4 +1,4 @@
-/** Credentials and requests: nobody is let in but by the live key or its token. */
+/** Fuzzes credentials and requests: only the live key and its token get in. */
 import assert from 'node:assert/strict';
 import { generateKey } from 'keyscope';
 import type { Target } from './judge.ts';
@@ -10,7 +10,7 @@ const credentials = [LIVE, ENDED, LIVE_TOKEN, generateKey({ prefix: 'acme' })];
 const bearer = `Bearer ${LIVE}`;
 const AUTHENTICATION = ['missing_credentials', 'invalid_request', 'invalid_token'];
 
-/** Whether it is a header of one of the two that are let in. */
+/** Whether this is a header with one of the two valid credentials. */
 function isRight(it: unknown): boolean {
   const scheme = /^bearer +/i;
   if (typeof it !== 'string' || !scheme.test(it)) return false;
@@ -28,17 +28,17 @@ async function checkAuthenticate(given: unknown): Promise<void> {
   const isText = typeof given === 'string' || Array.isArray(given);
   if (error instanceof TypeError) {
     requireComplaint(error, given);
-    assert.ok(typeof given === 'object' && !isText, 'a text or a list is no mistake');
+    assert.ok(typeof given === 'object' && !isText, 'a text or a list is not a mistake');
     return;
   }
   if (error !== undefined) {
     requireDenial(error, AUTHENTICATION);
     const isTooLong = typeof given === 'string' && given.length > 16_384;
-    assert.ok(isTooLong || !isRight(given), 'a credential that is right was refused');
+    assert.ok(isTooLong || !isRight(given), 'a valid credential was refused');
     return;
   }
   requireData(value);
-  // Nobody is let in but by one of the two, behind its scheme, whole, and in a header of that name.
+  // Only one of the two gets in: behind its scheme, complete, and in a header with the right name.
   const texts = textsOf(given);
   assert.ok(texts.some(isRight));
   const isNamed = texts.some((text) => text.toLowerCase() === 'authorization');

@@ -1,4 +1,4 @@
-/** The first argument of `list`, and its cursors. */
+/** Fuzzes the first argument of `list` and its cursors. */
 import assert from 'node:assert/strict';
 import { createKeyring } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
@@ -36,7 +36,7 @@ const { keys } = await ring.list({ limit: 1000 }, AUTHORITY);
 const all = keys.filter((each) => 'name' in each).map(toListed);
 const cursors = all.map((each) => each.cursor);
 
-/** What a listing shows behind a cursor; throws if that is another spelling of one. */
+/** The keys that `list` shows after a cursor. Throws if the cursor is an alternative spelling. */
 function behind(after: string | null): readonly Listed[] {
   if (after === null) return all;
   const [time = '', id = ''] = after.split('.');
@@ -44,7 +44,7 @@ function behind(after: string | null): readonly Listed[] {
   const isOneSpelling = after === `${at.toString(36)}.${id}`;
   assert.ok(
     isOneSpelling && Number.isSafeInteger(at) && isUuid(id),
-    'another spelling of a cursor',
+    'an alternative spelling of a cursor',
   );
   return all.filter((each) => each.at < at || (each.at === at && each.keyId < id));
 }

@@ -1,4 +1,4 @@
-/** Whether something is wrong with an input, and a smaller one with the same fault. */
+/** Checks whether an input has a fault, and shrinks it to a smaller one with the same fault. */
 import { inspect } from 'node:util';
 import { Script } from 'node:vm';
 import { slowest, type Target } from './judge.ts';
@@ -6,9 +6,9 @@ import { mutate, seeded, weigh } from './mutate.ts';
 
 /** Milliseconds that a call may take. */
 const SLOW_MS = 50;
-/** Milliseconds after which a batch is ended. */
+/** Milliseconds after which a batch is aborted. */
 const HANGS_MS = 5_000;
-/** How often a call must be slow: garbage may be collected in one of them. */
+/** How often a call must be slow, because garbage collection may slow down one of them. */
 const SLOW_TIMES = 5;
 const SHRINK_MS = 10_000;
 
@@ -19,7 +19,7 @@ export interface Fault {
   readonly what: string;
 }
 
-/** What is wrong with the first of `inputs` with which something is. */
+/** The fault of the first of `inputs` that has one. */
 export async function faultOf(
   check: Check,
   inputs: readonly unknown[],
@@ -36,7 +36,7 @@ export async function faultOf(
       }
     });
   } catch (error) {
-    // Which is the guard's.
+    // The time guard's own error.
     return { input: current, what: String(error) };
   }
   const fault = (await Promise.all(begun)).find((each) => each !== undefined);
@@ -56,7 +56,7 @@ async function outcome(check: Check, input: unknown): Promise<Fault | undefined>
   }
 }
 
-/** One by one: the first that is slow each time. */
+/** One by one: the first that is slow every time. */
 async function slowOf(check: Check, inputs: readonly unknown[]): Promise<Fault | undefined> {
   for (const input of inputs) {
     const ms = await leastMs(check, input);
@@ -65,7 +65,7 @@ async function slowOf(check: Check, inputs: readonly unknown[]): Promise<Fault |
   return undefined;
 }
 
-/** The least time that the check takes of several, or one that is short enough. */
+/** The shortest time of several runs, or the first that is short enough. */
 async function leastMs(check: Check, input: unknown): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   for (let attempt = 0; attempt < SLOW_TIMES && least > SLOW_MS; attempt++) {
@@ -76,15 +76,15 @@ async function leastMs(check: Check, input: unknown): Promise<number> {
   return least;
 }
 
-/** Ends `act` where it does not end by itself, in the middle of a regular expression too. */
+/** Aborts `act` if it does not end, even inside a regular expression. */
 function inTime(act: () => void): void {
   Object.assign(globalThis, { fuzzed: act });
   new Script('fuzzed()').runInThisContext({ timeout: HANGS_MS });
 }
 
 /**
- * A smaller input with the same fault: of random changes those that make it smaller and keep the
- * fault, for ten seconds.
+ * Shrinks an input: applies random changes for ten seconds and keeps those that make it smaller
+ * with the same fault.
  */
 export async function shrink(fault: Fault, check: Check): Promise<Fault> {
   const random = seeded(1);

@@ -1,4 +1,4 @@
-/** Fuzzes one target: changes what it has kept, and keeps what reaches more. */
+/** Fuzzes one target: mutates the inputs in the corpus and keeps those that reach more code. */
 import { inspect } from 'node:util';
 import type { Coverage } from './coverage.ts';
 import { type Fault, faultOf, shrink } from './faults.ts';
@@ -10,19 +10,22 @@ const BATCH = 256;
 const MAX_TRIED = 1_100_000;
 /** Longer inputs are not kept. */
 const MAX_KEPT = 20_000;
-/** One round in so many goes input by input without need, to see how often each runs what. */
+/**
+ * One in this many rounds measures each input separately even without need, to see how often each
+ * runs which code.
+ */
 const CLOSE_ROUNDS = 64;
 
 export interface Campaign {
   readonly name: string;
   readonly target: Target;
   readonly seconds: number;
-  /** From which the mutations follow. */
+  /** Determines the mutations. */
   readonly seed: number;
   readonly coverage: Coverage;
 }
 
-/** Fuzzes a target for a time, prints what came of it, and returns the fault, if there was one. */
+/** Fuzzes a target for a while, prints the result, and returns the fault, if any. */
 export async function fuzz(campaign: Campaign): Promise<Fault | undefined> {
   const { name, target, seed, coverage } = campaign;
   const begun = performance.now();
@@ -45,7 +48,9 @@ export async function fuzz(campaign: Campaign): Promise<Fault | undefined> {
 
 const grouped = (value: number) => value.toLocaleString('en');
 
-/** Tries inputs until one has a fault or the time is over; adds to the corpus what reaches more. */
+/**
+ * Tries inputs until one has a fault or the time is up. Adds inputs that reach more to the corpus.
+ */
 async function search({ target, seconds, seed, coverage }: Campaign, corpus: unknown[]) {
   const { seeds, words, check } = target;
   const random = seeded(seed);

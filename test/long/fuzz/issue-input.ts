@@ -1,4 +1,4 @@
-/** The first argument of `issue`. */
+/** Fuzzes the first argument of `issue`. */
 import assert from 'node:assert/strict';
 import type { KeyInfo, KeyRecord, KeyStore } from 'keyscope';
 import { createKeyring, isAccessError } from 'keyscope';
@@ -16,7 +16,7 @@ interface IssueVectors {
   readonly tests: readonly { readonly input: Json; readonly expiresAtMs?: number }[];
 }
 
-/** The inputs of the vectors, with times beside the clock here. */
+/** The inputs of the vectors, with times relative to this clock. */
 function readSeeds(): readonly unknown[] {
   const { now, tests } = readVectors<IssueVectors>('issue-input');
   return tests.map(({ input, expiresAtMs }) => {
@@ -27,7 +27,7 @@ function readSeeds(): readonly unknown[] {
   });
 }
 
-/** A store of one record, which comes back as it would from a database. */
+/** A store for one record, which it returns as a database would. */
 function storeOfOne() {
   let kept = '[]';
   const findByDigest: KeyStore['findByDigest'] = () => JSON.parse(kept) as KeyRecord[];
@@ -37,7 +37,7 @@ function storeOfOne() {
   return { store: { ...memoryStore(), insert, findByDigest }, kept: () => kept };
 }
 
-/** What was accepted. */
+/** An accepted input. */
 interface Asked {
   readonly name: string;
   readonly scopes: readonly string[];
@@ -47,7 +47,7 @@ interface Asked {
   readonly metadata?: object;
 }
 
-/** A key has what was asked for, and no more. */
+/** The key has exactly what the input asked for. */
 function checkInfo(got: KeyInfo, asked: Asked): void {
   const { name, scopes, expiresAt, accessibleEntities = [], justification, metadata = {} } = asked;
   assert.equal(got.name, name.normalize('NFC'));
@@ -101,7 +101,7 @@ export const issue: Target = {
     if (value === undefined) return requireComplaint(error, given);
     checkInfo(value.info, given as Asked);
     assert.deepEqual((await over.verify(value.key)).scopes, value.info.scopes);
-    // The key is in what was returned, and in no JSON of it.
+    // The key appears in the returned value, and in none of its JSON.
     const shown = JSON.stringify(value) + one.kept();
     assert.ok(!shown.includes(value.key.slice(5)));
   },

@@ -1,5 +1,5 @@
 /**
- * What every target is judged by: what is thrown is ours and holds nothing of the input, and no
+ * The rules for every target: errors are the package's own and reveal nothing of the input, and no
  * call is slow.
  */
 import assert from 'node:assert/strict';
@@ -8,24 +8,21 @@ import { textsOf } from './mutate.ts';
 
 export interface Target {
   readonly seeds: readonly unknown[];
-  /** Texts that mutations put in. */
+  /** Texts that mutations insert. */
   readonly words: readonly string[];
-  /** Throws where something does not hold. */
+  /** Throws if a property does not hold. */
   check(input: unknown): unknown;
 }
 
 // ── Time ────────────────────────────────────────────────────────────────────────────────────────
 
 /**
- * How long the slowest call of the library took since this was last 0, in milliseconds; the judge's
- * own work aside.
+ * The time of the library's slowest call since this was last reset to 0, in milliseconds. Excludes
+ * the judge's own work.
  */
 export const slowest = { ms: 0 };
 
-/**
- * Milliseconds that this thread has had of a processor: on a machine with other work, the clock's
- * say little.
- */
+/** This thread's CPU time in milliseconds, because on a busy machine the clock says little. */
 function spent(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;
@@ -33,7 +30,9 @@ function spent(): number {
 
 type Act = (...args: unknown[]) => unknown;
 
-/** The same functions, timed until they have answered. What is no function stays as it is. */
+/**
+ * Wraps functions so that they are timed until they have answered. Other values stay as they are.
+ */
 export function timed<T extends object>(functions: T): T {
   const watched = Object.entries(functions).map(([name, act]: [string, unknown]) => {
     return [name, typeof act === 'function' ? timedFunction(act as Act) : act];
@@ -57,7 +56,7 @@ function timedFunction(act: Act): Act {
   };
 }
 
-/** The functions of a file that is no entry, timed. */
+/** The timed functions of a file that is not an entry. */
 export async function inner<T extends object>(name: string): Promise<T> {
   const { href } = new URL(`../../../src/${name}.ts`, import.meta.url);
   return timed((await import(href)) as T);
@@ -65,27 +64,27 @@ export async function inner<T extends object>(name: string): Promise<T> {
 
 // ── What is thrown ───────────────────────────────────────────────────────────────────────────────
 
-/** Runs that could be part of a secret: 20 characters of which keys and tokens are made. */
+/** Runs of characters that could be part of a secret: 20 of the alphabet of keys and tokens. */
 function secretsIn(input: unknown): readonly string[] {
   const runs = /[0-9A-Za-z+/=_-]{20,}/g;
   return textsOf(input).flatMap((text) => text.slice(0, 200_000).match(runs) ?? []);
 }
 
 /**
- * A `TypeError` for people: it begins with what is wrong, as the engine's own never do, and quotes
- * no secret.
+ * Requires a `TypeError` for people: it starts with what is wrong, as the engine's own never do,
+ * and quotes no secret.
  */
 export function requireComplaint(error: unknown, input: unknown): void {
   assert.ok(error instanceof TypeError, `threw ${String(error)}`);
   const { message } = error;
   assert.match(message, /^[\w.]+(?: [\w.-]+)?: [ -~]{1,1500}$/);
-  // The letters and digits of escapes are none of the input's.
+  // The letters and digits of escapes do not come from the input.
   const plain = message.replace(/\\(?:u[0-9a-f]{4}|.)/g, ' ');
   const quoted = secretsIn(input).find((secret) => plain.includes(secret.slice(0, 20)));
   assert.equal(quoted, undefined, `the message quotes ${quoted}`);
 }
 
-/** The same of what `act` throws, which must be something. */
+/** Requires the same of the error that `act` throws, and that it throws one. */
 export function requireRefusal(act: () => unknown, input: unknown): void {
   let error: unknown;
   try {
@@ -96,12 +95,12 @@ export function requireRefusal(act: () => unknown, input: unknown): void {
   requireComplaint(error, input);
 }
 
-/** The first answer of each code. */
+/** The first answer for each code. */
 const answers = new Map<string, string>();
-/** What may be seen of a denial without asking for it. */
+/** The properties of a denial that show without asking for them. */
 const SHOWN = ['code', 'requiredScopes', 'excess'];
 
-/** A denial: of constant texts, and the same answer for all of one code. */
+/** Requires a denial: constant texts, and the same answer for each code. */
 export function requireDenial(error: unknown, codes: readonly string[]): void {
   if (!isAccessError(error)) throw error;
   assert.ok(codes.includes(error.code), `refused with ${error.code}`);
@@ -112,13 +111,13 @@ export function requireDenial(error: unknown, codes: readonly string[]): void {
   assert.deepEqual(others, []);
 }
 
-/** What a promise came to. */
+/** The outcome of a promise. */
 interface Settled<T> {
   readonly value?: T;
   readonly error?: unknown;
 }
 
-/** What a promise came to, without throwing. */
+/** The outcome of a promise, without throwing. */
 export function settled<T>(promise: Promise<T>): Promise<Settled<T>> {
   return promise.then(
     (value) => ({ value }),
@@ -128,7 +127,9 @@ export function settled<T>(promise: Promise<T>): Promise<Settled<T>> {
 
 // ── What is returned ────────────────────────────────────────────────────────────────────────────
 
-/** Nothing but texts, numbers and null in lists and tables, all of them frozen. */
+/**
+ * Requires that a value has only texts, numbers and null in lists and tables, all of them frozen.
+ */
 export function requireData(value: unknown): void {
   if (value === null || typeof value === 'string' || typeof value === 'number') return;
   const isTable = Object.prototype.toString.call(value) === '[object Object]';

@@ -1,6 +1,6 @@
 /**
- * Keys and texts around them. What is accepted and what is not is compared with a second reading,
- * written another way and for nobody's speed.
+ * Fuzzes keys and the texts around them. Compares the result with a second implementation, written
+ * differently and without regard to speed.
  */
 import assert from 'node:assert/strict';
 import { crc32 } from 'node:zlib';
@@ -27,13 +27,13 @@ function isPrefix(it: unknown): it is string {
   return /^[a-z][a-z0-9_]*$/.test(it) && !it.endsWith('_');
 }
 
-/** Every place where something of the shape of a key begins, also within another. */
+/** Every position where something in the shape of a key begins, even inside another. */
 function shapesIn(text: string, prefix: string): readonly number[] {
   const shape = new RegExp(`(?=${prefix}_[0-9A-Za-z]{32})`, 'g');
   return [...text.matchAll(shape)].map(({ index }) => index);
 }
 
-/** What has the shape of a key, and all that overlaps with it, is one mark. */
+/** Everything in the shape of a key, together with what overlaps it, becomes one mark. */
 function redacted(text: string, prefix: string): string {
   let out = '';
   let end = 0;

@@ -1,11 +1,9 @@
-/** Values that are a step or two away from others, in their structure or in their texts. */
+/** Mutates values by a step or two, in their structure or their texts. */
 
-/** A whole number from 0 to below `below`. */
+/** An integer from 0 to below `below`. */
 export type Random = (below: number) => number;
 
-/**
- * Mulberry32, a generator of which one number is the whole state: the same seed gives the same run.
- */
+/** Mulberry32, a generator whose whole state is one number: the same seed gives the same run. */
 export function seeded(seed: number): Random {
   let state = seed;
   return (below) => {
@@ -16,7 +14,7 @@ export function seeded(seed: number): Random {
   };
 }
 
-/** What a mutation takes from: texts of the target, and another input. */
+/** The material of a mutation: the target's texts and another input. */
 export interface Material {
   readonly words: readonly string[];
   readonly other: unknown;
@@ -25,7 +23,7 @@ export interface Material {
 const MAX_TEXT = 1_000_000;
 const MAX_LIST = 300;
 
-// Of every type there is, and the edges of each.
+// Values of every type, and the edge cases of each.
 const ODD: readonly unknown[] = [
   undefined,
   null,
@@ -63,7 +61,7 @@ const ODD: readonly unknown[] = [
   new Error('a'),
   JSON.parse('{ "__proto__": "a", "constructor": {} }'),
 ];
-// What grammars treat apart, what folds to ASCII, what composes, and halves of pairs.
+// Characters that grammars treat differently, fold to ASCII or compose, and unpaired surrogates.
 const CHARACTERS = [
   ...' \t\r\n\0\u001b\u007f"\\,;=:.*_-+/~$%(){}[]aAzZ09éſKаİ',
   '\u0308',
@@ -75,8 +73,8 @@ const CHARACTERS = [
 ];
 
 /**
- * `value` as its neighbours are: up to four changes, anywhere in it. Frozen, so that whoever writes
- * to it fails.
+ * A variant of `value` with up to four changes at any depth. Frozen, so that code that writes to it
+ * fails.
  */
 export function mutate(value: unknown, random: Random, material: Material): unknown {
   let changed = value;
@@ -89,7 +87,7 @@ function oneOf<T>(list: readonly T[], random: Random): T {
 }
 
 /**
- * For the most part the first way, which is to go further in: or nothing deep in a value would ever
+ * Usually the first way, which goes deeper. Otherwise nothing deep inside a value would ever
  * change.
  */
 function deeper<T>(ways: readonly T[], random: Random): T {
@@ -118,7 +116,7 @@ function replacement(random: Random, { words, other }: Material): unknown {
   return kind === 1 ? partOf(other, random) : oneOf(words, random);
 }
 
-/** Something that stands anywhere in `value`. */
+/** Any part of `value`. */
 function partOf(value: unknown, random: Random): unknown {
   const parts = partsOf(value);
   if (parts.length === 0 || random(3) === 0) return value;
@@ -166,7 +164,7 @@ function changeTable(entries: readonly Entry[], random: Random, material: Materi
     () => [...entries, [newName(), replacement(random, material)]],
     () => [...entries, [newName(), content]],
   ];
-  // `fromEntries` defines fields, so that one named `__proto__` is a field like any other.
+  // `fromEntries` defines fields, so that `__proto__` becomes an ordinary field.
   return Object.fromEntries(deeper(ways, random)());
 }
 
@@ -189,7 +187,7 @@ function changeText(text: string, random: Random, { words, other }: Material): s
     () => tail + span + head,
   ];
   if (random(8) > 0) return oneOf(ways, random)().slice(0, MAX_TEXT);
-  // Long ones now and then, up to as long as they may be.
+  // Occasionally long ones, up to the maximum.
   const longest = () => head + span.repeat(manyTimes(span, random)) + tail;
   return oneOf([...ways, longest], random)().slice(0, MAX_TEXT);
 }
@@ -198,7 +196,7 @@ function manyTimes(span: string, random: Random): number {
   return Math.min(2 ** random(20), Math.floor(MAX_TEXT / (1 + span.length)));
 }
 
-/** Whether it is a plain object. */
+/** Whether this is a plain object. */
 function isTable(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
@@ -212,7 +210,7 @@ function freeze(value: unknown): unknown {
   return Object.freeze(value);
 }
 
-/** Every text in `value`, names of fields included. */
+/** Every text in `value`, including field names. */
 export function textsOf(value: unknown): readonly string[] {
   if (typeof value === 'string') return [value];
   if (Array.isArray(value)) return value.flatMap(textsOf);
@@ -220,7 +218,7 @@ export function textsOf(value: unknown): readonly string[] {
   return Object.entries(value).flatMap(([name, content]) => [name, ...textsOf(content)]);
 }
 
-/** How large it is, in characters and parts. */
+/** The size in characters and parts. */
 export function weigh(value: unknown): number {
   if (typeof value === 'string') return 1 + value.length;
   let weight = 1;

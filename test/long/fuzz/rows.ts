@@ -1,4 +1,4 @@
-/** Rows: what a store returns, whatever that is. */
+/** Fuzzes rows: a store may return anything. */
 import assert from 'node:assert/strict';
 import type { KeyRecord } from 'keyscope';
 import { createKeyring, isStoreError } from 'keyscope';
@@ -29,7 +29,7 @@ function sealedPart(row: KeyRecord): readonly unknown[] {
   return SEALED.map((name) => row[name]);
 }
 
-/** A keyring over a store that answers everything with one row. */
+/** A keyring over a store that answers every call with this row. */
 function ringOver(row: KeyRecord): Ring {
   const hostile = {
     findByDigest: () => [row],
@@ -40,7 +40,7 @@ function ringOver(row: KeyRecord): Ring {
   return timed(createKeyring({ ...base, store: { ...memoryStore(), ...hostile } }));
 }
 
-/** What was read as a record is one, and reads as itself. */
+/** A row that was read as a record is a valid one, and reading it again changes nothing. */
 function checkRecord(row: KeyRecord): void {
   requireData(row);
   assert.deepEqual(Object.keys(row).sort(), Object.keys(ROW).sort());
@@ -81,7 +81,7 @@ export const record: Target = {
   async check(given) {
     const row = readRecord(given);
     if (row !== null) checkRecord(row);
-    // What is under the seal is as it was, and nothing beside it ended the key.
+    // The sealed fields are unchanged, and no other field ended the key.
     const isMarked = row?.revokedAt !== null || row.suspendedAt !== null;
     const isAlive = !isMarked && (row.retireAt === null || row.retireAt > START);
     const isSound = row !== null && isAlive && isEqual(sealedPart(row), sealedPart(ROW));

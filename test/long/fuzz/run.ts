@@ -1,14 +1,13 @@
 /**
- * `npm run test:fuzz`: each target for ten minutes, guided by which code its inputs reach. `--
- * <target>` for some alone, `-- --seconds N` for another time, `-- --seed N` for the same mutations
- * again.
+ * `npm run test:fuzz`: fuzzes each target for ten minutes, guided by code coverage. `-- <target>`
+ * selects targets, `-- --seconds N` changes the time, and `-- --seed N` repeats the same mutations.
  *
- * An input that reaches new code, or reaches code more often than any before, is kept and changed
- * further; it begins with the vectors of `test/vectors`. A fault is an input for which a property
- * of its target does not hold, or with which a call takes more than 50 ms. It is made small and
- * printed; the exit code says that there was one.
+ * Starts from the vectors of `test/vectors`. If an input reaches new code, or runs code more often
+ * than any before, it is kept and mutated further. A fault is an input that violates a property of
+ * its target, or that makes a call take more than 50 ms. It is shrunk and printed, and the exit
+ * code reports it.
  *
- * Of its own making, over V8's counters: the native part of Jazzer.js wants a newer C library than
+ * Built on V8's counters, because the native part of Jazzer.js requires a newer C library than
  * Debian 12 has.
  */
 import { spawnSync } from 'node:child_process';
@@ -19,14 +18,14 @@ import { startCoverage } from './coverage.ts';
 const options = {
   seconds: { type: 'string', default: '600' },
   seed: { type: 'string' },
-  // In a process of its own, in which this program starts itself.
+  // Set in the child process that this program starts.
   here: { type: 'boolean', default: false },
 } as const;
 const { values, positionals } = parseArgs({ options, allowPositionals: true });
 const seconds = Number(values.seconds);
 const seed = Number(values.seed ?? Date.now() % 2 ** 31);
 
-// Before the package is loaded, or what its modules do then is not counted.
+// Before the package is loaded, or the start-up of its modules would not count.
 const coverage = startCoverage(new URL('../../../src/', import.meta.url).href);
 const { fuzz } = await import('./fuzz.ts');
 const { TARGETS } = await import('./targets.ts');
@@ -34,7 +33,9 @@ const { TARGETS } = await import('./targets.ts');
 const isKnown = positionals.every((name) => Object.hasOwn(TARGETS, name));
 if (!isKnown || !(seconds > 0)) {
   const names = Object.keys(TARGETS).join(' ');
-  throw new TypeError(`pass --seconds N, --seed N and some of ${names}`);
+  throw new TypeError(
+    `unknown options or targets. Pass --seconds N, --seed N and some of ${names}`,
+  );
 }
 const names = positionals.length > 0 ? positionals : Object.keys(TARGETS);
 const isSound = values.here ? await areSound(names) : areSoundApart(names);
@@ -51,7 +52,7 @@ async function areSound(names: readonly string[]): Promise<boolean> {
   return all;
 }
 
-/** Fuzzes each in a process of its own: nothing of one is left over in the next. */
+/** Fuzzes each target in a separate process, so that nothing carries over. */
 function areSoundApart(names: readonly string[]): boolean {
   const program = fileURLToPath(import.meta.url);
   const timeout = 1000 * (seconds + 300);

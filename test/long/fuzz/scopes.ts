@@ -1,6 +1,6 @@
 /**
- * Lists of scopes and their algebra, compared with a second reading, written another way and for
- * nobody's speed.
+ * Fuzzes lists of scopes and their algebra. Compares the result with a second implementation,
+ * written differently and without regard to speed.
  */
 import assert from 'node:assert/strict';
 import * as keyscope from 'keyscope';
@@ -33,11 +33,11 @@ export function isWider(granted: string, required: string): boolean {
   return granted.split(':').every((side, index) => side === '*' || side === others[index]);
 }
 
-/** The list that `parseScopes` should read in `input`, or null. */
+/** The list that `parseScopes` should read from `input`, or null. */
 function listIn(input: unknown): readonly string[] | null {
   const list: unknown = typeof input === 'string' ? wordsOf(input) : input;
   if (!Array.isArray(list) || list.length > 256) return null;
-  // A hole in a list is an element here.
+  // Here a hole in a list counts as an element.
   return Array.from(list).every(isPattern) ? (list as string[]) : null;
 }
 
@@ -46,7 +46,7 @@ function wordsOf(text: string): readonly string[] | null {
   return text === '' ? [] : text.split(' ');
 }
 
-/** Without what another covers, and sorted. */
+/** The list without elements that another covers, sorted. */
 function leastOf(set: readonly string[]): readonly string[] {
   const all = [...new Set(set)];
   const wild = all.filter((one) => one.includes('*'));
@@ -54,7 +54,7 @@ function leastOf(set: readonly string[]): readonly string[] {
   return all.filter((one) => !isCovered(one)).sort();
 }
 
-/** What two patterns have in common, if anything: wherever one has a `*`, what the other has. */
+/** The intersection of two patterns, if any: wherever one has `*`, the other's name. */
 function meet(one: string, other: string): readonly string[] {
   const others = other.split(':');
   const sides = one.split(':').map((side, index) => (side === '*' ? others[index] : side));
@@ -62,17 +62,17 @@ function meet(one: string, other: string): readonly string[] {
   return isWider(one, common) && isWider(other, common) ? [common] : [];
 }
 
-/** What two lists have in common. */
+/** The intersection of two lists. */
 function meetOf(a: readonly string[], b: readonly string[]): readonly string[] {
   return leastOf(a.flatMap((one) => b.flatMap((other) => meet(one, other))));
 }
 
-/** Two lists, and what the algebra makes of them. */
+/** Checks the algebra on two lists. */
 function checkAlgebra(a: readonly string[], b: readonly string[]): void {
   assert.deepEqual(normalizeScopes(a), leastOf(a));
   assert.deepEqual(normalizeScopes(b), leastOf(b));
   assert.deepEqual(unionScopes(a, b), leastOf([...a, ...b]));
-  // Where the second reading would take too long, that the order does not matter.
+  // If the second implementation would take too long, only checks that order does not matter.
   const isLong = a.length * b.length > 2000;
   assert.deepEqual(intersectScopes(a, b), isLong ? intersectScopes(b, a) : meetOf(a, b));
   const isCovered = (one: string) => a.some((other) => isWider(other, one));

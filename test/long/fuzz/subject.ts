@@ -1,4 +1,6 @@
-/** What the targets try: a keyring with a live key, an ended one, and a token of the first. */
+/**
+ * The subjects of the targets: a keyring with a live key, an ended one, and a token of the first.
+ */
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { createKeyring, defineScopes } from 'keyscope';
 import { createTokenIssuer, createTokenVerifier } from 'keyscope/jwt';
@@ -19,7 +21,7 @@ export const catalog = defineScopes(
   { reserved: ['users:*', '*:delete'] },
 );
 
-/** The options that every keyring here has. */
+/** The options of every keyring here. */
 export const base = {
   prefix: 'acme',
   catalog,
@@ -37,7 +39,7 @@ const jwkOf = (half: KeyObject) => ({ ...half.export({ format: 'jwk' }) });
 
 export const jwk = { ...jwkOf(pair.publicKey), kid: 'k' };
 
-/** What the issuer's key signs. */
+/** Signs a text with the issuer's key. */
 export function signatureOf(text: string): string {
   return sign(null, Buffer.from(text), pair.privateKey).toString('base64url');
 }

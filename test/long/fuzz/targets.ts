@@ -1,4 +1,4 @@
-/** What is fuzzed, by name: from the edge inwards. */
+/** All fuzz targets by name, from the edge inwards. */
 import { authorization } from './authorization.ts';
 import { keyring } from './credentials.ts';
 import { cursor } from './cursors.ts';

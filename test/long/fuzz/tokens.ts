@@ -1,4 +1,4 @@
-/** Tokens: texts as they come, and headers and claims under a signature that holds. */
+/** Fuzzes tokens: raw texts, and headers and claims with a valid signature. */
 import assert from 'node:assert/strict';
 import type { Principal } from 'keyscope';
 import type { Target } from './judge.ts';
@@ -35,7 +35,7 @@ const CLAIMS = {
   entity_uuid: OWN,
   accessible_entities: [OWN, OTHER],
 };
-// One thing wrong each: what is taken of these shows at once, and what is next to them soon.
+// One fault each, so that accepting one shows at once and mutations soon try its neighbours.
 const WRONG_HEADERS = {
   alg: 'none',
   typ: 'JWT',
@@ -65,7 +65,7 @@ function without(name: string): object {
   return Object.fromEntries(Object.entries(CLAIMS).filter(([other]) => other !== name));
 }
 
-/** JSON of anything, where there is one; texts as they stand. */
+/** JSON of any value that has one; texts unchanged. */
 function written(value: unknown): string {
   try {
     return typeof value === 'string' ? value : String(JSON.stringify(value));
@@ -74,7 +74,7 @@ function written(value: unknown): string {
   }
 }
 
-/** Under a signature that holds. */
+/** A token with a valid signature. */
 function signed(header: unknown, claims: unknown): string {
   const encode = (part: unknown) => Buffer.from(written(part)).toString('base64url');
   const text = `${encode(header)}.${encode(claims)}`;
@@ -85,7 +85,7 @@ function isSet(list: readonly unknown[]): boolean {
   return new Set(list).size === list.length;
 }
 
-/** What a principal says is what the claims said, and what claims may say. */
+/** A principal says exactly what the claims said, and only what claims may say. */
 function requireClaims(principal: Principal, text: string): void {
   const { via, scopes, accessibleEntities, entityUuid, expiresAt, keyId } = principal;
   const claims = JSON.parse(text) as Readonly<Record<string, unknown>>;
@@ -112,7 +112,7 @@ function requireClaims(principal: Principal, text: string): void {
   assert.ok(exp - iat <= 900 && iat <= NOW + 5);
 }
 
-/** The checks of a token's text agree with another reading of it. */
+/** The checks of a token's text agree with another implementation. */
 function checkText(token: string): void {
   const parts = token.length > 16_384 ? [] : token.split('.');
   const isCanonical = (part: string) =>
@@ -130,7 +130,7 @@ const wrong = Object.entries(WRONG_CLAIMS).map(([name, value]) => [
 ]);
 const missing = Object.keys(CLAIMS).map((name) => [HEADER, without(name)]);
 
-/** Texts as they come, and pairs of header and claims, which are signed. */
+/** Raw texts, and pairs of header and claims, which get signed. */
 export const tokens: Target = {
   seeds: [
     undefined,
@@ -173,7 +173,7 @@ export const tokens: Target = {
     const { value, error } = await settled(verifier.verify(token as string));
     if (value === undefined) return requireDenial(error, ['invalid_token']);
     requireData(value);
-    if (pair === null) assert.equal(token, LIVE_TOKEN, 'a token that nobody signed');
+    if (pair === null) assert.equal(token, LIVE_TOKEN, 'a token without a valid signature');
     else requireClaims(value, written(pair[1]));
   },
 };

@@ -8,12 +8,12 @@ interface InputVector {
   readonly input?: Json;
   readonly list?: Json;
   readonly text?: Json;
-  /** What long inputs are put together of. */
+  /** The parts of a long input. */
   readonly generate?: Parts;
   readonly generateText?: Parts;
 }
 
-/** The inputs of a table of vectors, unfolded. */
+/** The expanded inputs of a table of vectors. */
 export function inputsOf(file: string, table = 'tests'): readonly unknown[] {
   const vectors = readVectors<Readonly<Record<string, readonly InputVector[]>>>(file)[table];
   if (vectors === undefined) throw new Error(`${file} has no table ${table}`);

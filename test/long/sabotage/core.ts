@@ -4,7 +4,7 @@ import type { Safeguard } from './safeguard.ts';
 
 const VERIFY = 'src/core/verify.ts';
 
-/** What a stranger can trigger is the cheapest path, and no log says what a driver said. */
+/** A stranger can only trigger the cheapest path, and no log shows a driver's message. */
 const ERRORS: readonly Safeguard[] = [
   {
     name: 'a denial has no stack trace',
@@ -13,44 +13,44 @@ const ERRORS: readonly Safeguard[] = [
     instead: 'const limit = limitTraces(10);',
   },
   {
-    name: 'the limit of stack traces is put back',
+    name: 'the stack trace limit is restored',
     file: 'src/core/errors.ts',
     text: 'limitTraces(limit);',
     instead: '',
   },
   {
-    name: 'the driver’s error is in no property',
+    name: 'no property holds the driver’s error',
     file: 'src/core/errors.ts',
     text: 'this.#cause = cause;',
     instead: 'Object.assign(this, { cause });',
   },
 ];
 
-/** Keys in texts that are kept, in any spelling. */
+/** Keys in stored texts, in any spelling. */
 const TEXTS: readonly Safeguard[] = [
   {
-    name: 'texts: escaped keys are refused',
+    name: 'texts: rejects escaped keys',
     file: 'src/core/masking.ts',
     text: 'return maskSpellings(text, maskLikeKeys) !== text;',
     instead: 'return maskLikeKeys(text) !== text;',
     tests: 'test/core',
   },
   {
-    name: 'texts: escaped keys are masked in events',
+    name: 'texts: masks escaped keys in events',
     file: 'src/core/masking.ts',
     text: 'return (text) => maskSpellings(text, mask);',
     instead: 'return mask;',
     tests: 'test/core',
   },
   {
-    name: 'texts: masked before they are cut',
+    name: 'texts: masks before it truncates',
     file: 'src/core/events.ts',
     text: 'maskKeys(text).slice(0, MAX_CONTEXT_LENGTH)',
     instead: 'maskKeys(text.slice(0, MAX_CONTEXT_LENGTH))',
     tests: 'test/core',
   },
   {
-    name: 'texts: escaped secrets are masked in errors',
+    name: 'texts: masks escaped secrets in errors',
     file: 'src/core/input.ts',
     text: 'maskSpellings(text, maskRuns)',
     instead: 'maskRuns(text)',
@@ -58,10 +58,10 @@ const TEXTS: readonly Safeguard[] = [
   },
 ];
 
-/** What no answer shows: how long a comparison takes, and what stays in memory. */
+/** Side channels: the time of a comparison, and leftovers in memory. */
 const SECRETS: readonly Safeguard[] = [
   {
-    name: 'seals are compared to their ends',
+    name: 'compares seals to the end',
     file: 'src/core/seal.ts',
     text: 'record.seal !== null && equalText(seal, record.seal)',
     instead: 'seal === record.seal',
@@ -73,48 +73,48 @@ const SECRETS: readonly Safeguard[] = [
     instead: 'for (let i = 0; i < first.length && difference === 0; i++) difference',
   },
   {
-    name: 'what was hashed is wiped',
+    name: 'wipes what was hashed',
     file: 'src/core/secret.ts',
     text: 'space.fill(0, 0, written);',
     instead: '',
   },
 ];
 
-/** What is done in the background must not take the request path down. */
+/** Background work must not take the request path down. */
 const BACKGROUND: readonly Safeguard[] = [
   {
-    name: 'usage is one write at a time',
+    name: 'writes usage one batch at a time',
     file: 'src/core/usage.ts',
     text: 'return isAlone ? writeAll : writeNext;',
     instead: 'return writeAll;',
   },
   {
-    name: 'a write of usage ends when the store says so',
+    name: 'a usage write ends when the store says so',
     file: 'src/core/outage.ts',
     text: "if (name !== 'touch') return inTime;",
     instead: 'if (name) return inTime;',
   },
   {
-    name: 'usage within the granularity is not written',
+    name: 'writes no usage within the granularity',
     file: 'src/core/usage.ts',
     text: 'if (isStored(principal, scopes, time - granularityMs)) return;',
     instead: '',
   },
   {
-    name: 'usage that failed is kept',
+    name: 'keeps usage that failed to be written',
     file: 'src/core/usage.ts',
     text: 'notes.putBack(batch);',
     instead: '',
   },
   {
-    name: 'usage that failed is told',
+    name: 'reports usage that failed to be written',
     file: 'src/core/usage.ts',
     text: "report(error, 'usage')",
     instead: 'undefined',
   },
 ];
 
-/** Who is let in. */
+/** Admission. */
 const FRONT_DOOR: readonly Safeguard[] = [
   {
     name: 'checksum',
@@ -129,19 +129,19 @@ const FRONT_DOOR: readonly Safeguard[] = [
     instead: 'false',
   },
   {
-    name: 'no seal where there is no pepper',
+    name: 'without a pepper, a record must have no seal',
     file: 'src/core/seal.ts',
     text: 'return record.seal === null && record.trust === null;',
     instead: 'return record.trust === null;',
   },
   {
-    name: 'no trust where there is no pepper',
+    name: 'without a pepper, a record must have no trust',
     file: 'src/core/seal.ts',
     text: 'return record.seal === null && record.trust === null;',
     instead: 'return record.seal === null;',
   },
   {
-    name: 'no text stands for a key that has none',
+    name: 'no key can use a keyless record',
     file: VERIFY,
     text: "return isKeyless ? refused('keyless', record.keyId) : requireLive",
     instead: 'return requireLive',
@@ -153,19 +153,19 @@ const FRONT_DOOR: readonly Safeguard[] = [
     instead: 'assert(true,',
   },
   {
-    name: 'a pepper is more than one character',
+    name: 'a pepper has more than one character',
     file: 'src/core/secret.ts',
     text: 'assert(!repeats,',
     instead: 'assert(true,',
   },
   {
-    name: 'a prefix is not that of another vendor',
+    name: 'a prefix does not belong to another vendor',
     file: 'src/management/keyring.ts',
     text: '  requireOwnPrefix(options);\n',
     instead: '',
   },
   {
-    name: 'what a verifier of tokens judged is what is admitted',
+    name: 'admission uses what the token verifier judged',
     file: 'src/core/verify-token.ts',
     text: 'found.set(keyId, known);',
     instead: '',
@@ -177,66 +177,71 @@ const FRONT_DOOR: readonly Safeguard[] = [
     instead: 'if (!context.checkParent) {',
   },
   {
-    name: 'one verifier decides about a token',
+    name: 'only one verifier decides about a token',
     file: 'src/core/tokens.ts',
     text: 'recognizes?.(token) === true',
     instead: 'recognizes !== undefined',
   },
   {
-    name: 'comparison of the digest',
+    name: 'compares the digest',
     file: VERIFY,
     text: 'digests.includes(row.digest)',
     instead: 'digests.length > 0',
   },
   {
-    name: 'a suspended key is refused',
+    name: 'refuses a suspended key',
     file: VERIFY,
     text: 'if (suspendedAt !== null)',
     instead: 'if (false)',
   },
   {
-    name: 'a seal for live keys and one for revoked ones',
+    name: 'live and revoked keys have different seals',
     file: 'src/core/secret.ts',
     text: "'keyscope revocation'",
     instead: "'keyscope seal'",
   },
   {
-    name: 'a seal holds for one deployment',
+    name: 'a seal is valid for one deployment',
     file: 'src/core/secret.ts',
     text: 'encode([kind, RECORD_FORMAT, prefix, deployment])',
     instead: 'encode([kind, RECORD_FORMAT, prefix])',
   },
   {
-    name: 'a record of a later format',
+    name: 'rejects a record in a later format',
     file: 'src/core/record.ts',
     text: '(format) => format === RECORD_FORMAT',
     instead: '(format) => format !== null',
   },
   {
-    name: 'entities that withdrew are out of reach',
+    name: 'a key cannot reach entities that withdrew',
     file: VERIFY,
     text: 'accessibleEntities: addressableBy(record)',
     instead: 'accessibleEntities: record.accessibleEntities',
   },
   {
-    name: 'what is remembered of a record is for its owner',
+    name: 'memoized values of a record belong to its owner',
     file: 'src/core/record.ts',
     text: 'return own.#owner === owner ? (own.#made as T) : undefined;',
     instead: 'return own.#made as T;',
   },
   {
-    name: 'whom admit refuses is not admitted',
+    name: 'a request that admit refuses is not admitted',
     file: 'src/core/admit.ts',
     text: '    return rejecting(error);\n',
     instead: "    return { principal, entityUuid: '' } as unknown as Admission;\n",
   },
   {
-    name: 'a refused key is no caller',
+    name: 'a refused key is not a caller',
     file: VERIFY,
     text: '  if (fault !== null) return refused(fault);',
     instead: '  if (fault !== null) void refused(fault);',
   },
-  { name: 'exactly one match', file: VERIFY, text: 'if (rows.length > 1)', instead: 'if (false)' },
+  {
+    name: 'requires exactly one match',
+    file: VERIFY,
+    text: 'if (rows.length > 1)',
+    instead: 'if (false)',
+  },
   { name: 'revoked', file: VERIFY, text: 'if (revokedAt !== null)', instead: 'if (false)' },
   {
     name: 'retired',
@@ -257,7 +262,7 @@ const FRONT_DOOR: readonly Safeguard[] = [
     instead: 'now > expiresAt',
   },
   {
-    name: 'a verifier of tokens that never settles',
+    name: 'a token verifier that never settles times out',
     file: 'src/core/verify-token.ts',
     text: "await answerInTime('tokens.verify', verified, timeoutMs)",
     instead: 'await verified',
@@ -270,13 +275,13 @@ const FRONT_DOOR: readonly Safeguard[] = [
     instead: "createPrincipal(record, 'key', context.knownScopes)",
   },
   {
-    name: 'a token reaches no further than its key',
+    name: 'a token has no more rights than its key',
     file: 'src/core/verify-token.ts',
     text: 'held.filter((element) => bound.has(element))',
     instead: '[...bound]',
   },
   {
-    name: 'the key behind a token is of its entity',
+    name: 'the key behind a token belongs to its entity',
     file: 'src/core/verify-token.ts',
     text: 'parent.entityUuid !== claims.entityUuid',
     instead: 'false',
@@ -288,13 +293,13 @@ const FRONT_DOOR: readonly Safeguard[] = [
     instead: 'if (true)',
   },
   {
-    name: 'a copy is no principal',
+    name: 'a copy is not a principal',
     file: 'src/core/principal.ts',
     text: '  requirePrincipal(principal);\n',
     instead: '',
   },
   {
-    name: 'scopes that the catalog lost grant nothing',
+    name: 'scopes removed from the catalog grant nothing',
     file: 'src/core/principal.ts',
     text: 'scopes.filter((scope) => catalog.has(scope))',
     instead: 'scopes',
@@ -312,13 +317,13 @@ const FRONT_DOOR: readonly Safeguard[] = [
     instead: '',
   },
   {
-    name: 'two credentials are refused',
+    name: 'refuses two credentials',
     file: 'src/core/authorization.ts',
     text: '  if (value.length > 1) return MALFORMED;\n',
     instead: '',
   },
   {
-    name: 'joined credentials are refused',
+    name: 'refuses joined credentials',
     file: 'src/core/authorization.ts',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: source text
     text: '`^Bearer +${TOKEN68}$`',
@@ -326,25 +331,25 @@ const FRONT_DOOR: readonly Safeguard[] = [
     instead: '`^Bearer +${TOKEN68}`',
   },
   {
-    name: 'every line of an event of Amazon',
+    name: 'reads every line of an Amazon event',
     file: 'src/core/request.ts',
     text: 'headers === undefined || hasAllLines',
     instead: 'headers === undefined',
   },
   {
-    name: 'no event without texts is a request without a credential',
+    name: 'an event without texts is not a request without a credential',
     file: 'src/core/request.ts',
     text: '!Object.values(fields).flat().some(isPart)',
     instead: 'true',
   },
   {
-    name: 'no event of a TOKEN authorizer is a request without a credential',
+    name: 'a TOKEN authorizer event is not a request without a credential',
     file: 'src/core/request.ts',
     text: "'methodArn' in fields && Object",
     instead: 'false && Object',
   },
   {
-    name: 'a client names no header that makes its headers an event',
+    name: 'no client header turns headers into an event',
     file: 'src/core/request.ts',
     text: "'methodArn' in fields && Object.keys(fields).length === 3",
     instead: "'methodArn' in fields",
@@ -356,66 +361,66 @@ const FRONT_DOOR: readonly Safeguard[] = [
     instead: 'found',
   },
   {
-    name: 'only a malformed request is told why',
+    name: 'explains only malformed requests',
     file: 'src/core/errors.ts',
     text: "code === 'invalid_request' ? MALFORMED.get(reason) : undefined",
     instead: 'MALFORMED.get(reason)',
     tests: 'test/http',
   },
   {
-    name: 'lines beyond what Node keeps',
+    name: "rejects lines beyond Node's limit",
     file: 'src/core/request.ts',
     text: '? valuesInLines(lines) : lines',
     instead: '? valuesInLines(lines) : valuesInLines(lines)',
   },
   {
-    name: 'the limit of a server’s own',
+    name: "uses the server's own limit",
     file: 'src/core/request.ts',
     text: 'Number(socket?.server?.maxHeadersCount) || MAX_PAIRS',
     instead: 'MAX_PAIRS',
   },
   {
-    name: 'a header that is called as Node calls its lines',
+    name: "rejects headers named like Node's own fields",
     file: 'src/core/request.ts',
     text: ' || isFields(message)) return null;',
     instead: ') return null;',
   },
   {
-    name: 'a credential does not stay in what is global',
+    name: 'leaves no credential in a global',
     file: 'src/core/authorization.ts',
     text: "  NOTHING.test('');\n",
     instead: '',
   },
   {
-    name: 'no-store on denials',
+    name: 'sends no-store with denials',
     file: 'src/http/challenge.ts',
     text: "    'Cache-Control': 'no-store',\n",
     instead: '',
   },
 ];
 
-/** What callers, stores and clocks may not do. */
+/** Limits on callers, stores and clocks. */
 const INPUT: readonly Safeguard[] = [
   {
-    name: 'unknown fields are refused',
+    name: 'rejects unknown fields',
     file: 'src/core/input.ts',
     text: 'if (unknown !== undefined)',
     instead: 'if (false)',
   },
   {
-    name: 'a field that is not its own is refused',
+    name: 'rejects inherited fields',
     file: 'src/core/input.ts',
     text: 'if (hidden !== undefined)',
     instead: 'if (false)',
   },
   {
-    name: 'a stored * refuses the record',
+    name: 'a stored * invalidates the record',
     file: 'src/core/record.ts',
     text: 'isList(list, MAX_SCOPES, isScope)',
     instead: 'isList(list, MAX_SCOPES, isText)',
   },
   {
-    name: 'rows hold UUIDs',
+    name: 'entities in rows are UUIDs',
     file: 'src/core/record.ts',
     text: 'isList(list, MAX_ENTITIES, isUuid)',
     instead: 'isList(list, MAX_ENTITIES, isText)',
@@ -427,20 +432,20 @@ const INPUT: readonly Safeguard[] = [
     instead: 'throw cause;',
   },
   {
-    name: 'a clock that answers',
+    name: 'a clock returns valid times',
     file: 'src/core/outage.ts',
     text: 'Number.isFinite(time) && Math.abs(time) <= MAX_TIME',
     instead: 'true',
   },
   {
-    name: 'a store in time',
+    name: 'a store answers in time',
     file: 'src/core/outage.ts',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: source text
     text: 'throw new StoreError(`${what} did not answer within ${timeoutMs} ms`);',
     instead: 'return [] as T;',
   },
   {
-    name: 'an answer of the wrong shape',
+    name: 'rejects an answer in the wrong shape',
     file: 'src/core/outage.ts',
     text: 'if (!hasShape)',
     instead: 'if (false)',

@@ -1,4 +1,4 @@
-/** The safeguards of the adapters whose frameworks are installed for their tests alone. */
+/** The safeguards of adapters whose frameworks are installed only for their tests. */
 import type { Safeguard } from './safeguard.ts';
 
 const CONTRACT = 'test/frameworks/contract.test.ts';
@@ -6,49 +6,49 @@ const MORE = 'test/frameworks/adapters.test.ts';
 
 export const FRAMEWORKS: readonly Safeguard[] = [
   {
-    name: 'frameworks: no-store on success, fetch',
+    name: 'frameworks: sends no-store on success, fetch',
     file: 'examples/more/fetch/adapter.ts',
     text: "response.headers.set('Cache-Control', 'no-store');",
     instead: '',
     tests: CONTRACT,
   },
   {
-    name: 'frameworks: no-store on success, Koa',
+    name: 'frameworks: sends no-store on success, Koa',
     file: 'examples/more/koa/adapter.ts',
     text: "ctx.set('Cache-Control', 'no-store');",
     instead: '',
     tests: CONTRACT,
   },
   {
-    name: 'frameworks: no-store on failure, Koa',
+    name: 'frameworks: sends no-store on failure, Koa',
     file: 'examples/more/koa/adapter.ts',
     text: 'throw notStored(error);',
     instead: 'throw error;',
     tests: MORE,
   },
   {
-    name: 'frameworks: both lines, Koa',
+    name: 'frameworks: reads both lines, Koa',
     file: 'examples/more/koa/adapter.ts',
     text: 'guard.admit(ctx, ctx.req)',
     instead: 'guard.admit(ctx, ctx.headers)',
     tests: CONTRACT,
   },
   {
-    name: 'frameworks: no-store on success, Elysia',
+    name: 'frameworks: sends no-store on success, Elysia',
     file: 'examples/more/elysia/adapter.ts',
     text: "set.headers['cache-control'] = 'no-store';",
     instead: '',
     tests: CONTRACT,
   },
   {
-    name: 'frameworks: bugs are no denials',
+    name: 'frameworks: bugs are not denials',
     file: 'src/http/guard.ts',
     text: 'if (!isOutage && !isAccessError(error)) throw error;',
     instead: '',
     tests: 'test/examples/adapters.test.ts',
   },
   {
-    name: 'frameworks: no-store on success, Nest',
+    name: 'frameworks: sends no-store on success, Nest',
     file: 'examples/more/nest/adapter.ts',
     text: "res.setHeader('Cache-Control', 'no-store');",
     instead: '',
@@ -62,42 +62,42 @@ export const FRAMEWORKS: readonly Safeguard[] = [
     tests: CONTRACT,
   },
   {
-    name: 'frameworks: both lines, Nest',
+    name: 'frameworks: reads both lines, Nest',
     file: 'examples/more/nest/adapter.ts',
     text: 'guard.admit(req, req)',
     instead: 'guard.admit(req, req.headers)',
     tests: CONTRACT,
   },
   {
-    name: 'frameworks: HTTP alone, Nest',
+    name: 'frameworks: only over HTTP, Nest',
     file: 'examples/more/nest/adapter.ts',
     text: "if (context.getType() !== 'http')",
     instead: 'if (false)',
     tests: MORE,
   },
   {
-    name: 'frameworks: no-store on success, tRPC',
+    name: 'frameworks: sends no-store on success, tRPC',
     file: 'examples/more/trpc/adapter.ts',
     text: "{ ...rest, 'Cache-Control': 'no-store' }",
     instead: 'rest',
     tests: CONTRACT,
   },
   {
-    name: 'frameworks: the challenge, tRPC',
+    name: 'frameworks: sends the challenge, tRPC',
     file: 'examples/more/trpc/adapter.ts',
     text: 'toResponse(denial, challenge).headers',
     instead: '{}',
     tests: CONTRACT,
   },
   {
-    name: 'frameworks: the entity that is meant, tRPC',
+    name: 'frameworks: checks the entity, tRPC',
     file: 'examples/more/trpc/adapter.ts',
     text: 'guard.admit(input, ctx.req)',
     instead: 'guard.admit(undefined, ctx.req)',
     tests: CONTRACT,
   },
   {
-    name: 'orms: the filter of drizzle-kit',
+    name: 'orms: sets the filter of drizzle-kit',
     file: 'examples/more/drizzle/drizzle.config.ts',
     text: "tablesFilter: ['!keyscope_*'],",
     instead: '',

@@ -1,30 +1,30 @@
-/** The safeguards of look-ups, of what is remembered of them, and of what must not grow. */
+/** The safeguards of look-ups, of what is remembered of them, and against growth. */
 import type { Safeguard } from './safeguard.ts';
 
 const QUERIES: readonly Safeguard[] = [
   {
-    name: 'look-ups: so many queries at once',
+    name: 'look-ups: limits concurrent queries',
     file: 'src/stores/query-slots.ts',
     text: 'if (taken >= max) return;',
     instead: '',
     tests: 'test/stores',
   },
   {
-    name: 'look-ups: a query that hangs leaves its place',
+    name: 'look-ups: a hanging query frees its slot',
     file: 'src/stores/query-slots.ts',
     text: 'setTimeout(leave, HANGS_AFTER_MS)',
     instead: 'setTimeout(() => {}, HANGS_AFTER_MS)',
     tests: 'test/stores',
   },
   {
-    name: 'look-ups: a query leaves one place',
+    name: 'look-ups: a query frees only one slot',
     file: 'src/stores/query-slots.ts',
     text: 'if (!isTaken) return;',
     instead: '',
     tests: 'test/stores',
   },
   {
-    name: 'look-ups: nobody waits any more',
+    name: 'look-ups: skips a query that no caller waits for',
     file: 'src/stores/look-ups.ts',
     text: 'caller.since < before && isGone(caller)',
     instead: 'false && isGone(caller)',
@@ -34,28 +34,28 @@ const QUERIES: readonly Safeguard[] = [
 
 const REMEMBERED_ROWS: readonly Safeguard[] = [
   {
-    name: 'remembered rows: every column',
+    name: 'remembered rows: compares every column',
     file: 'src/stores/rows.ts',
     text: 'COLUMNS.every((name)',
     instead: 'COLUMNS.slice(1).every((name)',
     tests: 'test/stores',
   },
   {
-    name: 'remembered rows: every field of a hash',
+    name: 'remembered rows: compares every field of a hash',
     file: 'src/stores/redis/schema.ts',
     text: 'hash.length === last.length &&',
     instead: '',
     tests: 'test/stores',
   },
   {
-    name: 'remembered rows: the seal is checked of what was read',
+    name: 'remembered rows: checks the seal of what was read',
     file: 'src/stores/remembered-rows.ts',
     text: 'last !== undefined && isSame(row, last.row)',
     instead: 'last !== undefined',
     tests: 'test/stores',
   },
   {
-    name: 'remembered rows: no more than a thousand',
+    name: 'remembered rows: remembers at most a thousand',
     file: 'src/stores/remembered-rows.ts',
     text: 'known.size === REMEMBERED',
     instead: 'false',
@@ -65,28 +65,28 @@ const REMEMBERED_ROWS: readonly Safeguard[] = [
 
 const GROWTH: readonly Safeguard[] = [
   {
-    name: 'growth: who has withdrawn is looked up in a set',
+    name: 'growth: looks up withdrawn entities in a set',
     file: 'src/core/record.ts',
     text: '!gone.has(entity)',
     instead: '!withdrawn.includes(entity)',
     tests: 'test/core',
   },
   {
-    name: 'growth: a purge begins where the last batch ended',
+    name: 'growth: a purge continues where the last batch ended',
     file: 'src/stores/purge.ts',
     text: 'position = last;',
     instead: 'if (due.length === 0) return deleted;',
     tests: 'test/stores',
   },
   {
-    name: 'growth: a summary goes on behind the last key of a part',
+    name: 'growth: a summary continues after the last key of a part',
     file: 'src/stores/summaries.ts',
     text: 'if (keys < PART_SIZE) return',
     instead: 'return',
     tests: 'test/stores',
   },
   {
-    name: 'growth: an answer of PostgreSQL is remembered',
+    name: 'growth: remembers parsed answers from PostgreSQL',
     file: 'src/stores/postgres/reads.ts',
     text: 'texts.map((text) => read(text, text))',
     instead: 'texts.map((text) => readRow(parseText(text)))',

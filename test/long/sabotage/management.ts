@@ -1,4 +1,4 @@
-/** The safeguards of management: what is handed out, by whom, what ends it, and who sees it. */
+/** The safeguards of management: what it grants, to whom, what ends a key, and who sees it. */
 import type { Safeguard } from './safeguard.ts';
 
 const AUTHORITY = 'src/management/authority.ts';
@@ -12,28 +12,28 @@ const REVOKE = 'src/management/revoke.ts';
 const WITHDRAW = 'src/management/withdraw.ts';
 const LIST = 'src/management/list.ts';
 
-/** Which rights may be handed out. */
+/** The rights that may be granted. */
 const CEILINGS: readonly Safeguard[] = [
   {
-    name: 'authority over scopes',
+    name: 'limits scopes by the authority',
     file: AUTHORITY,
     text: '!isCovered(scope, held)',
     instead: 'false',
   },
   {
-    name: 'authority over entities',
+    name: 'limits entities by the authority',
     file: AUTHORITY,
     text: '!allowed.has(entity)',
     instead: 'false',
   },
   {
-    name: 'authority over lifetimes',
+    name: 'limits lifetimes by the authority',
     file: AUTHORITY,
     text: 'limits.some((limit) => livesBeyond(key, limit))',
     instead: 'false',
   },
   {
-    name: 'the keyring’s own limit of lifetimes',
+    name: 'applies the keyring’s own limit of lifetimes',
     file: AUTHORITY,
     text: '[authority.maxLifetimeMs, keyringLifetimeMs]',
     instead: '[authority.maxLifetimeMs]',
@@ -45,77 +45,77 @@ const CEILINGS: readonly Safeguard[] = [
     instead: 'return expiresAt !== null && ',
   },
   {
-    name: 'an undefined ceiling is refused',
+    name: 'rejects an undefined limit',
     file: AUTHORITY,
     text: "Object.hasOwn(given, 'scopes') ? readScopes(given.scopes) : null",
     instead: 'given.scopes === undefined ? null : readScopes(given.scopes)',
   },
   {
-    name: 'nobody grants a catalog by leaving something out',
+    name: 'leaving out a field never grants a whole catalog',
     file: AUTHORITY,
     text: 'const { scopes } = checked;',
     instead: 'const scopes = checked.scopes ?? WHOLE_CATALOG;',
   },
   {
-    name: 'no wildcard reaches reserved scopes',
+    name: 'no wildcard includes reserved scopes',
     file: ISSUE,
     text: "assert(unnamed === '', instead);",
     instead: '',
   },
   {
-    name: 'reserved scopes want a justification',
+    name: 'reserved scopes require a justification',
     file: ISSUE,
     text: 'reserved.length === 0 || justification !== null',
     instead: 'true',
   },
 ];
 
-/** Rotation, which adds nothing and loses every race but one. */
+/** Rotation, which adds no rights and which only one of several concurrent calls wins. */
 const ROTATION: readonly Safeguard[] = [
   {
-    name: 'authority on rotation',
+    name: 'checks the authority on rotation',
     file: ROTATE,
     text: '  requireCeiling(authority, draft, context.maxLifetimeMs);\n',
     instead: '',
   },
   {
-    name: 'verification before rotation',
+    name: 'verifies before rotation',
     file: ROTATE,
     text: '  await requireLive(context, old);\n',
     instead: '',
   },
   {
-    name: 'the verification before rotation is waited for',
+    name: 'awaits the verification before rotation',
     file: ROTATE,
     text: '  await requireLive(context, old);\n',
     instead: '  void requireLive(context, old);\n',
   },
   {
-    name: 'no scopes beyond the predecessor',
+    name: 'grants no scopes beyond the predecessor',
     file: ROTATE,
     text: "  requireSubset(scopes, old.scopes, 'scopes_beyond_predecessor');\n",
     instead: '',
   },
   {
-    name: 'no entities beyond the predecessor',
+    name: 'grants no entities beyond the predecessor',
     file: ROTATE,
     text: "  requireSubset(accessibleEntities, addressable, 'entities_beyond_predecessor');\n",
     instead: '',
   },
   {
-    name: 'entities that withdrew are left behind',
+    name: 'drops entities that withdrew',
     file: ROTATE,
     text: 'const addressable = addressableBy(old);',
     instead: 'const addressable = old.accessibleEntities;',
   },
   {
-    name: 'scopes that left the catalog are left behind',
+    name: 'drops scopes that left the catalog',
     file: ROTATE,
     text: 'old.scopes.filter((scope) => knownScopes.has(scope))',
     instead: '[...old.scopes]',
   },
   {
-    name: 'scopes that became reserved want a justification',
+    name: 'scopes that became reserved require a justification',
     file: ROTATE,
     text: '  requireJustification(catalog, scopes, justification);\n',
     instead: '',
@@ -127,53 +127,53 @@ const ROTATION: readonly Safeguard[] = [
     instead: 'if (false)',
   },
   {
-    name: 'a withdrawal meanwhile is a conflict',
+    name: 'a concurrent withdrawal is a conflict',
     file: ROTATE,
     text: '...authority.said, withdrawn }',
     instead: '...authority.said }',
   },
   {
-    name: 'who loses ends its own successor',
+    name: 'the loser ends its own successor',
     file: ROTATE,
     text: '    await endRow(context, authority, record);\n',
     instead: '',
   },
 ];
 
-/** Marks, and what proves them. */
+/** Marks, and their proof. */
 const MARKS: readonly Safeguard[] = [
   {
-    name: 'a mark that was not written is told',
+    name: 'reports a mark that was not written',
     file: MARK,
     text: "throw new StoreError('store.mark broke its contract; see KeyStore');",
     instead: 'return null;',
   },
   {
-    name: 'what was revoked is neither suspended nor resumed',
+    name: 'neither suspends nor resumes a revoked key',
     file: MARK,
     text: '  if (revokedAt !== null) throw alreadyEnded(row.keyId);\n',
     instead: '',
   },
   {
-    name: 'what has ended is not suspended',
+    name: 'does not suspend an ended key',
     file: 'src/management/suspend.ts',
     text: '  if (ENDED.includes(readInfo(context, row).state)) throw alreadyEnded(keyId);\n',
     instead: '',
   },
   {
-    name: 'an edited row is not sealed as revoked',
+    name: 'does not seal an edited row as revoked',
     file: REVOKE,
     text: "if (voucherOf(context, row) !== 'alive') return null;",
     instead: "if (voucherOf(context, row) === 'orphaned') return null;",
   },
   {
-    name: 'a row that names another key is not taken for it',
+    name: 'does not confuse a row that names another key with that key',
     file: 'src/management/identify.ts',
     text: 'if (named?.digest !== row.digest) throw',
     instead: 'if (false) throw',
   },
   {
-    name: 'a mark is only a claim',
+    name: 'does not trust a mark without its proof',
     file: 'src/management/ended.ts',
     text: "return isGone || voucherOf(context, row) === 'revocation';",
     instead: 'return true;',
@@ -197,37 +197,37 @@ const MARKS: readonly Safeguard[] = [
     instead: 'row.rootKeyId;',
   },
   {
-    name: 'a key that was taken over leads to what came after',
+    name: 'a key taken over leads only to later keys',
     file: LINEAGE,
     text: 'rotatedFrom === null ? ALWAYS : createdAt;',
     instead: 'ALWAYS;',
   },
   {
-    name: 'a lineage that may be incomplete is told',
+    name: 'reports a lineage that may be incomplete',
     file: LINEAGE,
     text: 'if (isKnown) return endRoots(walk);',
     instead: 'return endRoots(walk);',
   },
   {
-    name: 'who issues is live',
+    name: 'the issuing key is live',
     file: MINT,
     text: '  await requireLive(context, issuer);\n',
     instead: '',
   },
   {
-    name: 'who issued is live still',
+    name: 'the issuing key is still live afterwards',
     file: MINT,
     text: '  await requireIssuerStill(context, authority, record);\n',
     instead: '',
   },
   {
-    name: 'who issues is of the entity',
+    name: 'the issuing key belongs to the entity',
     file: MINT,
     text: 'if (row.entityUuid !== entityUuid) throw foreignKey();',
     instead: '',
   },
   {
-    name: 'what is rotated under a key is of its lineage',
+    name: 'a key rotated under another belongs to its lineage',
     file: MINT,
     text: 'issuer?.rootKeyId ?? old?.issuedUnder ?? null;',
     instead: 'old?.issuedUnder ?? issuer?.rootKeyId ?? null;',
@@ -239,71 +239,71 @@ const MARKS: readonly Safeguard[] = [
     instead: '',
   },
   {
-    name: 'a lineage is revoked until nothing is left',
+    name: 'revoking a lineage continues until nothing is left',
     file: LINEAGE,
     text: 'if (left === 0) return Object',
     instead: 'return Object',
   },
   {
-    name: 'a lineage has rows of one entity',
+    name: 'a lineage only has rows of one entity',
     file: LINEAGE,
     text: ' && entityUuid === authority.entityUuid,',
     instead: ',',
   },
   {
-    name: 'a lineage has rows of one prefix',
+    name: 'a lineage only has rows of one prefix',
     file: LINEAGE,
     text: 'prefix === own && ',
     instead: '',
   },
   {
-    name: 'nobody withdraws from a key that does not address it',
+    name: 'only an addressed entity can withdraw',
     file: WITHDRAW,
     text: '  if (!isIn(row.accessibleEntities, entityUuid)) throw foreignKey();\n',
     instead: '',
   },
   {
-    name: 'nobody withdraws from its own key',
+    name: 'an entity cannot withdraw from its own key',
     file: WITHDRAW,
     text: 'if (row.entityUuid === entityUuid)',
     instead: 'if (false)',
   },
   {
-    name: 'who withdrew is addressed no more',
+    name: 'an entity that withdrew is no longer addressed',
     file: 'src/core/record.ts',
     text: 'if (withdrawn.length === 0) return accessibleEntities;',
     instead: 'return accessibleEntities;',
   },
 ];
 
-/** Who sees which keys, and what of them. */
+/** Who sees which keys, and how much of them. */
 const SIGHT: readonly Safeguard[] = [
   {
-    name: 'another entity’s key is not found',
+    name: 'does not find another entity’s key',
     file: FIND,
     text: 'if (row.entityUuid !== authority.entityUuid) throw foreignKey();',
     instead: '',
   },
   {
-    name: 'a key of another prefix is not found',
+    name: 'does not find a key with another prefix',
     file: FIND,
     text: 'if (row.prefix !== context.format.prefix) throw foreignKey();',
     instead: '',
   },
   {
-    name: 'management asks past the cache',
+    name: 'management reads past the cache',
     file: FIND,
     text: 'findById(keyId, { fresh: true })',
     instead: 'findById(keyId)',
   },
   {
-    name: 'edited rows are shown as such',
+    name: 'shows edited rows as such',
     file: FIND,
     text: 'scheme !== undefined && !isSealed(record, scheme)',
     instead: 'false',
   },
   {
-    name: 'a list has keys of one entity',
+    name: 'a list only has keys of one entity',
     file: LIST,
     text: '(owner === entityUuid) !== addressing',
     instead: 'true',
@@ -327,13 +327,13 @@ const SIGHT: readonly Safeguard[] = [
     instead: 'if (false)',
   },
   {
-    name: 'identify asks past the cache',
+    name: 'identify reads past the cache',
     file: 'src/management/identify.ts',
     text: 'findByDigest(digests, { fresh: true })',
     instead: 'findByDigest(digests, {})',
   },
   {
-    name: 'refusals are told',
+    name: 'reports refusals',
     file: 'src/management/trail.ts',
     text: 'if (isAccessError(error)) {',
     instead: 'if (false && isAccessError(error)) {',

@@ -1,4 +1,7 @@
-/** The safeguards of OpenAPI documents: nothing in them is passed over, opened or half said. */
+/**
+ * The safeguards of OpenAPI documents: every operation is covered, none is left open, and no
+ * refusal is incomplete.
+ */
 import type { Safeguard } from './safeguard.ts';
 
 const OPENAPI = 'test/tools/openapi';
@@ -6,21 +9,21 @@ const ANSWERS = 'test/examples/openapi-answers.test.ts';
 
 export const DOCUMENTS: readonly Safeguard[] = [
   {
-    name: 'openapi: differences are refused',
+    name: 'openapi: rejects differences',
     file: 'src/tools/openapi/secure-document.ts',
     text: '  assertNoDifference(comparison);\n',
     instead: '',
     tests: OPENAPI,
   },
   {
-    name: 'openapi: what the document lacks is refused',
+    name: 'openapi: rejects what the document lacks',
     file: 'src/tools/openapi/secure-document.ts',
     text: '[...differing, ...lacking]',
     instead: '[...differing]',
     tests: OPENAPI,
   },
   {
-    name: 'openapi: an optional key is not a key',
+    name: 'openapi: an optional key does not count as a key',
     file: 'src/tools/openapi/comparison.ts',
     text: 'named.some((names) => names.length === 0)',
     instead: 'false',
@@ -55,84 +58,84 @@ export const DOCUMENTS: readonly Safeguard[] = [
     tests: OPENAPI,
   },
   {
-    name: 'openapi: paths that are written elsewhere',
+    name: 'openapi: rejects paths defined elsewhere',
     file: 'src/tools/openapi/document.ts',
     text: "!Object.hasOwn(item, '$ref')",
     instead: 'true',
     tests: OPENAPI,
   },
   {
-    name: 'openapi: methods that nobody knows',
+    name: 'openapi: rejects unknown methods',
     file: 'src/tools/openapi/document.ts',
     text: 'assert(isKnown,',
     instead: 'assert(true,',
     tests: OPENAPI,
   },
   {
-    name: 'openapi: 3.0 has no place for scopes',
+    name: 'openapi: writes no scopes into a 3.0 document',
     file: 'src/tools/openapi/document.ts',
     text: String.raw`/^"3\.1\.\d+"$/`,
     instead: String.raw`/^"3\.\d+\.\d+"$/`,
     tests: OPENAPI,
   },
   {
-    name: 'openapi: the document is not changed',
+    name: 'openapi: does not modify the document',
     file: 'src/tools/openapi/document.ts',
     text: 'copy = JSON.parse(JSON.stringify(document));',
     instead: 'copy = document;',
     tests: OPENAPI,
   },
   {
-    name: 'openapi: our components are copied',
+    name: 'openapi: shares no component with the caller',
     file: 'src/tools/openapi/secure-document.ts',
     text: 'return copyOf(copy, WHAT) as Document;',
     instead: 'return copy as Document;',
     tests: OPENAPI,
   },
   {
-    name: 'openapi: components of our names',
+    name: 'openapi: rejects components with its names',
     file: 'src/tools/openapi/secure-document.ts',
     text: 'assert(isFree,',
     instead: 'assert(true,',
     tests: OPENAPI,
   },
   {
-    name: 'openapi: a scheme of another type',
+    name: 'openapi: rejects a scheme of another type',
     file: 'src/tools/openapi/secure-document.ts',
     text: 'assert(isBearer,',
     instead: 'assert(true,',
     tests: OPENAPI,
   },
   {
-    name: 'openapi: what a document says of a status stays',
+    name: "openapi: keeps the document's own responses",
     file: 'src/tools/openapi/refusals.ts',
     text: 'responses[status] ?? responses[range] ?? byDefault',
     instead: 'responses[status]',
     tests: OPENAPI,
   },
   {
-    name: 'openapi: no header is promised that only refusals have',
+    name: 'openapi: requires no header that only refusals have',
     file: 'src/tools/openapi/refusals.ts',
     text: '{ ...(header as Json), required: false }',
     instead: '{ ...(header as Json) }',
     tests: OPENAPI,
   },
   {
-    name: 'openapi: marks of Markdown are escaped',
+    name: 'openapi: escapes Markdown',
     file: 'src/tools/escape.ts',
     text: String.raw`.replace(MARKS, '\\$&')`,
     instead: '',
     tests: OPENAPI,
   },
   {
-    name: 'openapi: refusals are described as they are answered',
+    name: 'openapi: describes refusals as they are answered',
     file: 'src/tools/openapi/refusals.ts',
     text: "entity_forbidden: new AccessError('entity_forbidden', 'entity_not_accessible')",
     instead: "entity_forbidden: new AccessError('not_found', 'no_such_key')",
     tests: ANSWERS,
   },
   {
-    name: 'openapi: the codes of refusals',
+    name: 'openapi: lists the codes of refusals',
     file: 'src/tools/openapi/refusals.ts',
     text: "[...codesBut('missing_credentials'), 'invalid_input']",
     instead: "[...codesBut('invalid_token'), 'invalid_input']",

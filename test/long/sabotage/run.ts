@@ -1,8 +1,8 @@
 /**
- * `npm run test:sabotage`: switches one safeguard off at a time, in a copy of the repository, and
- * runs the tests. Each must fail: a safeguard that can be taken out unnoticed is not tested. Prints
- * which test noticed. `-- <words>` takes those whose name has the words. The stores' want their
- * servers.
+ * `npm run test:sabotage`: switches off one safeguard at a time in a copy of the repository and
+ * runs the tests. They must fail: a safeguard that can disappear unnoticed is not tested. Prints
+ * the test that noticed. `-- <words>` selects safeguards whose name contains the words. The stores'
+ * safeguards need their servers.
  */
 import { spawnSync } from 'node:child_process';
 import {
@@ -22,13 +22,14 @@ import { SAFEGUARDS } from './safeguards.ts';
 const root = resolve(import.meta.dirname, '../../..');
 const only = process.argv[2] ?? '';
 
-/** All that need no server. */
+/** All tests that need no server. */
 const ALL = '--project=!servers';
-/** These tests come first, because they are the quickest. */
+/** These tests run first, because they are the fastest. */
 const NEAREST: readonly string[] = ['test/core', 'test/management', 'test/http'];
 
 /**
- * What the tests read. The benchmark's peers are none of it: what cannot load notices everything.
+ * Everything that the tests read. The benchmark's peers are left out: a test that cannot load would
+ * notice everything.
  */
 const PARTS = [
   'src',
@@ -42,10 +43,10 @@ const PARTS = [
   'vitest.config.ts',
   'README.md',
   'docs',
-  'dist', // Where it was built.
+  'dist', // The folder where the build was made.
 ];
 
-/** These look at the repository itself and would notice every change of it. */
+/** These tests check the repository itself and would notice any change. */
 const LOOK_AT_SOURCE = ['test/architecture', 'test/promises.test.ts', 'test/supply-chain.test.ts'];
 
 function copyRepository(): string {
@@ -55,7 +56,7 @@ function copyRepository(): string {
     cpSync(join(root, part), join(copy, part), { recursive: true, filter });
   }
   for (const path of LOOK_AT_SOURCE) rmSync(join(copy, path), { recursive: true });
-  // Frameworks and ORMs too, where they are installed; their tests copy the built package.
+  // Includes frameworks and ORMs if they are installed; their tests copy the built package.
   for (const folder of ['.', 'test/frameworks', 'test/orms']) {
     const modules = join(folder, 'node_modules');
     if (existsSync(join(root, modules))) symlinkSync(join(root, modules), join(copy, modules));
@@ -64,8 +65,8 @@ function copyRepository(): string {
 }
 
 /**
- * Runs tests in the copy; the first that fails, if any. What is taken out makes the compiler
- * complain, not the tests.
+ * Runs tests in the copy and returns the first that fails, if any. Removed code makes the compiler
+ * complain, but not the tests.
  */
 function failing(copy: string, ...tests: readonly string[]): string | undefined {
   const args = ['run', '--bail=1', '--reporter=dot', ...tests];
@@ -78,7 +79,7 @@ function failing(copy: string, ...tests: readonly string[]): string | undefined 
   return found;
 }
 
-/** Switches one safeguard off for as long as the tests run; the test that noticed, if any. */
+/** Switches off one safeguard while the tests run and returns the test that noticed, if any. */
 function sabotage(copy: string, { file, text, instead, tests }: Safeguard): string | undefined {
   const path = join(copy, file);
   const source = readFileSync(path, 'utf8');
@@ -97,7 +98,7 @@ const copy = copyRepository();
 try {
   if (only === '') {
     const noticed = failing(copy, ALL);
-    if (noticed !== undefined) throw new Error(`a test fails with nothing off: ${noticed}`);
+    if (noticed !== undefined) throw new Error(`a test fails with all safeguards on: ${noticed}`);
   }
   for (const safeguard of wanted) {
     const noticed = sabotage(copy, safeguard);

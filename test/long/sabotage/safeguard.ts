@@ -1,11 +1,11 @@
-/** A safeguard, and how it is switched off. */
+/** A safeguard, and how to switch it off. */
 export interface Safeguard {
   readonly name: string;
   readonly file: string;
-  /** Stands in the file exactly once. */
+  /** Occurs in the file exactly once. */
   readonly text: string;
-  /** What stands in its place when the safeguard is off. */
+  /** Replaces the text to switch the safeguard off. */
   readonly instead: string;
-  /** The tests that are to notice. Default: all that need no server. */
+  /** The tests that should notice. Default: all that need no server. */
   readonly tests?: string;
 }

@@ -1,6 +1,6 @@
 /**
- * What only the order of steps shows: each of these is right in every call by itself. Found by the
- * quick part of `npm run test:exhaustive`, and by the long one.
+ * Faults that only the order of steps reveals: each version works in every single call. The quick
+ * part of `npm run test:exhaustive` finds them, and so does the long one.
  */
 import type { Safeguard } from './safeguard.ts';
 
@@ -41,28 +41,28 @@ const ROTATIONS: readonly Safeguard[] = [
     tests: SCHEDULES,
   },
   {
-    name: 'schedules: who loses hands nothing out',
+    name: 'schedules: the loser hands nothing out',
     file: ROTATE,
     text: 'if (!wrote) {',
     instead: 'if (false) {',
     tests: SCHEDULES,
   },
   {
-    name: 'schedules: who loses ends its own successor',
+    name: 'schedules: the loser ends its own successor',
     file: ROTATE,
     text: '    await endRow(context, authority, record);\n',
     instead: '',
     tests: SCHEDULES,
   },
   {
-    name: 'schedules: a withdrawal is left behind',
+    name: 'schedules: a successor leaves withdrawals behind',
     file: ROTATE,
     text: 'const addressable = addressableBy(old);',
     instead: 'const addressable = old.accessibleEntities;',
     tests: SCHEDULES,
   },
   {
-    name: 'schedules: a withdrawal beside a rotation counts',
+    name: 'schedules: a withdrawal during a rotation counts',
     file: MARKS,
     text: 'return isUnmarked && withdrawn.join() === (mark.withdrawn ?? []).join();',
     instead: 'return isUnmarked;',
@@ -76,7 +76,7 @@ const ROTATIONS: readonly Safeguard[] = [
     tests: SCHEDULES,
   },
   {
-    name: 'schedules: what was suspended meanwhile does not retire',
+    name: 'schedules: a key suspended in the meantime does not retire',
     file: MARKS,
     text: 'revokedAt === null && suspendedAt === null && retireAt === null;',
     instead: 'revokedAt === null && retireAt === null;',
@@ -90,7 +90,7 @@ const ROTATIONS: readonly Safeguard[] = [
     tests: SCHEDULES,
   },
   {
-    name: 'schedules: a lineage is revoked until nothing is left',
+    name: 'schedules: revoking a lineage continues until nothing is left',
     file: 'src/management/lineage.ts',
     text: 'if (left === 0) return Object',
     instead: 'return Object',
@@ -100,21 +100,21 @@ const ROTATIONS: readonly Safeguard[] = [
 
 const CACHES: readonly Safeguard[] = [
   {
-    name: 'schedules: what was marked here is not answered from before',
+    name: 'schedules: the marking process answers with nothing older than its mark',
     file: CACHE_STORE,
     text: 'outdateAround(changes, [keyId], ',
     instead: 'outdateAround(changes, [], ',
     tests: SCHEDULES,
   },
   {
-    name: 'schedules: nor what was looked up while it was written',
+    name: 'schedules: nor with a look-up from during the write',
     file: CACHE_STORE,
     text: 'return runThen(write, outdateNames);',
     instead: 'return write();',
     tests: SCHEDULES,
   },
   {
-    name: 'schedules: a key that is made here is known here',
+    name: 'schedules: a new key is known to the process that created it',
     file: CACHE_STORE,
     text: '[record.digest, record.keyId]',
     instead: '[record.keyId]',
@@ -128,7 +128,7 @@ const CACHES: readonly Safeguard[] = [
     tests: SCHEDULES,
   },
   {
-    name: 'schedules: who joins in a storm checks the answer',
+    name: 'schedules: a caller that joins in a storm checks the answer',
     file: 'src/cache/lookups.ts',
     text: 'joinOrAsk(state, request, state.changes.generation)',
     instead: 'joinOrAsk(state, request, 0)',
@@ -149,7 +149,7 @@ const CACHES: readonly Safeguard[] = [
     tests: SCHEDULES,
   },
   {
-    name: 'schedules: a message is heard',
+    name: 'schedules: a message takes effect',
     file: CACHE_STORE,
     text: 'onChange: (keyId) => outdate(changes, keyId),',
     instead: 'onChange() {},',
@@ -170,7 +170,7 @@ const CACHES: readonly Safeguard[] = [
     tests: SCHEDULES,
   },
   {
-    name: 'schedules: an entry has an end',
+    name: 'schedules: an entry expires',
     file: 'src/cache/entries.ts',
     text: 'isYounger(entry.since, limitMs, settings) && bringUpToDate(changes, entry)',
     instead: 'bringUpToDate(changes, entry)',

@@ -1,4 +1,4 @@
-/** The safeguards of stores that may see less than is there. */
+/** The safeguards of stores that may not see every row. */
 import type { Safeguard } from './safeguard.ts';
 
 const POSTGRES = 'test/servers/postgres';
@@ -24,7 +24,7 @@ export const SIGHT: readonly Safeguard[] = [
     tests: `${POSTGRES}/sight.test.ts`,
   },
   {
-    name: 'sight: PostgreSQL, the schema of the start',
+    name: 'sight: PostgreSQL, stays in the schema of the start',
     file: 'src/stores/postgres/sight.ts',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: source text
     text: '`${schema}.${name}`',
@@ -33,14 +33,14 @@ export const SIGHT: readonly Safeguard[] = [
     tests: `${POSTGRES}/sight.test.ts`,
   },
   {
-    name: 'sight: MySQL, the database of the start',
+    name: 'sight: MySQL, stays in the database of the start',
     file: 'src/stores/mysql/client.ts',
     text: "if (database === '') return sql;",
     instead: "if (database !== '\\0') return sql;",
     tests: `${MYSQL}/sight.test.ts`,
   },
   {
-    name: 'sight: SQLite, temporary tables',
+    name: 'sight: SQLite, ignores temporary tables',
     file: 'src/stores/sqlite/client.ts',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: source text
     text: '`${verb} main.${table}${as}`',
