@@ -91,7 +91,15 @@ describe('the checks of this file', () => {
 
   it('tell written types from inferred ones', () => {
     const inferred = openProject(
-      `⏎      const TABLE = { keyId: 'a' };⏎      export type Inferred = { readonly [F in keyof typeof TABLE]: string };⏎      /** A written type. */⏎      export interface Written { /** Of the key. */ readonly keyId: string }⏎      /** One of two. */⏎      export type Named = Written | Other;⏎      interface Other { readonly type: 'other' }⏎    `,
+      `
+      const TABLE = { keyId: 'a' };
+      export type Inferred = { readonly [F in keyof typeof TABLE]: string };
+      /** A written type. */
+      export interface Written { /** Of the key. */ readonly keyId: string }
+      /** One of two. */
+      export type Named = Written | Other;
+      interface Other { readonly type: 'other' }
+    `,
     );
     expect(inferred.hoverOver('Inferred')).toEqual({
       signature: 'type Inferred = {\n    readonly keyId: string;\n}',

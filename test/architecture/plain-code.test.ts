@@ -20,16 +20,16 @@ describe('plain code', () => {
   });
 
   it.each([
-    ['const [a, b] = [1, f()];', 'a list taken apart'],
-    ['let [a] = [1];', 'a list taken apart'],
-    ['const [a, b] = [1, 2] as const;', 'a list taken apart'],
-    ['[a, b] = [1, 2];', 'no swap'],
-    ['[a.b, this.#c] = [f(), d];', 'no swap'],
+    ['const [a, b] = [1, f()];', 'an array literal destructured'],
+    ['let [a] = [1];', 'an array literal destructured'],
+    ['const [a, b] = [1, 2] as const;', 'an array literal destructured'],
+    ['[a, b] = [1, 2];', 'not a swap'],
+    ['[a.b, this.#c] = [f(), d];', 'not a swap'],
     ['a ? b : c ? d : e;', 'a ternary inside a ternary'],
     ['a ? (b ? c : d) : e;', 'a ternary inside a ternary'],
     ['(a ? b : c) ? d : e;', 'a ternary inside a ternary'],
-    ['[a].flat();', 'written and flattened'],
-    ['f([a ?? []].flat(1));', 'written and flattened'],
+    ['[a].flat();', 'that is flattened'],
+    ['f([a ?? []].flat(1));', 'that is flattened'],
     ['// biome-ignore format: one line', 'the formatter switched off'],
     ['/* biome-ignore-start format: a table */', 'the formatter switched off'],
     ['f(a = 1);', 'an assignment inside'],
@@ -81,7 +81,8 @@ describe('the source', () => {
       // How many changes this cache remembers in a storm. Each process draws a different number.
       'src/cache/known-changes.ts: Math.random',
       'src/core/input.ts: value.normalize', // Names and reasons, for people.
-      "src/core/masking.ts: text.replace(UNSEEN, '').normalize", // A header's name. No non-ASCII letter folds into one of its letters.
+      "src/core/masking.ts: text.replace(UNSEEN, '').normalize", // Characters that a text may hide.
+      // A header's name. No non-ASCII letter folds into one of its letters.
       'src/core/request.ts: name.toLowerCase',
       'src/leaks/where.ts: whole.normalize', // Where a key was found, for people.
       'src/leaks/where.ts: text.toLowerCase', // The remains of a key in a host name.

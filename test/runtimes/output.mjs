@@ -1,5 +1,5 @@
-// Everything that shows errors in a runtime: inspectors, console, and the report of an uncaught error.
-// None of them may show any part of a driver's error or of a key.
+// Everything in a runtime that shows errors: inspectors, the console, and the report of an uncaught
+// error. None of them may show any part of a driver's error or of a key.
 import { createKeyring, definePolicy, defineScopes, isStoreError } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 

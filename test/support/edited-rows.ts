@@ -181,8 +181,8 @@ async function issueVictim({ store, edit }: Editable, accessibleEntities: readon
 }
 
 /**
- * The possible answers of a verification that finds an edited row by its digest: tampering, not a broken
- * store, if the row is readable.
+ * The possible answers of a verification that finds an edited row by its digest: tampering, not
+ * a broken store, if the row is readable.
  */
 function refusals({ unreadable = [] }: Editable, to: string): readonly string[] {
   return unreadable.includes(to) ? REFUSED : [TAMPERED];
@@ -261,7 +261,7 @@ function testJsonFields(editable: Editable): void {
     },
   );
 
-  test('writes the usage of other keys despite used scopes that are not a JSON object', async () => {
+  test('writes the usage of other keys if used scopes are not a JSON object', async () => {
     for (const to of damages.scopesUsed) {
       const { keyring, store, keyId, write } = await issueVictim(editable);
       const other = await issue(keyring);
@@ -298,7 +298,7 @@ function testTimes(editable: Editable): void {
 function testRevocations(editable: Editable): void {
   const { noMark, edits } = editable;
 
-  test('keeps a key revoked after its revocation was cleared by hand, with who and why', async () => {
+  test('keeps a key revoked after its revocation, with who and why, was cleared', async () => {
     const { keyring, key, keyId, write } = await issueVictim(editable);
     await keyring.revoke(keyId, ADMIN);
     for (const field of ['revokedAt', 'endedBy', 'endReason', 'changedAt'] as const) {

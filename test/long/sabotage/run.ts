@@ -43,7 +43,7 @@ const PARTS = [
   'vitest.config.ts',
   'README.md',
   'docs',
-  'dist', // The folder where the build was made.
+  'dist', // Only if the project has been built.
 ];
 
 /** These tests check the repository itself and would notice any change. */
