@@ -1,8 +1,8 @@
 /**
  * `npm run test:addressing`: a million keys of a thousand entities, all of which address one
  * further entity. That entity's pages of 100 have to take at most 20 ms in 99 of 100 cases, whether
- * they are the first or far down the list. A new key with 1,000 entities has to be written within 2
- * s. Prints the figures; the exit code says whether all were fast enough. `-- --quick` creates a
+ * they are the first or far down the list. A new key with 1,000 entities has to be written within
+ * 2 s. Prints the figures; the exit code says whether all were fast enough. `-- --quick` creates a
  * tenth of the keys. Needs PostgreSQL, where it creates a schema and drops it.
  *
  * To keep the figures fair, ids are spread over their index like random ones, so that the keys of a

@@ -37,7 +37,7 @@ export interface Life {
   readonly versions: Version[];
   /** By process: the oldest version that a look-up may answer. */
   readonly floors: number[];
-  /** The newest version that its writer got confirmed and has published. */
+  /** The newest version whose write was confirmed and published. */
   acknowledged: number;
   /** Processes that looked it up before it was created and may have cached its absence. */
   readonly triedBy: Set<number>;
@@ -190,7 +190,7 @@ export class Ledger {
     if (this.heldSuccessorsOf(old) > 1) this.#wrong.push(`${old.name} has two successors`);
   }
 
-  /** A caller got the revocation of the key's lineage confirmed. */
+  /** A caller received confirmation that the lineage of a key is revoked. */
   close(life: Life): void {
     const root = currentOf(life)?.rootKeyId;
     if (root !== undefined) this.#closed.add(root);

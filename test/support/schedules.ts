@@ -8,8 +8,8 @@ export interface Exploration {
   /** Complete orders of steps, from the start until nothing is left to do. */
   readonly schedules: number;
   /**
-   * Schedules with crashes, counted as prefixes: a process that takes no further step has crashed.
-   * What it had sent may or may not have taken effect.
+   * Every prefix of a schedule: a process that takes no further step has crashed. Its last calls
+   * may or may not have taken effect.
    */
   readonly withCrashes: number;
   readonly states: number;

@@ -174,7 +174,7 @@ async function perform([id, task, ...given]: Asked): Promise<void> {
 
 const [address] = process.argv.slice(2);
 if (address !== undefined) await use(address);
-// A killed process writes no compile cache. Without one this does nothing.
+// Now, because a killed process writes no compile cache. Does nothing if there is no cache.
 flushCompileCache();
 say(null, 'process', 'ready');
 for await (const line of createInterface({ input: process.stdin })) {
