@@ -49,7 +49,7 @@ async function leaveOpen(pool: mysql.Pool): Promise<void> {
   connection.release();
 }
 
-/** Each process gets three connections back in the middle of a transaction. */
+/** Three connections of each process return to the pool in the middle of a transaction. */
 async function givenBackOpen(): Promise<Stage> {
   const shared = await openShared();
   return {

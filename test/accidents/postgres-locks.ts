@@ -49,7 +49,7 @@ async function leaveOpen(pool: pg.Pool): Promise<void> {
   client.release();
 }
 
-/** Each process gets three connections back in the middle of a transaction. */
+/** Three connections of each process return to the pool in the middle of a transaction. */
 async function givenBackOpen(): Promise<Stage> {
   const shared = await openShared();
   return {

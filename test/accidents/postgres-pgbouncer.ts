@@ -55,7 +55,7 @@ async function failsOver(): Promise<Stage> {
   };
 }
 
-/** Each process gets three connections back inside BEGIN, through session pooling. */
+/** Three connections of each process return to the pool inside BEGIN, through session pooling. */
 async function givenBackOpen(): Promise<Stage> {
   const { primary, remove } = await startPair('asynchronous');
   const bouncer = await startPgBouncer(primary.address, 'session');

@@ -46,7 +46,7 @@ export const FRAMEWORKS = {
   tRPC: async () => frameworkOf(await import('./trpc.ts')),
 } satisfies Readonly<Record<string, () => Promise<Framework>>>;
 
-// ── In a process of its own ─────────────────────────────────────────────────────────────────────
+// ── In a child process ──────────────────────────────────────────────────────────────────────────
 
 /** Options for running commands: quiet, and without telemetry. */
 export const RUNNING = {

@@ -137,7 +137,7 @@ async function connectionsOf(client: pg.Client): Promise<number> {
   return (rows[0]?.open ?? 0) - 1;
 }
 
-// ── One number of instances ─────────────────────────────────────────────────────────────────────
+// ── A run with one number of instances ──────────────────────────────────────────────────────────
 
 /** Per second at the defaults, for one instance or all of them. */
 interface Row {
@@ -195,7 +195,7 @@ async function measure(url: string, size: number, cached: boolean): Promise<Row>
   };
 }
 
-// ── On paper ────────────────────────────────────────────────────────────────────────────────────
+// ── Extrapolation ───────────────────────────────────────────────────────────────────────────────
 
 /** All caches together send about this many beats per second, however many they are. */
 const BEATS = 2;

@@ -319,7 +319,7 @@ describe('docs/migrating.md', () => {
   });
 });
 
-// ── What is used of the packages, and of the recipes ────────────────────────────────────────────
+// ── Types of the packages and the recipes ───────────────────────────────────────────────────────
 
 type Needs<T> = Readonly<Record<'listThreats' | 'updateThreat', T>>;
 type Load = (name: string) => Promise<unknown>;

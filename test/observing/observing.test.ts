@@ -24,7 +24,7 @@ import { canariesIn, canary, keyCanaries } from '../support/canary.ts';
 import { installedIn } from '../support/installed.ts';
 import { type Recipes, writeRecipes } from '../support/recipes.ts';
 
-// ── What is used of the packages, and of the recipes ────────────────────────────────────────────
+// ── Types of the packages and the recipes ───────────────────────────────────────────────────────
 
 interface Listeners {
   readonly onEvent: EventListener;
@@ -86,7 +86,7 @@ interface MakeMetrics {
   ) => Listeners & { readonly registry: { metrics(): Promise<string> } };
 }
 
-// ── A service that is observed by all three ─────────────────────────────────────────────────────
+// ── A service observed by all three ─────────────────────────────────────────────────────────────
 
 const { describe, load } = installedIn('observing', '@opentelemetry/api');
 

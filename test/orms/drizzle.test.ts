@@ -49,8 +49,8 @@ async function connectTo(url: string, options = ''): Promise<pg.Client> {
   return client;
 }
 
-describeOrm('beside Drizzle', () => {
-  test("keys work over the client of Drizzle's own pool", async () => {
+describeOrm('keys next to Drizzle', () => {
+  test("work over the client of Drizzle's own pool", async () => {
     process.env.DATABASE_URL = database.url;
     const { db, store } = await import('./.project/drizzle/store.ts');
     const { threats } = await import('./.project/drizzle/schema.ts');
@@ -61,7 +61,7 @@ describeOrm('beside Drizzle', () => {
     await db.$client.end();
   });
 
-  test("every key survives the first push with the example's config, and the next", async () => {
+  test("survive the first push with the example's config, and the next", async () => {
     const store = postgresStore(database.owner);
     const key = await issueKey(store);
     for (const said of ['Changes applied', 'No changes detected']) {
@@ -75,7 +75,7 @@ describeOrm('beside Drizzle', () => {
     expect(rows.length).toBeGreaterThan(3);
   });
 
-  test('a list of names in tablesFilter does the same', async () => {
+  test('survive with a list of names in tablesFilter', async () => {
     await migrate(database.owner);
     expect(await push(database.url, { tablesFilter: ['threats'] })).toContain('Changes applied');
     expect(await tablesIn(database)).toEqual([...inSchema('public'), 'public.threats']);
@@ -83,14 +83,14 @@ describeOrm('beside Drizzle', () => {
 
   // If this fails, drizzle-kit has learned to leave unknown tables alone, and docs/orms.md can say
   // so.
-  test('without a filter every key is lost', async () => {
+  test('are lost without a filter', async () => {
     await push(database.url, {});
     await migrate(database.owner);
     expect(await push(database.url, {})).toContain('Changes applied');
     expect(await tablesIn(database)).toEqual(['public.threats']);
   });
 
-  test('a separate schema keeps the keys, unless schemaFilter names it', async () => {
+  test('survive in a separate schema, unless schemaFilter names it', async () => {
     await database.owner.query('CREATE SCHEMA keys');
     await push(database.url, {});
     const client = await connectTo(database.url, '-c search_path=keys');
@@ -102,7 +102,7 @@ describeOrm('beside Drizzle', () => {
     expect(await tablesIn(database)).toEqual(['public.threats']);
   });
 
-  test('tables that another role owns cannot be dropped, filter or not', async () => {
+  test('survive in tables that another role owns, filter or not', async () => {
     const role = `keyscope_orms_app_${process.pid}`;
     await database.owner.query(`CREATE ROLE ${role} LOGIN`);
     try {

@@ -9,8 +9,8 @@ beforeEach(async () => {
 });
 afterEach(() => database.drop());
 
-describeOrm('beside Kysely', () => {
-  test('keys work over its pool, in tables that its migrations created', async () => {
+describeOrm('keys next to Kysely', () => {
+  test('work over its pool, in tables that its migrations created', async () => {
     process.env.DATABASE_URL = database.url;
     const { Migrator } = await import('kysely/migration');
     const { db, store } = await import('./.project/kysely/store.ts');

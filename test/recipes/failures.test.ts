@@ -160,7 +160,7 @@ describe('an X-Forwarded-For header from the client', () => {
     expect((await ask(key, ELSEWHERE)).status).toBe(200);
   });
 
-  test('is one address in every spelling', async () => {
+  test('counts as one address in every spelling', async () => {
     const { ask, statuses } = await start();
     for (const spelt of ['::ffff:203.0.113.7', '::ffff:cb00:7107', HOME, HOME, `${HOME}:4711`]) {
       expect(await statuses(1, stranger(), spelt)).toEqual([401]);

@@ -43,7 +43,7 @@ function nodeOf(version) {
   return join(here, `node_modules/node-${version}/bin/node`);
 }
 
-// ── What is installed ───────────────────────────────────────────────────────────────────────────
+// ── Installed programs ──────────────────────────────────────────────────────────────────────────
 
 function run(command, args, cwd = here) {
   return execFileSync(command, args, {
@@ -77,7 +77,7 @@ function installAll() {
   }
 }
 
-// ── What is run ─────────────────────────────────────────────────────────────────────────────────
+// ── Running the suites ──────────────────────────────────────────────────────────────────────────
 
 function writeVectors() {
   const files = readdirSync(join(root, 'test/vectors')).filter((file) => file.endsWith('.json'));

@@ -37,7 +37,7 @@ afterAll(() => {
   remove();
 });
 
-// ── Several at once ──────────────────────────────────────────────────────────────────────────────
+// ── Starting several at once ─────────────────────────────────────────────────────────────────────
 
 /** A process that opens the platform in each folder it receives and reports the result. */
 function startBootChild() {

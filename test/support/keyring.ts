@@ -214,7 +214,7 @@ export async function dump(store: KeyStore): Promise<string> {
   return JSON.stringify(await Promise.all(lists));
 }
 
-// ── What was thrown ──────────────────────────────────────────────────────────────────────────────
+// ── Errors ───────────────────────────────────────────────────────────────────────────────────────
 
 /** Wraps a guard, which throws synchronously, for `denied` and `thrown`. */
 export const rejecting = (act: () => unknown) => async (): Promise<unknown> => act();

@@ -113,7 +113,7 @@ export class Ledger {
     return this.#byKeyId.get(keyId);
   }
 
-  // ── What happens ───────────────────────────────────────────────────────────────────────────────
+  // ── Events ─────────────────────────────────────────────────────────────────────────────────────
 
   /** Registers a record that exists from the start and that every process knows. */
   begin(digest: string, name: string, record: KeyRecord): void {
@@ -202,7 +202,7 @@ export class Ledger {
     return this.#lives.filter(isSuccessor).length;
   }
 
-  // ── What may be answered ───────────────────────────────────────────────────────────────────────
+  // ── Allowed answers ────────────────────────────────────────────────────────────────────────────
 
   /** Opens the window of a call that begins now and asks the database. */
   open(life: Life, time: number): Window {
@@ -241,7 +241,7 @@ export class Ledger {
     return answers;
   }
 
-  // ── What the database may hold ─────────────────────────────────────────────────────────────────
+  // ── Allowed contents of the database ───────────────────────────────────────────────────────────
 
   /**
    * Must hold at any time, and therefore after any crash: a crashed process is one that takes no

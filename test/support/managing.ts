@@ -109,7 +109,7 @@ export function refusalsIn(events: readonly KeyringEvent[]) {
   return events.filter((event) => event.type === 'management.denied');
 }
 
-// ── What is left ────────────────────────────────────────────────────────────────────────────────
+// ── Rows in the store ───────────────────────────────────────────────────────────────────────────
 
 /** The rows of an entity's keys with these tests' prefix, newest first. */
 export function keysOf(store: KeyStore, entityUuid: string = OWN) {
@@ -122,7 +122,7 @@ export async function successorsOf(store: KeyStore, keyId: string): Promise<KeyR
   return rows.filter(({ rotatedFrom }) => rotatedFrom === keyId);
 }
 
-// ── Meanwhile ───────────────────────────────────────────────────────────────────────────────────
+// ── Concurrent events ───────────────────────────────────────────────────────────────────────────
 
 /** When the other thing happens: before a store call takes effect, or after it. */
 export interface Moment {

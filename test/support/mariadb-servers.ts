@@ -22,7 +22,7 @@ import { eventually } from './eventually.ts';
 import { atTheEnd } from './postgres-servers.ts';
 import type { Address } from './tcp-proxy.ts';
 
-// ── What is installed ───────────────────────────────────────────────────────────────────────────
+// ── Installed programs ──────────────────────────────────────────────────────────────────────────
 
 function isInstalled(program: string): boolean {
   return spawnSync(program, ['--version']).status === 0;

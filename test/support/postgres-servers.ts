@@ -14,7 +14,7 @@ import { eventually } from './eventually.ts';
 import type { Settings } from './postgres-clients.ts';
 import type { Address } from './tcp-proxy.ts';
 
-// ── What is installed ───────────────────────────────────────────────────────────────────────────
+// ── Installed programs ──────────────────────────────────────────────────────────────────────────
 
 const { PATH = '' } = process.env;
 
@@ -56,7 +56,7 @@ const isRoot = process.getuid?.() === 0;
 /** The current user, unless that is root. */
 export const OWNER: Owner = isRoot ? { uid: idOf('-u'), gid: idOf('-g') } : {};
 
-// ── What is left when a run is cut short ────────────────────────────────────────────────────────
+// ── Clean-up after a run that is cut short ──────────────────────────────────────────────────────
 
 const cleanUps = new Set<() => void>();
 process.on('exit', () => {

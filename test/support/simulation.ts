@@ -140,7 +140,7 @@ export class Simulation {
     if (held === 0) this.wrong.push('only rotations ran, and none succeeded');
   }
 
-  // ── What can happen next ───────────────────────────────────────────────────────────────────────
+  // ── Possible next steps ────────────────────────────────────────────────────────────────────────
 
   options(): readonly Option[] {
     const options: Option[] = [];
@@ -255,7 +255,7 @@ export class Simulation {
     process.history.push(`${what}@${this.#time}`);
   }
 
-  // ── What a process is connected to ─────────────────────────────────────────────────────────────
+  // ── Connections of a process ───────────────────────────────────────────────────────────────────
 
   /** The shared database as a process sees it. */
   connect(process: Process): KeyStore {

@@ -88,7 +88,7 @@ function memoized(name: string, makeStore: () => Store): Keyring {
   return keyring;
 }
 
-// ── What is done ──────────────────────────────────────────────────────────────────────────────
+// ── Operations ────────────────────────────────────────────────────────────────────────────────
 
 /** The result of a call, or the reason for its failure. */
 async function outcome(act: () => Promise<unknown>): Promise<unknown> {

@@ -62,7 +62,7 @@ export async function inner<T extends object>(name: string): Promise<T> {
   return timed((await import(href)) as T);
 }
 
-// ── What is thrown ───────────────────────────────────────────────────────────────────────────────
+// ── Errors ───────────────────────────────────────────────────────────────────────────────────────
 
 /** Runs of characters that could be part of a secret: 20 of the alphabet of keys and tokens. */
 function secretsIn(input: unknown): readonly string[] {
@@ -125,7 +125,7 @@ export function settled<T>(promise: Promise<T>): Promise<Settled<T>> {
   );
 }
 
-// ── What is returned ────────────────────────────────────────────────────────────────────────────
+// ── Return values ───────────────────────────────────────────────────────────────────────────────
 
 /**
  * Requires that a value has only texts, numbers and null in lists and tables, all of them frozen.
