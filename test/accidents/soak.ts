@@ -1,7 +1,7 @@
 /**
  * `npm run test:soak`: 20 minutes at half load (`-- <minutes>` changes that), with an accident each
- * minute on every engine in parallel. Prints a line per minute. Fails if the heap is not flat, if a key
- * got in after its revocation had been acknowledged, if an acknowledged write was lost, or if a
+ * minute on every engine in parallel. Prints a line per minute. Fails if the heap is not flat, if a
+ * key got in after its revocation had been acknowledged, if an acknowledged write was lost, or if a
  * request was never answered.
  */
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,7 +1,7 @@
 /**
- * Non-ASCII characters that resemble an ASCII one, and code that mistakes them for it. They fold to
- * k or s, look like an e, are as wide as a colon, count as a space or digit in some definitions,
- * combine with the character before, or are invisible.
+ * Non-ASCII characters that code may mistake for ASCII ones. They fold to k or s, look like an e,
+ * are as wide as a colon, count as a space or digit in some definitions, combine with the character
+ * before, or are invisible.
  */
 const CHARACTERS = [
   '\u212a',

@@ -1,6 +1,6 @@
 /**
- * Attacks by writing to a store directly: no edit makes a key pass as another
- * one, and a damaged row affects no other row.
+ * Attacks by writing to a store directly: no edit makes a key pass as another one, and a damaged
+ * row affects no other row.
  */
 import type { KeyRecord, KeyStore } from 'keyscope';
 import { digestKey, generateKey } from 'keyscope';

@@ -8,7 +8,7 @@ import type { KeyRecord } from 'keyscope';
 const OWN = '0a0a0a0a-0000-4000-8000-00000000000a';
 
 /**
- * A live key at the minimum that a store must support. Its texts have characters outside ASCII and
+ * A minimal live key that every store must support. Its texts have characters outside ASCII and
  * outside 16 bits.
  */
 export const RECORD: KeyRecord = {

@@ -14,8 +14,8 @@ export interface Breaking {
 }
 
 /**
- * Breaks at the n-th command after `arm` and at every later one. Nothing is sent, except with `is
- * sent twice`, where that command and all later ones are.
+ * Breaks at the n-th command after `arm`. That command and all later ones fail, except with `is sent
+ * twice`, where all of them succeed.
  */
 export function breaking(real: Redis, n: number, how: Break): Breaking {
   let armed = false;

@@ -116,8 +116,8 @@ export async function startOwn(argumentsAt: (place: OwnPlace) => string[]): Prom
 }
 
 /**
- * The commands that a server has received since, admin commands excluded: command → calls. Includes
- * commands called by scripts.
+ * The commands that a server receives during `act`, admin commands excluded: command → calls.
+ * Includes commands called by scripts.
  */
 export async function commandsOf(
   own: OwnRedis,
