@@ -1,5 +1,5 @@
-// Only what needs types, and what Biome therefore cannot tell: a promise that nobody awaits, and an
-// `any` that comes in unseen. Everything else about style is in biome.jsonc.
+// Only rules that need types, which Biome cannot check: promises that nobody awaits, and `any` that
+// slips in. biome.jsonc has all other style rules.
 import { defineConfig } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 
@@ -10,7 +10,7 @@ export default defineConfig(
     ignores: [
       'test/readme/blocks/**',
       'test/workerd/**',
-      // What is installed for some tests alone.
+      // Packages that only some tests install.
       'test/{frameworks,orms}/**',
       'examples/more/{bun,deno,drizzle,elysia,koa,kysely,nest,next,trpc}/**',
     ],

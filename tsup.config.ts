@@ -5,13 +5,17 @@ import { defineConfig, type Options } from 'tsup';
 import ts from 'typescript';
 import { packageEntries } from './test/support/package-entries.ts';
 
-/** The folders behind the front door. They become one file, because each file takes time to load. */
+/**
+ * The folders behind the front door. They become one file, because each file takes time to load.
+ */
 const CORE: readonly string[] = ['core', 'management', 'http'];
 
-/** What in them the front door does not load: it is for `admin`, `leaks` and `mcp` alone. */
+/**
+ * The files in them that the front door does not load: only `admin`, `leaks` and `mcp` need them.
+ */
 const APART: readonly string[] = ['http/answer', 'http/body', 'http/fetch-handler'];
 
-/** Whether a file, named without its ending, is in `core.js`. */
+/** Whether a file, named without its extension, belongs to `core.js`. */
 function isCore(name: string): boolean {
   const [folder = '', ...rest] = name.split('/');
   return CORE.includes(folder) && rest.length === 1 && !APART.includes(name);
@@ -35,7 +39,9 @@ const gather: Plugin = {
   },
 };
 
-/** Has everything else import `core.js`: a second copy would refuse the principals of the first. */
+/**
+ * Makes everything else import `core.js`: a second copy would reject the principals of the first.
+ */
 const share: Plugin = {
   name: 'share',
   setup({ onResolve }) {
@@ -46,7 +52,7 @@ const share: Plugin = {
   },
 };
 
-/** The entries of `package.json` by the names of their files, the command, and the two hashes. */
+/** The entries of `package.json` by file name, the command, and the two hashes. */
 function entries(): Record<string, string> {
   const exported = packageEntries().map(({ output, source }) => [output, source]);
   return {
@@ -66,7 +72,7 @@ const COMMON: Options = {
   sourcemap: true,
   silent: true,
   esbuildOptions(options) {
-    // The package has the source itself.
+    // The package contains the source itself.
     options.sourcesContent = false;
   },
 };
@@ -84,12 +90,12 @@ export default defineConfig(({ outDir = 'dist' }) => {
   return [core, rest].map((options) => ({ ...COMMON, ...options, outDir }));
 });
 
-/** A guard of the examples without types, which `keyscope init` copies into a project without. */
+/** A guard of the examples without types, which `keyscope init` copies into JavaScript projects. */
 function writeAdapter(outDir: string, framework: string): void {
   const target = ts.ScriptTarget.ESNext;
   const text = readFileSync(`examples/${framework}/adapter.ts`, 'utf8');
   const { outputText } = ts.transpileModule(text, { compilerOptions: { target } });
-  // The comment on the whole is lost with the first import of types.
+  // The file's head comment would disappear with the first type import.
   const input = `${text.split('\n', 1)[0]}\n${outputText.replace('\n/**', '\n\n/**')}`;
   const biome = 'node_modules/@biomejs/biome/bin/biome';
   const format = [biome, 'format', '--stdin-file-path=adapter.js'];

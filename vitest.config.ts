@@ -2,8 +2,8 @@ import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config
 import type { Reporter } from 'vitest/node';
 import { packageEntries } from './test/support/package-entries.ts';
 
-// Examples import the package by name; here that is the source, so that coverage counts and no
-// build is stale.
+// Examples import the package by name. Here the name resolves to the source, so that coverage
+// counts it and no stale build is used.
 const alias = [
   { find: /^#noble$/, replacement: new URL('src/native/noble.ts', import.meta.url).pathname },
   ...packageEntries().map(({ specifier, source }) => ({
@@ -12,8 +12,7 @@ const alias = [
   })),
 ];
 
-// The run in plain lines, for whoever reads a log and not a terminal: what was skipped by the name
-// of its outermost suite, and the sum.
+// A plain-text summary of the run for logs: what was skipped, by outermost suite, and the totals.
 const summary: Reporter = {
   onTestRunEnd(modules) {
     const tests = modules.flatMap((module) => [...module.children.allTests()]);
@@ -30,10 +29,10 @@ const summary: Reporter = {
   },
 };
 
-// `npm test` runs the units, what the repository says of itself (layout, style, sizes, supply chain),
-// and the examples over real sockets. What needs a database server, a cluster, processes of its own
-// or long is apart: `npm run test:stores`.
-// One project after another: a process that changes between them loads everything anew each time.
+// `npm test` runs the unit tests, the repository's checks of itself (layout, style, sizes, supply
+// chain), and the examples over real sockets. Tests that need a database server, a cluster,
+// separate processes or a long time run with `npm run test:stores`. The projects run one after
+// another, because a process that switches between them reloads everything.
 function project(
   name: string,
   groupOrder: number,
@@ -61,19 +60,19 @@ export default defineConfig({
     reporters: ['default', summary],
     sequence: { shuffle: true },
     setupFiles: ['test/support/runs.ts'],
-    // One process a core instead of one a file, which is faster. Tests restore what they stub.
+    // One process per core instead of one per file, which is faster. Tests restore what they stub.
     isolate: false,
-    // All of them: by itself vitest leaves one free, which on two is half.
+    // All cores: by default vitest leaves one free, which is half of a two-core machine.
     maxWorkers: '100%',
-    // For what hangs. On a busy machine even half a minute has been too little for what reads the
-    // whole source.
+    // Only for tests that hang. On a busy machine even half a minute was too short for tests that
+    // read the whole source.
     testTimeout: 120_000,
     hookTimeout: 120_000,
     coverage: {
       provider: 'v8',
       include: ['src/**/*.ts'],
       reporter: ['text'],
-      // Interfaces and re-exports alone: nothing to run.
+      // Only interfaces and re-exports: nothing to run.
       exclude: ['src/**/index.ts', 'src/core/{invalidation,store,tokens}.ts', 'src/jwt/jose.ts'],
       thresholds: {
         'src/{core,management,management/reports,http,native}/*.ts': { lines: 100, branches: 100 },

@@ -1,7 +1,8 @@
-// Installs what the lock file says where it is missing or out of date, so that `npm test` and `npm
-// run demo` work in a fresh clone. With folders, the dependencies of those: large, and for some
-// tests alone, which without them are skipped. Everything after it runs on the Node of
-// devDependencies; npm itself on the machine's own, because `npm ci` begins by removing the other.
+// Installs the packages of the lock file if they are missing or out of date, so that `npm test` and
+// `npm run demo` work in a fresh clone. Given folders, it installs their dependencies instead: they
+// are large, and only some tests need them and are skipped without them. Everything after it runs
+// on the Node in devDependencies. npm itself runs on the machine's Node, because `npm ci` starts by
+// removing the other one.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';

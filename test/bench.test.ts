@@ -1,4 +1,7 @@
-/** Where a mistake in the benchmark would falsify its figures: rounds, ratios, bounds and pages. */
+/**
+ * The parts of the benchmark whose bugs would falsify its figures: rounds, ratios, bounds and
+ * pages.
+ */
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type Case, drawer, figureOf, measure, quantile, shuffled } from '../bench/harness.js';
 import { HeaderValues } from '../bench/keys.js';
@@ -7,20 +10,20 @@ import { atLeast, atMost, type Kept, type Row, textOf, unbounded } from '../benc
 import { newLog, watch } from '../bench/stores/watch.js';
 
 describe('figures', () => {
-  it('are quantiles of what was measured, in whatever order', () => {
+  it('include quantiles that do not depend on the order of the measurements', () => {
     expect(
       [0, 0.1, 0.5, 0.9, 1].map((part) => quantile([9, 1, 8, 2, 7, 3, 6, 4, 5, 10, 0], part)),
     ).toEqual([0, 1, 5, 9, 10]);
-    // As numbers: as text, 10 is before 9.
+    // Sorted as numbers: as text, 10 comes before 9.
     expect(quantile([10, 9, 100], 0.5)).toBe(10);
     expect(quantile([], 0.5)).toBeNaN();
   });
 
-  it('are what a case takes undisturbed, without being the one lucky round', () => {
+  it('show the undisturbed time of a case without trusting a single lucky round', () => {
     expect(figureOf([90, 30, 30, 30, 30, 30, 30, 30, 30, 90, 3])).toEqual({ ns: 30, spread: 2 });
   });
 
-  it('meet a bound up to and including it, and not if they were not measured', () => {
+  it('meet a bound that they equal, and no bound if they were not measured', () => {
     expect(atMost(600, 600, 'ms')).toEqual({ measured: '600 ms', wanted: '≤ 600 ms', met: true });
     expect(atMost(601, 600, 'ms').met).toBe(false);
     expect(atLeast(0.75, 0.75, '×').met).toBe(true);
@@ -39,7 +42,7 @@ describe('rounds', () => {
     return { name, check: () => {}, prepare: () => ({}), run: () => undefined, ...more };
   }
 
-  it('give every case one turn each, in an order that changes', async () => {
+  it('give every case one turn each, in a changing order', async () => {
     const log: string[] = [];
     const names = ['a', 'b', 'c'];
     function logging(name: string): Case<unknown> {
@@ -65,7 +68,7 @@ describe('rounds', () => {
     expect(new Set(rounds.map((round) => round.join(''))).size).toBeGreaterThan(1);
   });
 
-  it('make an input anew for each call, and await a promise before the next', async () => {
+  it('make a new input for each call, and await a promise before the next', async () => {
     const seen = new Set<unknown>();
     let calls = 0;
     let open = 0;
@@ -83,7 +86,7 @@ describe('rounds', () => {
     expect(most).toBe(1);
   });
 
-  it('divide the time of the calls by their operations, and count no other time', async () => {
+  it('divide the time of the calls by their operations and count no other time', async () => {
     let time = 0;
     onTestFinished(() => void vi.restoreAllMocks());
     vi.spyOn(performance, 'now').mockImplementation(() => time);
@@ -101,7 +104,7 @@ describe('rounds', () => {
     expect(figures.get('b')).toEqual({ ns: 1e6, spread: 0 });
   });
 
-  it('time nothing if a check fails, and hide no error of a case', async () => {
+  it('time nothing if a check fails, and show the error of a case', async () => {
     let ran = 0;
     const wrong = () => {
       throw new Error('lets everybody in');
@@ -116,7 +119,7 @@ describe('rounds', () => {
     await expect(throwing).rejects.toThrow('lets everybody in');
   });
 
-  it('draw evenly, the same in every run', () => {
+  it('draw evenly, and the same in every run', () => {
     const draw = drawer(1);
     const drawAgain = drawer(1);
     const draws = Array.from({ length: 6000 }, () => draw(6));
@@ -128,7 +131,7 @@ describe('rounds', () => {
     expect(shuffled([1, 2, 3, 4, 5], draw).sort()).toEqual([1, 2, 3, 4, 5]);
   });
 
-  it('send the header of the key that was asked for', () => {
+  it('send the header of the requested key', () => {
     const values = new HeaderValues(['key_a', 'key_b'], 2);
     expect([values.headers(0), values.headers(1)]).toEqual([
       { authorization: 'Bearer key_a' },
@@ -140,7 +143,7 @@ describe('rounds', () => {
 });
 
 describe('watch', () => {
-  it('notes each statement until its answer, also of a connection that is lent', async () => {
+  it('records each statement until its answer, also on a borrowed connection', async () => {
     const log = newLog();
     const connection = {
       query: async (sql: string) => {
@@ -177,14 +180,14 @@ describe('pages', () => {
     );
   });
 
-  it('count the bounds, and name those that are not met', () => {
+  it('count the bounds and name those that are not met', () => {
     const text = shortfallsOf([part]);
     expect(text).toMatch(/^1 of 2 bounds are met\. These are not:/);
     expect(text).toContain('| p    |  bad |      3 × | ≤ 2 × |');
     expect(text).not.toContain('good');
   });
 
-  it('take the named rows to the README, the least flattering one first', () => {
+  it('copy the named rows to the README, the least flattering first', () => {
     const lines = readmeTable([part]).split('\n').slice(2);
     expect(lines.map((line) => line.split('|')[1]?.trim())).toEqual([
       'a bad figure',

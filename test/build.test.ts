@@ -1,4 +1,4 @@
-/** What is published: every entry around one core, the same files for every runtime. */
+/** The published package: every entry around one core, the same files for every runtime. */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -15,19 +15,19 @@ describe('the build', () => {
     return Array.from(new Set(Array.from(statements, ([, path = '']) => path))).sort();
   };
 
-  it('has every source file once, so that there is one core, whatever is imported', () => {
+  it('contains every source file once, so that all entries share one core', () => {
     const sources = Array.from(built.sources.values()).flat();
     expect(sources.filter((path, index) => sources.indexOf(path) !== index)).toEqual([]);
     expect(sources).toEqual(expect.arrayContaining(['src/core/principal.ts', 'src/mcp/gate.ts']));
   });
 
-  it('has in the core what the front door loads, and nothing else', () => {
+  it('puts exactly what the front door loads into the core', () => {
     const loaded = closureOf('src/index.ts', 'without types').map(({ path }) => path);
     const inCore = loaded.filter((path) => path !== 'src/index.ts' && !path.includes('native'));
     expect(built.sources.get('core.js')?.toSorted()).toEqual(inCore.toSorted());
   });
 
-  it('loads the core in two files, and of other packages nothing but the hash', () => {
+  it('loads the core in two files, and of other packages only the hash', () => {
     expect(importsOf('index.js')).toEqual(['./core.js']);
     expect(importsOf('core.js')).toEqual(['#noble']);
     expect(importsOf('native.js')).toEqual([]);
@@ -35,13 +35,13 @@ describe('the build', () => {
     expect(importsOf('noble.js')).toEqual(noble);
   });
 
-  it('takes the hash of the runtime on Node, and noble everywhere else', () => {
+  it("uses the runtime's hash on Node and noble everywhere else", () => {
     const { imports } = JSON.parse(readProjectFile('package.json')) as { imports: object };
     const expected = { node: './dist/native.js', default: './dist/noble.js' };
     expect(imports).toEqual({ '#noble': expected });
   });
 
-  // The bundler renames a class that names itself, and logs then said `_AccessError`.
+  // The bundler renames classes that refer to themselves; logs used to say `_AccessError`.
   it('keeps the names of errors', () => {
     const named = built
       .text('core.js')
@@ -50,13 +50,13 @@ describe('the build', () => {
     expect(names.sort()).toEqual(['AccessError', 'InputError', 'StoreError']);
   });
 
-  it('has maps without the sources, which the package has itself', () => {
+  it('has source maps without sources, because the package contains them', () => {
     const map = JSON.parse(built.text('core.js.map')) as { sourcesContent?: unknown };
     expect(map.sourcesContent).toBeUndefined();
   });
 
   it.each(packageEntries())(
-    'exports from $specifier what its source does',
+    'exports from $specifier what its source exports',
     async ({ output, source }) => {
       const module = (await import(/* @vite-ignore */ `../${source}`)) as object;
       const { href } = pathToFileURL(join(built.path, 'dist', `${output}.js`));
@@ -65,7 +65,7 @@ describe('the build', () => {
     },
   );
 
-  it('is found at one path by every runtime, after the types', () => {
+  it('lists the types first, then one path for every runtime', () => {
     const { exports } = JSON.parse(readProjectFile('package.json')) as {
       exports: Readonly<Record<string, object>>;
     };

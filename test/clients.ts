@@ -1,7 +1,7 @@
 /**
- * What must compile of the drivers' and frameworks' own types, by the TypeScript of this project
- * and by the oldest that is supported: `npm run test:package` compiles it against the built
- * package. Nothing of it runs.
+ * The uses of drivers' and frameworks' own types that must compile, with this project's TypeScript
+ * and with the oldest supported one: `npm run test:package` compiles this file against the built
+ * package. It never runs.
  */
 import { DatabaseSync } from 'node:sqlite';
 import { PGlite } from '@electric-sql/pglite';
@@ -29,7 +29,7 @@ import { createGuard as expressGuard } from '../examples/express/adapter.ts';
 import { createGuard as fastifyGuard } from '../examples/fastify/adapter.ts';
 import { type Guarded, createGuard as honoGuard } from '../examples/hono/adapter.ts';
 
-// Before TypeScript 6 better-sqlite3's `prepare` gave a union that took no null.
+// Before TypeScript 6, better-sqlite3's `prepare` returned a union that rejected null.
 export const sqlite = [
   sqliteStore(new DatabaseSync('keys.db')),
   sqliteStore(new Database('keys.db')),
@@ -62,13 +62,13 @@ const policy = definePolicy(catalog, { listThreats: ['threats:read'] });
 const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers: 'none' });
 const options = { keyring, policy, realm: 'acme' };
 
-// A guard leaves the types of a route's own parameters alone: Express' were once widened to `string
-// | string[]`.
+// A guard leaves the types of a route's own parameters alone. Express's were once widened to
+// `string | string[]`.
 express().get('/threats/:id', expressGuard(options)('listThreats'), (req, res) => {
   const { id }: { readonly id: string } = req.params;
   res.json({ id, entity: req.entityUuid, key: req.principal.keyId });
 });
-// HTTP/2 has requests and answers of its own types.
+// HTTP/2 has its own request and response types.
 const fastify = {
   onRequest: fastifyGuard(options)('listThreats', { entity: ({ headers }) => headers['x-entity'] }),
 };
@@ -80,7 +80,7 @@ new Hono<Guarded>().get('/threats/:id', honoGuard(options)('listThreats'), (c) =
   return c.json({ id, entity: c.get('entityUuid') });
 });
 
-// The endpoints to manage keys are what each of these calls a handler.
+// Each framework accepts the key management endpoints as a handler.
 const authorityOf = () => ({ entityUuid: '0192f0c1-7a44-7cc3-9d5e-2b8f6a1c4e70', scopes: [] });
 const admin = createKeyAdmin({ keyring, authorityOf });
 express().all('/keys{/*path}', getRequestListener(admin));

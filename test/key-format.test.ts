@@ -1,4 +1,4 @@
-/** docs/key-format.md: its figures are computed, and what it prints is run. */
+/** Checks docs/key-format.md: recomputes its figures and runs its code. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { generateKey, isKey, keyPattern, redactKeys } from 'keyscope';
 import { describe, expect, it } from 'vitest';
@@ -11,7 +11,7 @@ const text = readProjectFile(PAGE);
 const PREFIX = { prefix: 'acme' } as const;
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** The figure in the row of the table that begins so. */
+/** The figure in the table row that starts with this text. */
 function figure(row: string): string {
   const line = text.split('\n').find((each) => each.startsWith(`| ${row} `));
   if (line === undefined) throw new Error(`${PAGE} has no row ${row}`);
@@ -34,7 +34,7 @@ function inBase62(number: number): string {
 describe('the figures of the format', () => {
   const bits = 26 * Math.log2(62);
 
-  it('are what the numbers are', () => {
+  it('match the computed numbers', () => {
     expect(figure('length of a key')).toContain(`34 to 53, \`acme\` ${many(1)[0]?.length ?? 0}`);
     expect(figure('entropy')).toBe(`26 · log2 62 = ${bits.toFixed(1)} bits`);
     expect(figure('a random text')).toBe(`1 in ${(62 ** 6).toLocaleString('en')} (62⁶)`);
@@ -44,7 +44,7 @@ describe('the figures of the format', () => {
     expect(figure('what a hint reveals')).toBe(told);
   });
 
-  it('are what the chances are', () => {
+  it('match the computed probabilities', () => {
     const seconds = 62 ** 26 / (1e9 * 1e6);
     const years = Math.floor(Math.log10(seconds / 31_557_600));
     expect([years, figure('10⁹ guesses').slice(0, 4)]).toEqual([24, '10²⁴']);
@@ -59,14 +59,14 @@ describe('the figures of the format', () => {
 });
 
 describe('a checksum', () => {
-  it('is right for none of twenty thousand random texts of the right shape', () => {
+  it('is wrong for all of twenty thousand random texts in the right shape', () => {
     const shape = new RegExp(`^(?:${keyPattern('acme')})$`);
     const texts = Array.from({ length: 20_000 }, () => `acme_${randomText(32)}`);
     expect(texts.every((each) => shape.test(each))).toBe(true);
     expect(texts.filter((each) => isKey(each, PREFIX))).toEqual([]);
   });
 
-  it('notices one wrong character, wherever it is', () => {
+  it('notices one wrong character anywhere', () => {
     for (const key of many(20)) {
       for (let at = 'acme_'.length; at < key.length; at += 1) {
         const others = [...ALPHABET].filter((each) => each !== key[at]);
@@ -76,7 +76,7 @@ describe('a checksum', () => {
     }
   });
 
-  it('begins with a digit from 0 to 4, as the pattern for scanners has it', () => {
+  it('begins with a digit from 0 to 4, as in the pattern for scanners', () => {
     const [rule = ''] = blocksUnder(PAGE, '## Finding keys in code', 'toml');
     const pattern = new RegExp(`^${/regex = '''(.+)'''/.exec(rule)?.[1] ?? ''}$`);
     const keys = many(10_000);
@@ -84,7 +84,7 @@ describe('a checksum', () => {
     expect(new Set(keys.map((key) => key.at(-6)))).toEqual(new Set('01234'));
   });
 
-  it('is that of the key that is drawn', () => {
+  it('belongs to the key in the drawing', () => {
     const [, drawn = ''] = /^```\n(acme_\S+)\n└/m.exec(text) ?? [];
     expect(isKey(drawn, PREFIX)).toBe(true);
     expect(text).toContain(`\`acme_…${drawn.slice(-4)}\``);
@@ -94,7 +94,7 @@ describe('a checksum', () => {
 describe('the patterns', () => {
   const [key = ''] = many(1);
 
-  it('find and hide a key whatever touches it', () => {
+  it('find and hide a key next to any characters', () => {
     const pattern = new RegExp(keyPattern('acme'));
     for (const before of ['\\n', '%3D', 'MY_', 'x', '0', '"', '=', ' ', ':', '/', '\n']) {
       expect(pattern.exec(`${before}${key}x`)?.[0], before).toBe(key);
@@ -113,7 +113,7 @@ describe('the rule for scanners', () => {
 const hasPython = spawnSync('python3', ['--version']).status === 0;
 
 describe.skipIf(!hasPython)('the checksum in Python', () => {
-  it('is the same', () => {
+  it('gives the same result', () => {
     const [script = ''] = blocksUnder(PAGE, '## Finding keys in code', 'python');
     const keys = many(50);
     const wrong = keys.map((key) => key.slice(0, -1) + (key.endsWith('0') ? '1' : '0'));

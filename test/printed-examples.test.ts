@@ -1,10 +1,10 @@
-/** The pages of docs/ that show examples: their code is that of examples/, which is what is run. */
+/** The examples on the pages of docs/ are copies of the tested code in examples/. */
 import { describe, expect, it } from 'vitest';
 import { adapterContract } from '../src/testing/index.js';
 import { EXCEPTIONS, NOTES, tableOf } from './frameworks/exceptions.ts';
 import { readProjectFile } from './support/source.ts';
 
-/** The blocks of code of a page, each with the example that the line above it links to. */
+/** The code blocks of a page, each with the example that the line above links to. */
 function blocksOf(page: string): readonly { readonly path: string; readonly code: string }[] {
   const found = page.matchAll(
     /(?:\(\.\.\/(examples\/[^)]+)\):\n\n)?^```(?:ts|js)\n([\s\S]*?)^```$/gm,
@@ -15,7 +15,7 @@ function blocksOf(page: string): readonly { readonly path: string; readonly code
 const frameworks = readProjectFile('docs/frameworks.md');
 
 describe.each(['docs/frameworks.md', 'docs/orms.md'])('%s', (path) => {
-  it('shows code as it stands in examples/, and no other', () => {
+  it('shows only code from examples/, unchanged', () => {
     const blocks = blocksOf(readProjectFile(path));
     expect(blocks.length).toBeGreaterThan(3);
     for (const { path: example, code } of blocks) {
@@ -26,7 +26,7 @@ describe.each(['docs/frameworks.md', 'docs/orms.md'])('%s', (path) => {
 });
 
 describe('docs/frameworks.md', () => {
-  it('shows each server of the frameworks', () => {
+  it("shows each framework's server", () => {
     const shown = blocksOf(frameworks).map(({ path }) => path);
     const servers = ['bun', 'deno', 'elysia', 'koa', 'nest', 'trpc'];
     expect(shown).toEqual(
@@ -34,7 +34,7 @@ describe('docs/frameworks.md', () => {
     );
   });
 
-  it('has the table that the tests of the frameworks hold', () => {
+  it('has the table that the framework tests check', () => {
     const tests: string[] = [];
     adapterContract(
       (name) => tests.push(name),

@@ -1,7 +1,6 @@
 /**
- * How much there is to load. Bytes are exact, so they may fail a build, which times may not. A
- * change that needs more is free to raise a bound, and shows it. The figures are printed, so that a
- * run shows them.
+ * How much code a user loads. Unlike times, bytes are exact, so they may fail a build. If a change
+ * needs more, raise the bound in the same change. Each run prints the figures.
  */
 import { afterAll, describe, expect, it } from 'vitest';
 import { bundle, loadedByNode } from '../bench/loading.js';
@@ -19,11 +18,11 @@ describe('size', () => {
   function expectAtMost(what: string, bytes: number, bound: number): void {
     figures.push(`${what} ${bytes} B of ${bound}`);
     expect(bytes, what).toBeLessThanOrEqual(bound);
-    // Of something: a bundle of nothing is small too.
+    // A bundle of nothing would look small too.
     expect(bytes, what).toBeGreaterThan(bound / 2);
   }
 
-  it('takes at most 19 kB in a Worker, minified and gzipped, dependencies and all', async () => {
+  it('takes at most 19 kB in a Worker, minified and gzipped, dependencies included', async () => {
     const { code, gzipped } = await bundle(BUNDLES[CREATE] ?? '', built.path);
     expect(code).toMatch(/as createKeyring[,}]/);
     expect(code).not.toMatch(/\bimport\b/);

@@ -1,6 +1,6 @@
 /**
- * What reaches those who install the package, and through whose hands: the workflows that test and
- * publish it, and the packages that it brings along.
+ * The supply chain to the users who install the package: the workflows that test and publish it,
+ * and its dependencies.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ function readManifest(folder: string): Manifest {
   return JSON.parse(readProjectFile(join(folder, 'package.json'))) as Manifest;
 }
 
-/** A package in a lock file, by the folder that it is installed in. */
+/** A package in a lock file, by its install folder. */
 interface Locked {
   readonly dev?: boolean;
   readonly devOptional?: boolean;
@@ -53,7 +53,7 @@ interface Workflow {
   readonly jobs: Readonly<Record<string, Job>>;
 }
 
-/** The one step of the one job that may prove to npm who it is. */
+/** The one step, in the one job, that may identify itself to npm. */
 const PUBLISH = 'npm publish ./*.tgz --provenance --access public --ignore-scripts';
 
 function isAfter(needs: Job['needs'], name: string): boolean {
@@ -67,7 +67,7 @@ function* faultsOfJob(job: Job, inherited: Workflow['permissions']): Generator<s
   const publishes =
     commands.some((command) => command.includes('npm publish')) ||
     granted.includes('id-token: write');
-  if (permissions === undefined) yield 'has whatever permissions the repository grants by default';
+  if (permissions === undefined) yield "has the repository's default permissions";
   if (granted.some((grant) => grant !== (publishes ? 'id-token: write' : 'contents: read')))
     yield `may do more than it needs: ${granted}`;
   for (const { uses = '', with: options } of steps) {
@@ -75,31 +75,31 @@ function* faultsOfJob(job: Job, inherited: Workflow['permissions']): Generator<s
     if (uses !== '' && !/^[\w.-]+\/[\w./-]+@[0-9a-f]{40}$/.test(uses))
       yield `${uses} is not pinned to a commit`;
     if (uses.startsWith('actions/checkout@') && options?.['persist-credentials'] !== false)
-      yield 'leaves its token to whatever runs next';
+      yield 'leaves its token to later steps';
   }
-  // What GitHub puts into a command before a shell reads it can be a title or a branch of a
-  // stranger's making.
+  // GitHub substitutes expressions before a shell runs, and their values may include a title or
+  // branch name from a stranger.
   if (commands.some((command) => command.includes('${{')))
     yield 'builds a command from an expression';
   if (!publishes) return;
-  if (commands.join() !== PUBLISH) yield `runs something else than ${PUBLISH}`;
+  if (commands.join() !== PUBLISH) yield `runs something other than ${PUBLISH}`;
   if (steps.some(({ uses = '' }) => uses.startsWith('actions/checkout@')))
-    yield 'publishes with the code at hand';
+    yield 'publishes in the job that runs the code';
   if (!isAfter(needs, 'test')) yield 'publishes what was not tested';
   if (environment === undefined)
-    yield 'publishes without an environment, which can ask for an approval';
+    yield 'publishes without an environment that can require an approval';
 }
 
-/** What is wrong with a workflow; nothing, where it is as SECURITY.md and its own head say. */
+/** The faults of a workflow; none if it matches SECURITY.md and its own head comment. */
 function faultsOf(text: string): readonly string[] {
   const { on, permissions, jobs } = parse(text) as Workflow;
   const faults = Object.entries(jobs).flatMap(([name, job]) =>
     [...faultsOfJob(job, permissions)].map((fault) => `${name} ${fault}`),
   );
-  if (/\bsecrets\b/.test(text.replace(/#.*/g, ''))) faults.push('there is a secret to steal');
-  // Both run with the rights of this repository on what a stranger proposes.
+  if (/\bsecrets\b/.test(text.replace(/#.*/g, ''))) faults.push('has a secret that can be stolen');
+  // Both run a stranger's proposal with the rights of this repository.
   if (/pull_request_target|workflow_run/.test(JSON.stringify(on)))
-    faults.push('strangers start it');
+    faults.push('lets strangers start it');
   return faults;
 }
 
@@ -110,11 +110,11 @@ const RELEASE = '.github/workflows/release.yml';
 const expression = (name: string) => `$\{{ ${name} }}`;
 
 describe('a workflow', () => {
-  it.each(WORKFLOWS)('pins what it runs, and may do no more than it has to: %s', (path) => {
+  it.each(WORKFLOWS)('pins its actions and has minimal permissions: %s', (path) => {
     expect(faultsOf(readProjectFile(path))).toEqual([]);
   });
 
-  it('is what publishes, with provenance and a list of what is in the package', () => {
+  it('publishes with provenance and a bill of materials', () => {
     const publishing = WORKFLOWS.filter((path) =>
       readProjectFile(path).includes(`- run: ${PUBLISH}`),
     );
@@ -125,29 +125,19 @@ describe('a workflow', () => {
   it.each([
     [CI, /@[0-9a-f]{40}/, '@v5', 'actions/checkout@v5 is not pinned to a commit'],
     [CI, /@([0-9a-f]{39})[0-9a-f]/, '@$1', 'is not pinned to a commit'],
-    [
-      CI,
-      /permissions:\n {2}contents: read\n/,
-      '',
-      'ci has whatever permissions the repository grants by default',
-    ],
+    [CI, /permissions:\n {2}contents: read\n/, '', "ci has the repository's default permissions"],
     [CI, 'contents: read', 'contents: write', 'ci may do more than it needs: contents: write'],
-    [
-      CI,
-      'persist-credentials: false',
-      'fetch-depth: 1',
-      'ci leaves its token to whatever runs next',
-    ],
-    [CI, 'pull_request:', 'pull_request_target:', 'strangers start it'],
+    [CI, 'persist-credentials: false', 'fetch-depth: 1', 'ci leaves its token to later steps'],
+    [CI, 'pull_request:', 'pull_request_target:', 'lets strangers start it'],
     [
       CI,
       'bash .ci/run',
       `echo ${expression('github.head_ref')}`,
       'ci builds a command from an expression',
     ],
-    [CI, 'bash .ci/run', 'npm publish', 'ci runs something else'],
-    [RELEASE, ' --provenance', '', 'publish runs something else'],
-    [RELEASE, ' --ignore-scripts', '', 'publish runs something else'],
+    [CI, 'bash .ci/run', 'npm publish', 'ci runs something other'],
+    [RELEASE, ' --provenance', '', 'publish runs something other'],
+    [RELEASE, ' --ignore-scripts', '', 'publish runs something other'],
     [
       RELEASE,
       'id-token: write',
@@ -160,15 +150,15 @@ describe('a workflow', () => {
       RELEASE,
       /actions\/download-artifact(@\w+ # v\S+\n\s+with:\n\s+name: package\n {6}#)/,
       'actions/checkout$1',
-      'code at hand',
+      'job that runs the code',
     ],
     [
       RELEASE,
       /- run: npm publish/,
       `- run: echo ${expression('secrets.NPM')}\n      - run: npm publish`,
-      'a secret to steal',
+      'a secret that can be stolen',
     ],
-  ])('in %s: %s is not %j', (path, from, to, fault) => {
+  ])('with %s fails: %s is not %j', (path, from, to, fault) => {
     const edited = readProjectFile(path).replace(from, to);
     expect(edited).not.toBe(readProjectFile(path));
     expect(faultsOf(edited).join('\n')).toContain(fault);
@@ -176,11 +166,11 @@ describe('a workflow', () => {
 });
 
 describe('installing the package', () => {
-  // npm runs the first three of a package from the registry, and all of one from a repository.
+  // npm runs the first three for registry packages, and all of them for git dependencies.
   const FROM_REGISTRY = ['preinstall', 'install', 'postinstall'];
   const FROM_REPOSITORY = [...FROM_REGISTRY, 'prepare'];
 
-  it('runs no script of its own', () => {
+  it("runs none of the package's scripts", () => {
     const { scripts = {} } = readManifest('.');
     expect(FROM_REPOSITORY.filter((hook) => hook in scripts)).toEqual([]);
   });
@@ -194,7 +184,7 @@ describe('installing the package', () => {
     expect(brought.map(([path]) => path)).toEqual(names.map((name) => `node_modules/${name}`));
   });
 
-  it.each(brought)('brings nothing with %s, and runs nothing of it', (path, locked) => {
+  it.each(brought)('brings no further package and runs no script with %s', (path, locked) => {
     expect(locked.integrity).toMatch(/^sha512-/);
     expect(locked.hasInstallScript).toBeUndefined();
     const manifest = readManifest(path);
@@ -202,14 +192,14 @@ describe('installing the package', () => {
     expect(manifest.optionalDependencies ?? {}).toEqual({});
     expect(manifest.peerDependencies ?? {}).toEqual({});
     expect(FROM_REGISTRY.filter((hook) => hook in (manifest.scripts ?? {}))).toEqual([]);
-    // Without `install`, npm builds what has this file.
+    // Without an `install` script, npm builds any package that has this file.
     expect(existsSync(join(ROOT, path, 'binding.gyp'))).toBe(false);
   });
 });
 
 // ── Lock files ───────────────────────────────────────────────────────────────────────────────────
 
-/** Where npm looks for what a package needs: in its own folder, then in those around it. */
+/** The folders where npm looks for a dependency: the package's own, then its ancestors. */
 function placesOf(name: string, path: string): readonly string[] {
   const places: string[] = [];
   let folder = path;
@@ -221,8 +211,8 @@ function placesOf(name: string, path: string): readonly string[] {
 }
 
 /**
- * What packages of a lock may bring for a platform, and what the lock does not have. On that
- * platform `npm ci` installs nothing in its place.
+ * The packages that a lock file promises for a platform but does not contain. On that platform `npm
+ * ci` would silently skip them.
  */
 function missingIn({ packages }: LockFile): readonly string[] {
   return Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
@@ -235,16 +225,16 @@ function missingIn({ packages }: LockFile): readonly string[] {
 describe('a lock file', () => {
   const locks = filesUnder('.', 'package-lock.json');
 
-  it('stands beside what is installed', () => {
+  it('exists wherever packages are installed', () => {
     expect(locks).toContain('package-lock.json');
     expect(locks.length).toBeGreaterThan(3);
   });
 
-  it.each(locks)('names the binaries of every platform: %s', (path) => {
+  it.each(locks)('names the binaries for every platform: %s', (path) => {
     expect(missingIn(readLock(path))).toEqual([]);
   });
 
-  it('is not complete without the binaries of another platform', () => {
+  it('is incomplete without the binaries for another platform', () => {
     const optionalDependencies = { '@b/linux-x64': '1.0.0', '@b/darwin-arm64': '1.0.0' };
     const builder: Locked = { optionalDependencies };
     const root: Record<string, Locked> = {
@@ -257,7 +247,7 @@ describe('a lock file', () => {
     expect(missingIn({ packages: complete })).toEqual([]);
     const own = { ...root, 'node_modules/b/node_modules/@b/darwin-arm64': {} };
     expect(missingIn({ packages: own })).toEqual([]);
-    // What another package brought into its own folder is no help.
+    // A copy inside another package's folder does not help.
     const foreign = { ...root, 'node_modules/c/node_modules/@b/darwin-arm64': {} };
     expect(missingIn({ packages: foreign })).toHaveLength(1);
     const deep = { ...complete, 'node_modules/@c/d/node_modules/b': builder };
@@ -265,7 +255,7 @@ describe('a lock file', () => {
     expect(missingIn({ packages: { '': builder } })).toHaveLength(2);
   });
 
-  it('is what is installed, and by nothing but `npm ci`', () => {
+  it('is the only source of installed packages, through `npm ci`', () => {
     const setup = readProjectFile('.ci/setup.mjs');
     expect(setup).toContain("'npm', ['ci', ");
     expect(setup).not.toMatch(/'install'/);

@@ -1,6 +1,6 @@
 /**
- * What must and must not compile. `tsc -p .` is the test: an `@ts-expect-error` without an error
- * fails it.
+ * Code that must compile and code that must not. The test is `tsc -p .`: an `@ts-expect-error`
+ * without an error fails.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
@@ -65,8 +65,8 @@ type Scope =
   | 'users:write'
   | 'users:delete';
 same<ScopeOf<typeof catalog>, Scope>(true);
-// `users:*` and `*:delete` are reserved, `*:*`, `*:read`, `*:write` and `decoys:*` catch a reserved
-// scope.
+// `users:*` and `*:delete` are reserved; `*:*`, `*:read`, `*:write` and `decoys:*` include a
+// reserved scope.
 same<PatternOf<typeof catalog>, Scope | 'threats:*'>(true);
 same<(typeof catalog)['all'], readonly Scope[]>(true);
 same<ReturnType<typeof catalog.expand>, readonly Scope[]>(true);
@@ -81,7 +81,7 @@ const one = defineScopes(
 );
 same<PatternOf<typeof one>, 'a:x' | 'a:y' | 'b:x' | 'b:*' | '*:y'>(true);
 
-// A definition that is known only at run time gives up the literals, not the functions.
+// A definition that is only known at run time loses the literal types, not the functions.
 const loose = defineScopes(
   JSON.parse('{"a":{"b":"A sentence."}}') as Record<string, Record<string, string>>,
 );
@@ -89,11 +89,11 @@ const wide: Catalog = loose;
 
 export const catalogs = () => [
   wide,
-  // @ts-expect-error: a sentence is a text
+  // @ts-expect-error: a sentence must be a string
   defineScopes({ a: { b: 1 } }),
-  // @ts-expect-error: reserved patterns name what the catalog has
+  // @ts-expect-error: reserved patterns must name scopes of the catalog
   defineScopes({ a: { b: 'A sentence.' } }, { reserved: ['a:c'] }),
-  // @ts-expect-error: another option
+  // @ts-expect-error: an unknown option
   defineScopes({ a: { b: 'A sentence.' } }, { reservd: ['a:b'] }),
 ];
 
@@ -117,9 +117,9 @@ export async function issues(key: Keyring<typeof catalog>): Promise<void> {
   await key.issue({ ...base, scopes: ['threats:raed'] }, authority);
   // @ts-expect-error: a wildcard over reserved scopes
   await key.issue({ ...base, scopes: ['users:*'] }, authority);
-  // @ts-expect-error: a wildcard that catches one reserved scope
+  // @ts-expect-error: a wildcard that includes one reserved scope
   await key.issue({ ...base, scopes: ['decoys:*'] }, authority);
-  // @ts-expect-error: everything catches reserved scopes
+  // @ts-expect-error: everything includes reserved scopes
   await key.issue({ ...base, scopes: ['*:*'] }, authority);
   // @ts-expect-error: a wildcard that matches nothing
   await key.issue({ ...base, scopes: ['canaries:*'] }, authority);
@@ -127,26 +127,26 @@ export async function issues(key: Keyring<typeof catalog>): Promise<void> {
   await key.issue(base, authority);
   // @ts-expect-error: expiry has no default
   await key.issue({ name: 'ci', scopes: [] }, authority);
-  // @ts-expect-error: a date is no text
+  // @ts-expect-error: a string is not a date
   await key.issue({ name: 'ci', scopes: [], expiresAt: '2030-01-01T00:00:00Z' }, authority);
-  // @ts-expect-error: a date is no number
+  // @ts-expect-error: a number is not a date
   await key.issue({ name: 'ci', scopes: [], expiresAt: 0 }, authority);
-  // @ts-expect-error: null is no text
+  // @ts-expect-error: null is not a string
   await key.issue({ ...base, scopes: [], justification: null }, authority);
-  // @ts-expect-error: an owner does not come with the request
+  // @ts-expect-error: the owner comes from the authority, not from the input
   await key.issue({ ...base, scopes: [], entityUuid: authority.entityUuid }, authority);
   // @ts-expect-error: no key without an authority
   await key.issue({ ...base, scopes: [] });
-  // @ts-expect-error: another field of the authority
+  // @ts-expect-error: an unknown field of the authority
   await key.issue({ ...base, scopes: [] }, { ...authority, userId: '1' });
   const issued = await key.issue({ ...base, scopes: [] }, authority);
   same<typeof issued.key, string>(true);
   same<typeof issued.info, KeyInfo>(true);
-  // @ts-expect-error: the plaintext is not part of what is listed
+  // @ts-expect-error: the plaintext is not in the info
   void issued.info.key;
-  // @ts-expect-error: nor the digest
+  // @ts-expect-error: nor is the digest
   void issued.info.digest;
-  // @ts-expect-error: nor the seal
+  // @ts-expect-error: nor is the seal
   void issued.info.seal;
 }
 
@@ -163,13 +163,13 @@ export async function listings(query: unknown, flag: boolean): Promise<void> {
   same<typeof spelt, ListPage>(true);
   const addressed = await keyring.list({ addressing: true }, { entityUuid });
   same<typeof addressed, ListPage<AddressedKey>>(true);
-  // It was typed as a page of own keys, and may be one of others.
+  // This used to be typed as a page of own keys, although it may be one of other entities' keys.
   const either = await keyring.list({ addressing: flag }, { entityUuid });
   same<typeof either, EitherPage>(true);
   const asked = await keyring.list(listInputSchema.parse(query), { entityUuid });
   same<typeof asked, EitherPage>(true);
   const [key] = asked.keys;
-  // @ts-expect-error: what addresses this entity shows no metadata
+  // @ts-expect-error: keys of others that address this entity show no metadata
   if (key !== undefined && 'name' in key) void key.metadata;
   const input = { ...listInputSchema.parse(query), addressing: false } as const;
   const said = await keyring.list(input, { entityUuid });
@@ -185,7 +185,7 @@ export function frozen(principal: Principal): void {
   principal.entityUuid = '';
   // @ts-expect-error: read only
   principal.scopes = [];
-  // No list of one's own to push to.
+  // The list has no `push`.
   same<Extract<keyof Principal['scopes'], 'push'>, never>(true);
   same<Extract<keyof Principal['accessibleEntities'], 'push'>, never>(true);
   // @ts-expect-error: read only
@@ -221,18 +221,18 @@ export async function operations(principal: Principal): Promise<void> {
   );
   const entityUuid = policy.authorize(principal, 'listThreats');
   same<typeof entityUuid, string>(true);
-  // @ts-expect-error: an operation that is not in the table
+  // @ts-expect-error: an operation that is not in the policy
   policy.authorize(principal, 'listThreat');
-  // @ts-expect-error: an operation that is not in the table
+  // @ts-expect-error: an operation that is not in the policy
   policy.leastScopes(['whoami', 'deleteUser']);
   await keyring.admit('Bearer a', { policy, operation: 'whoami' });
-  // @ts-expect-error: an operation that is not in the table
+  // @ts-expect-error: an operation that is not in the policy
   await keyring.admit('Bearer a', { policy, operation: 'whoAmI' });
   // @ts-expect-error: a scope that is not in the catalog
   definePolicy(catalog, { listThreats: ['threats:raed'] });
-  // @ts-expect-error: what is required is concrete
+  // @ts-expect-error: required scopes are concrete
   definePolicy(catalog, { listThreats: ['threats:*'] });
-  // @ts-expect-error: a list, also of one
+  // @ts-expect-error: one scope also needs a list
   definePolicy(catalog, { listThreats: 'threats:read' });
 }
 
@@ -248,7 +248,7 @@ same<
   | 'conflict'
 >(true);
 
-/** Closed: a switch over the codes needs no default. */
+/** The codes are a closed union, so a switch needs no default. */
 export function statusOf(code: AccessErrorCode): number {
   switch (code) {
     case 'missing_credentials':
@@ -269,17 +269,17 @@ export function statusOf(code: AccessErrorCode): number {
 
 export function guards(error: unknown, principal: Principal, asked: unknown): void {
   if (isAccessError(error)) same<typeof error.code, AccessErrorCode>(true);
-  // @ts-expect-error: unknown until the guard has looked
+  // @ts-expect-error: unknown until the guard has checked it
   void error.code;
   requireEntity(principal, asked);
   same<typeof asked, string>(true);
   const credential = parseAuthorization(asked);
   if (credential.kind === 'bearer') same<typeof credential.token, string>(true);
-  // @ts-expect-error: no token but in a bearer credential
+  // @ts-expect-error: only a bearer credential has a token
   else void credential.token;
 }
 
-/** A log line of each kind of event: `type` tells which fields there are. */
+/** A log line for each kind of event. `type` determines the fields. */
 export function logged(event: KeyringEvent): string {
   // @ts-expect-error: not every event has an operation
   void event.operation;
@@ -311,7 +311,9 @@ export function logged(event: KeyringEvent): string {
 // ── Requests ─────────────────────────────────────────────────────────────────────────────────────
 
 type Headers = Readonly<Record<string, string | undefined>>;
-/** As `@types/aws-lambda` has those of API Gateway and of an Application Load Balancer. */
+/**
+ * The header types that `@types/aws-lambda` has for API Gateway and an Application Load Balancer.
+ */
 type AwsEvents =
   | {
       headers: Headers;
@@ -331,7 +333,7 @@ type AwsEvents =
 export const requestsOfAws = (event: AwsEvents): RequestLike => event;
 export const requestOf = (request: Request | IncomingMessage | Http2ServerRequest): RequestLike =>
   request;
-// @ts-expect-error: it is around the request
+// @ts-expect-error: this object wraps the request
 export const requestAround = (request: Request): RequestLike => ({ request, params: {} });
 
 // ── Schemas ──────────────────────────────────────────────────────────────────────────────────────
@@ -346,10 +348,10 @@ same<IssueInputJson['expiresAt'], string>(true);
 
 export async function requests(body: unknown): Promise<void> {
   const general: IssueInput = issueInputSchema.parse(body);
-  // What was parsed for the catalog goes into `issue` as it is; what was parsed for any catalog
-  // does not.
+  // Input parsed for this catalog goes straight into `issue`; input parsed for any catalog does
+  // not.
   await keyring.issue(issueInputSchemaFor(catalog).parse(body), authority);
-  // @ts-expect-error: these scopes may be anything
+  // @ts-expect-error: these scopes are any strings
   await keyring.issue(general, authority);
 }
 
@@ -360,10 +362,10 @@ const written = { openapi: '3.1.0', paths: {}, 'x-own': 1 };
 export function documents(): void {
   const secured = secureDocument(written, { policy, catalog, elsewhere: ['whoami'] });
   same<typeof secured, typeof written>(true);
-  // @ts-expect-error: an operation that the policy does not have
+  // @ts-expect-error: an operation that the policy lacks
   secureDocument(written, { policy, catalog, elsewhere: ['whoAmI'] });
   // @ts-expect-error: the catalog is missing
   secureDocument(written, { policy });
-  // @ts-expect-error: an operation that the policy does not have
+  // @ts-expect-error: an operation that the policy lacks
   diffOperations(written, { policy, elsewhere: ['whoAmI'] });
 }

@@ -1,7 +1,6 @@
 /**
- * What the source costs whoever reads it. The bounds are on tokens and decisions, not on line
- * breaks: plain code that is longer in lines is welcome. The figures are printed, so that a run
- * shows them.
+ * The effort of reading the source. The limits are on tokens and decisions, not line breaks: plain
+ * code may take more lines. Each run prints the figures.
  */
 import { afterAll, describe, expect, it } from 'vitest';
 import {
@@ -31,18 +30,18 @@ afterAll(() => console.log(`budget: ${figures.join('; ')}`));
 function expectAtMost(bound: number, measured: number, what: string): void {
   figures.push(`${what} ${measured} of ${bound}`);
   expect(measured, what).toBeLessThanOrEqual(bound);
-  // Of something: what finds nothing is small too.
+  // A measurement that finds nothing would look small too.
   expect(measured, what).toBeGreaterThan(bound / 4);
 }
 
 describe('budget', () => {
-  it('bounds what an auditor reads: the core, and management', () => {
+  it('limits what an auditor reads: the core and management', () => {
     const core = runtimeOfAll(sourcesUnder('src/core'));
     const management = runtimeOfAll(sourcesUnder('src/management'));
     expectAtMost(CORE_TOKENS, core.tokens, 'tokens of the core');
     expectAtMost(MANAGEMENT_TOKENS, management.tokens, 'tokens of management');
     expectAtMost(DECISIONS, core.decisions + management.decisions, 'decisions of both');
-    // Type imports followed, because what is injected through the context runs as well.
+    // Follows type imports, because what the context injects runs too.
     const door = runtimeOfAll(closureOf('src/core/admit.ts', 'with types'));
     expectAtMost(core.tokens, door.tokens, 'tokens of the front door, of the core');
   });
@@ -53,14 +52,14 @@ describe('budget', () => {
     expectAtMost(FILE_LINES, longestOf(lengths).length, 'lines of the longest file');
   });
 
-  it('keeps every function to what can be seen whole', () => {
+  it('keeps every file to a few pages', () => {
     const lengths = sources.flatMap(functionLengthsOf);
     expect(longerThan(FUNCTION_LINES, lengths)).toEqual([]);
     expectAtMost(FUNCTION_LINES, longestOf(lengths).length, 'lines of the longest function');
   });
 
   it.each(['src', 'examples', 'bench', 'test'])(
-    'keeps lines short in %s, comments too',
+    'keeps lines in %s short, comments included',
     (folder) => {
       const lengths = sourcesUnder(folder).flatMap(lineLengthsOf);
       expect(longerThan(COLUMNS, lengths)).toEqual([]);
@@ -81,7 +80,7 @@ describe('budget', () => {
     expect(share).toBeLessThanOrEqual(40);
   });
 
-  it('has three runtime dependencies, none of which has dependencies of its own', () => {
+  it('has three runtime dependencies, which have none', () => {
     const dependenciesOf = (manifest: string): readonly string[] => {
       const read = JSON.parse(readProjectFile(manifest)) as { dependencies?: object };
       return Object.keys(read.dependencies ?? {});
@@ -94,8 +93,8 @@ describe('budget', () => {
   });
 });
 
-describe('what is counted', () => {
-  it('is what runs: no type, comment, import or re-export', () => {
+describe('runtimeOf', () => {
+  it('counts what runs: no types, comments, imports or re-exports', () => {
     const text = `
       import { a } from './a.js';
       export { b } from './b.js';
@@ -120,11 +119,11 @@ describe('what is counted', () => {
     ['try { a(); } catch { b(); }', 1],
     ['switch (a) { case 1: case 2: b(); default: c(); }', 2],
     ['a?.b; a ??= b; a + b;', 0],
-  ])('takes %s for that many decisions: %i', (text, decisions) => {
+  ])('counts the decisions of %s: %i', (text, decisions) => {
     expect(runtimeOf(sourceFrom(text)).decisions).toBe(decisions);
   });
 
-  it('is lengths in lines and columns, with comments', () => {
+  it('counts lengths in lines and columns, comments included', () => {
     const source = sourceFrom(
       ['function a() {', '  // Why.', '  return () => {', '    b();', '  };', '}', ''].join('\n'),
     );

@@ -1,6 +1,6 @@
 /**
- * What the package exports, values and types. Growth is deliberate: a name that is added, renamed
- * or lost shows here first.
+ * The package's exports, values and types. An added, renamed or lost name fails here first, so that
+ * every change is deliberate.
  */
 import { describe, expect, it } from 'vitest';
 import { declarationsOf, exportsOf, inferredIn, readEntries } from '../support/entries.ts';
@@ -357,20 +357,20 @@ const EXPORTS: Readonly<Record<string, Names>> = {
 const entries = readEntries();
 
 describe('the package', () => {
-  it('has an entry for every index, and no other', () => {
+  it('has an entry for every index, and no others', () => {
     const indexes = filesUnder('src', '.ts').filter((path) => /\/index\.ts$/.test(path));
     expect(entries.map(({ source }) => source.path).sort()).toEqual(indexes);
     expect(Object.keys(EXPORTS).sort()).toEqual(entries.map(({ name }) => name).sort());
   });
 
-  it.each(entries)('exports these names as $name', async ({ name, source }) => {
+  it.each(entries)('exports these names from $name', async ({ name, source }) => {
     const exported = exportsOf(source);
     const ofKind = (kind: 'type' | 'value') =>
       exported.filter((each) => each.kind === kind).map((each) => each.name);
     const values = ofKind('value').sort();
     const types = ofKind('type').sort();
     expect({ values, types }).toEqual(EXPORTS[name]);
-    // And what is read from the source is what there is.
+    // The names in the source match the runtime exports.
     const url = new URL(`../../${source.path}`, import.meta.url).href;
     const loaded = (await import(url)) as object;
     expect(Object.keys(loaded).sort()).toEqual(values);
@@ -387,7 +387,7 @@ describe('the package', () => {
   });
 });
 
-describe('what is read from the source', () => {
+describe('the readers of the source', () => {
   const sample = sourceFrom(`
     const TABLE = { a: 1 };
     function f(): number { const b: typeof TABLE = TABLE; return b.a; }
@@ -421,16 +421,16 @@ describe('what is read from the source', () => {
     ['v', ['v has no written type']],
     ['x', ['typeof TABLE']],
     ['R', ['z.infer<typeof schema>', 'typeof schema']],
-  ])('is inferred: %s', (name, found) => {
+  ])('find an inferred type: %s', (name, found) => {
     expect(inferred(name)).toEqual(found.map((what) => `sample.ts: ${what}`));
   });
 
-  it.each(['F', 'i', 'M', 'p', 'Q', 's'])('is written out: %s', (name) => {
+  it.each(['F', 'i', 'M', 'p', 'Q', 's'])('accept a written type: %s', (name) => {
     expect(declarationsOf(sample, name)).toHaveLength(1);
     expect(inferred(name)).toEqual([]);
   });
 
-  it('is a name with its kind and its origin', () => {
+  it('read a name with its kind and origin', () => {
     const index = sourceFrom(
       `export { a, type B, c as d } from './e.js'; export type { F } from '../g/h.js';`,
       'src/x/index.ts',

@@ -1,7 +1,6 @@
 /**
- * What an editor shows to whoever points at a type of the package: prose that somebody wrote, and
- * not the implementation that it was inferred from. The texts are printed, so that a run shows
- * them.
+ * Pointing at one of the package's types in an editor shows prose, not the type of an
+ * implementation. Each run prints the texts.
  */
 import { afterAll, describe, expect, it } from 'vitest';
 import { type Hover, type Member, openProject } from '../support/user-project.ts';
@@ -28,18 +27,18 @@ function show(hover: Hover, members: readonly Member[] = []): void {
   shown.push([hover.signature, hover.documentation, ...lines].join('\n'));
 }
 
-/** A sentence of its own, at least: a capital or a literal, some words, a full stop. */
+/** At least one sentence: a capital or a literal, some words, a full stop. */
 function isProse(documentation: string): boolean {
   return /^[A-Z0-9`'].{8,}[.:!?)`]$/s.test(documentation.trim());
 }
 
-describe('pointing at', () => {
-  it('a file that compiles', () => {
+describe('a hover', () => {
+  it('starts from a file that compiles', () => {
     expect(project.errors()).toEqual([]);
   });
 
   it.each(['KeyRecord', 'Principal'])(
-    '%s shows an interface, each field with a sentence',
+    'on %s shows an interface with a sentence for each field',
     (name) => {
       const hover = project.hoverOver(name);
       const members = project.membersOf(name);
@@ -51,18 +50,18 @@ describe('pointing at', () => {
     },
   );
 
-  it('KeyringEvent shows what happened, each field with a sentence', () => {
+  it('on KeyringEvent shows the events with a sentence for each field', () => {
     const hover = project.hoverOver('KeyringEvent');
     const members = project.membersOf('KeyringEvent');
     show(hover, members);
     expect(isProse(hover.documentation)).toBe(true);
     expect(members.filter(({ name }) => name === 'type').length).toBeGreaterThan(3);
     expect(undocumented(members)).toEqual([]);
-    // Named parts, and not the fields of each of them in a row.
+    // Named parts instead of the fields of each.
     expect(hover.signature).toMatch(/^type KeyringEvent = \w+(?: \| \w+)+$/);
   });
 
-  it('Catalog shows an interface, each field with a sentence', () => {
+  it('on Catalog shows an interface with a sentence for each field', () => {
     const hover = project.hoverOver('Catalog');
     const members = project.membersOf('Catalog');
     show(hover, members);
@@ -71,7 +70,7 @@ describe('pointing at', () => {
     expect(undocumented(members)).toEqual([]);
   });
 
-  it('a catalog shows the union of its scopes, and none of its sentences', () => {
+  it('on a catalog shows the union of its scopes without their sentences', () => {
     const hover = project.hoverOver('catalog');
     show(hover);
     const scopes = '"threats:read" | "threats:write" | "users:delete"';
@@ -83,30 +82,32 @@ function undocumented(members: readonly Member[]): readonly string[] {
   return members.filter(({ documentation }) => !isProse(documentation)).map(({ name }) => name);
 }
 
-describe('what is taken for prose', () => {
-  it('is a sentence', () => {
+describe('the checks of this file', () => {
+  it('recognize a sentence', () => {
     expect(isProse('Lower case, 36 characters.')).toBe(true);
     expect(isProse('`null`: never.')).toBe(true);
     for (const text of ['', '.', 'TODO', 'x', 'id']) expect(isProse(text)).toBe(false);
   });
 
-  it('is what was written, and not what was inferred', () => {
-    const inferred = openProject(`
+  it('tell written types from inferred ones', () => {
+    const inferred = openProject(
+      `
       const TABLE = { keyId: 'a' };
       export type Inferred = { readonly [F in keyof typeof TABLE]: string };
-      /** What somebody wrote. */
+      /** A written type. */
       export interface Written { /** Of the key. */ readonly keyId: string }
       /** One of two. */
       export type Named = Written | Other;
       interface Other { readonly type: 'other' }
-    `);
+    `,
+    );
     expect(inferred.hoverOver('Inferred')).toEqual({
       signature: 'type Inferred = {\n    readonly keyId: string;\n}',
       documentation: '',
     });
     expect(inferred.hoverOver('Written')).toEqual({
       signature: 'interface Written',
-      documentation: 'What somebody wrote.',
+      documentation: 'A written type.',
     });
     expect(inferred.hoverOver('Named').signature).toBe('type Named = Written | Other');
   });

@@ -1,7 +1,7 @@
 /**
- * Who imports whom, proved from the source itself, type imports included: the core stands on the
- * ground, the wings stand on it, no arrow points up and none leads in a circle. The tables are the
- * layout; whoever moves a file moves its line here.
+ * The import rules, checked against the source, type imports included: the core imports no other
+ * folder, the other folders build on the core, no import points up and none forms a cycle. The
+ * tables define the layout; if you move a file, update its line here.
  */
 import { describe, expect, it } from 'vitest';
 import {
@@ -19,12 +19,12 @@ import {
 
 // ── The tables ───────────────────────────────────────────────────────────────────────────────────
 
-/** Each folder of `src`, and which others its files may import. */
+/** Each folder of `src`, and the other folders that its files may import. */
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   core: [],
   management: ['core'],
   http: ['core'],
-  // What Node loads in place of a package.
+  // Node loads this instead of a package.
   native: [],
   cache: ['core'],
   stores: ['core'],
@@ -32,25 +32,25 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   mcp: ['core', 'http'],
   leaks: ['core', 'management', 'http'],
   schemas: ['core', 'management', 'http'],
-  // Reads requests with the schemas, so that there is one set of rules for JSON.
+  // It parses requests with the schemas, so that JSON has one set of rules.
   admin: ['core', 'management', 'http', 'schemas'],
   testing: ['core', 'management', 'http', 'stores'],
-  // How texts of others are written.
+  // For `masking`: how to print texts from others.
   tools: ['core'],
   'tools/openapi': ['core', 'http', 'tools'],
   'tools/lock': ['core', 'tools'],
-  // The command runs on Node alone, and nothing imports it.
+  // The command only runs on Node, and nothing imports it.
   'tools/cli': ['core', 'management', 'http', 'stores', 'tools', 'tools/lock'],
 };
 
-/** What a running service loads, and an auditor reads. */
+/** The code that a running service loads and an auditor reads. */
 const AUDITED = /^src\/(?:core|management|http)\/[^/]+\.ts$/;
 
 const FRONT_DOOR = 'src/core/admit.ts';
 
-/** A file, or a folder with all that is in it, and the packages that it may import. */
+/** A file or a whole folder, and the packages that it may import. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
-  // One of the two of `native`, by the runtime.
+  // One of the two in `native`, depending on the runtime.
   'src/core/secret.ts': ['#noble'],
   'src/native/noble.ts': ['@noble/hashes'],
   'src/jwt/': ['jose'],
@@ -68,12 +68,12 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Adapters call the facade, so what tests them has to make one; the command is given one. */
+/** Adapters call the facade, so their tests have to create one. The command receives one. */
 const FACADE_IN = /^src\/(?:testing|tools\/cli)\//;
 
 // ── The rules ────────────────────────────────────────────────────────────────────────────────────
 
-/** The files that the page for auditors names, in its order. */
+/** The files listed on the auditors' page, in its order. */
 function filesInReadingOrder(): readonly string[] {
   const audited = sourcesUnder('src')
     .map(({ path }) => path)
@@ -89,7 +89,10 @@ const folderOf = (path: string): string => /^src\/((?:tools\/)?[^/]+)\//.exec(pa
 
 const isIndex = (path: string): boolean => /(?:^|\/)index\.ts$/.test(path);
 
-/** The table of contents shows what an auditor reads, and nothing of another folder. */
+/**
+ * The folders that a file may import from. `src/index.ts` may only import from what an auditor
+ * reads.
+ */
 function foldersFor(path: string): readonly string[] {
   const folder = folderOf(path);
   return folder === '' ? ['core', 'management', 'http'] : [folder, ...(FOLDERS[folder] ?? [])];
@@ -123,7 +126,7 @@ function strangePackagesOf(source: Source): readonly string[] {
     .map((specifier) => `${source.path} → ${specifier}`);
 }
 
-/** What an index has beside explicit re-exports. */
+/** The contents of an index other than explicit re-exports. */
 function moreThanReexportsOf(source: Source): readonly string[] {
   return source.tree.statements
     .map((statement) => statement.getText())
@@ -143,17 +146,17 @@ describe('layout', () => {
     expect(paths.filter((path) => folderOf(path) === '')).toEqual(['src/index.ts']);
   });
 
-  it('has a page that names every file that an auditor reads, once', () => {
+  it("has an auditors' page that names every audited file once", () => {
     const audited = paths.filter((path) => AUDITED.test(path) || path === 'src/index.ts');
     expect([...reading].sort()).toEqual(audited.sort());
   });
 
-  it('lets arrows point down only', () => {
+  it('only lets imports point down', () => {
     expect(sources.flatMap(wrongArrowsOf)).toEqual([]);
   });
 
-  // What writes by another way has no text escaped.
-  it('lets one file of the tools write to standard output and standard error', () => {
+  // Anything that wrote by another route would skip the escaping.
+  it('lets only one file of the tools write to standard output and standard error', () => {
     const writing = sourcesUnder('src/tools').filter(({ tree }) => {
       const code = tree.getText().replace(/`[^`]*`/g, '');
       return /\b(?:stdout|stderr)\.write\b|\bconsole\.\w+\(|\bwriteSync\(/.test(code);
@@ -161,7 +164,7 @@ describe('layout', () => {
     expect(writing.map(({ path }) => path)).toEqual(['src/tools/cli/output.ts']);
   });
 
-  it('notices an arrow that points up or across, at an index, or at the facade', () => {
+  it('notices an import that points up or sideways, to an index, or to the facade', () => {
     const importing = (path: string, specifier: string) =>
       wrongArrowsOf(sourceFrom(`import type { A } from '${specifier}';`, path));
     expect(importing('src/core/admit.ts', './verify.js')).toEqual([]);
@@ -192,29 +195,29 @@ describe('layout', () => {
     expect(wrongArrowsOf(later).join()).toContain('folders');
   });
 
-  it('keeps everything but the core out of the front door', () => {
+  it('keeps everything except the core out of the front door', () => {
     const door = closureOf(FRONT_DOOR, 'with types').map(({ path }) => path);
     expect(door.filter((path) => folderOf(path) !== 'core')).toEqual([]);
-    // Of something: what is looked through is the door.
+    // Makes sure that it looked at the front door at all.
     expect(door).toContain('src/core/verify.ts');
     const facade = closureOf('src/management/keyring.ts', 'with types');
     expect(facade.map(({ path }) => path)).toContain('src/management/authority.ts');
   });
 
-  it('has no circle, in the examples and the benchmark neither', () => {
+  it('has no import cycle, including the examples and the benchmark', () => {
     expect(circlesAmong(sources)).toEqual([]);
     expect(circlesAmong(sourcesUnder('bench'))).toEqual([]);
     expect(circlesAmong(sourcesUnder('examples'))).toEqual([]);
   });
 
-  it('has a console that can be copied: its server.ts alone knows the platform', () => {
+  it('has a console that you can copy: only its server.ts knows the platform', () => {
     const outside = sourcesUnder('examples/console').filter((source) =>
       importsOf(source).some(({ specifier }) => /^(?:\.\.\/)+(?:platform|mcp)\//.test(specifier)),
     );
     expect(outside.map(({ path }) => path)).toEqual(['examples/console/server.ts']);
   });
 
-  it('notices a circle', () => {
+  it('notices a cycle', () => {
     const importing = (path: string, specifier: string) =>
       sourceFrom(`import type { A } from '${specifier}';`, path);
     const circle = [
@@ -227,7 +230,7 @@ describe('layout', () => {
     expect(circlesAmong([importing('src/a.ts', './a.js')])).toEqual(['src/a.ts → src/a.ts']);
   });
 
-  it('imports no package but where it is pinned, and nothing of node but in the command', () => {
+  it('imports packages only where they are allowed, and Node only in the command', () => {
     expect(sources.flatMap(strangePackagesOf)).toEqual([]);
     for (const path of Object.keys(PACKAGES)) {
       const pinned = sources.filter((source) => source.path.startsWith(path));
@@ -241,7 +244,7 @@ describe('layout', () => {
     expect(entry.flatMap(packagesImportedBy)).not.toContainEqual(expect.stringMatching(/^node:/));
   });
 
-  it('notices a package that has no business where it is', () => {
+  it('notices a package imported in the wrong place', () => {
     const importing = (path: string, specifier: string) =>
       strangePackagesOf(sourceFrom(`import { a } from '${specifier}';`, path));
     expect(importing('src/jwt/issuer.ts', 'jose')).toEqual([]);
@@ -252,7 +255,7 @@ describe('layout', () => {
     expect(importing('src/core/secret.ts', 'node:crypto')).toHaveLength(1);
   });
 
-  it('has explicit re-exports in an index, and nothing else', () => {
+  it('has only explicit re-exports in an index', () => {
     for (const source of sources.filter(({ path }) => isIndex(path))) {
       expect(moreThanReexportsOf(source), source.path).toEqual([]);
     }
@@ -262,7 +265,7 @@ describe('layout', () => {
     expect(moreThanReexportsOf(sourceFrom("export { a } from './a.js';"))).toEqual([]);
   });
 
-  it('reads types apart where only what runs counts', () => {
+  it('skips type imports if only runtime code counts', () => {
     const [type, value, reexported] = importsOf(
       sourceFrom(
         `import type { A } from './a.js';
@@ -276,8 +279,8 @@ describe('layout', () => {
   });
 });
 
-describe('what stands beside the source', () => {
-  it('has changesets that changesets can read', () => {
+describe('the changesets', () => {
+  it('are readable by the changesets tool', () => {
     const changesets = filesUnder('.changeset', '.md');
     const front = /^---\n'keyscope': (?:patch|minor|major)\n---\n\n\S/;
     expect(changesets.length).toBeGreaterThan(0);

@@ -1,4 +1,4 @@
-/** Each form that the house style does without, looked for in everything that people read. */
+/** Finds the forms that the house style avoids, in all code that people read. */
 import { describe, expect, it } from 'vitest';
 import { foldingIn, loopholesIn, shorthandIn } from '../support/plain-code.ts';
 import { sourceFrom, sourcesUnder } from '../support/source.ts';
@@ -13,23 +13,23 @@ describe('plain code', () => {
     ['test', '.ts'],
     ['test', '.mjs'],
     ['.ci', '.mjs'],
-  ])('is written in %s, in what ends with %s', (folder, ending) => {
+  ])('is used in %s, in files that end with %s', (folder, ending) => {
     const sources = sourcesUnder(folder, ending);
     expect(sources.length).toBeGreaterThan(0);
     expect(sources.flatMap(shorthandIn)).toEqual([]);
   });
 
   it.each([
-    ['const [a, b] = [1, f()];', 'a list taken apart'],
-    ['let [a] = [1];', 'a list taken apart'],
-    ['const [a, b] = [1, 2] as const;', 'a list taken apart'],
-    ['[a, b] = [1, 2];', 'no swap'],
-    ['[a.b, this.#c] = [f(), d];', 'no swap'],
+    ['const [a, b] = [1, f()];', 'an array literal destructured'],
+    ['let [a] = [1];', 'an array literal destructured'],
+    ['const [a, b] = [1, 2] as const;', 'an array literal destructured'],
+    ['[a, b] = [1, 2];', 'not a swap'],
+    ['[a.b, this.#c] = [f(), d];', 'not a swap'],
     ['a ? b : c ? d : e;', 'a ternary inside a ternary'],
     ['a ? (b ? c : d) : e;', 'a ternary inside a ternary'],
     ['(a ? b : c) ? d : e;', 'a ternary inside a ternary'],
-    ['[a].flat();', 'written and flattened'],
-    ['f([a ?? []].flat(1));', 'written and flattened'],
+    ['[a].flat();', 'that is flattened'],
+    ['f([a ?? []].flat(1));', 'that is flattened'],
     ['// biome-ignore format: one line', 'the formatter switched off'],
     ['/* biome-ignore-start format: a table */', 'the formatter switched off'],
     ['f(a = 1);', 'an assignment inside'],
@@ -40,7 +40,7 @@ describe('plain code', () => {
     ['const f = () => (a = 1);', 'an assignment inside'],
     ['a ??= 1, b();', 'a comma'],
     ['let a = 1, b = 2;', 'several declarations'],
-  ])('is not %s', (text, fault) => {
+  ])('excludes %s', (text, fault) => {
     expect(shorthand(text)).toContain(fault);
   });
 
@@ -60,15 +60,15 @@ describe('plain code', () => {
     'for (a = 0; ; a += 1) f();',
     'void (a = 1);',
     'a === b; a <= b; f((a) => a >= b);',
-  ])('may be %s', (text) => {
+  ])('allows %s', (text) => {
     expect(shorthand(text)).toBe('');
   });
 });
 
-describe('in the source there is', () => {
+describe('the source', () => {
   const sources = sourcesUnder('src');
 
-  it('no any, no non-null assertion, no suppressed error and no TODO', () => {
+  it('has no any, non-null assertion, TODO or suppressed error, except one that init writes', () => {
     // For a fresh `tsc --init`, which rejects the extensions that Node needs.
     const written = 'src/tools/cli/starter.ts @ts-ignore';
     expect(sources.flatMap(loopholesIn)).toEqual([written]);
@@ -77,23 +77,23 @@ describe('in the source there is', () => {
     expect(loopholesIn(sourceFrom("let a: unknown; !b; f('any');"))).toEqual([]);
   });
 
-  it('no folding of case, no change of text, no weak chance but where that is meant', () => {
+  it('folds no case, normalizes no text and uses no weak randomness except where listed', () => {
     const audited = sources.filter(({ path }) => !path.startsWith('src/testing/'));
     expect(audited.flatMap(foldingIn)).toEqual([
-      // How many changes this cache remembers in a storm; other processes draw another number.
+      // How many changes this cache remembers in a storm. Each process draws a different number.
       'src/cache/known-changes.ts: Math.random',
       'src/core/input.ts: value.normalize', // Names and reasons, for people.
-      "src/core/masking.ts: text.replace(UNSEEN, '').normalize", // What a text may hide.
-      // A header's name: no letter beyond ASCII becomes one of its.
+      "src/core/masking.ts: text.replace(UNSEEN, '').normalize", // Characters that a text may hide.
+      // A header's name. No non-ASCII letter folds into one of its letters.
       'src/core/request.ts: name.toLowerCase',
       'src/leaks/where.ts: whole.normalize', // Where a key was found, for people.
-      'src/leaks/where.ts: text.toLowerCase', // What is left of a key in the name of a host.
+      'src/leaks/where.ts: text.toLowerCase', // The remains of a key in a host name.
       'src/schemas/person-text.ts: text.normalize',
       'src/schemas/person-text.ts: text.normalize',
-      'src/stores/postgres/query.ts: Math.random', // How long it waits before it asks again.
+      'src/stores/postgres/query.ts: Math.random', // The delay before it asks again.
       'src/tools/cli/call.ts: text.toLowerCase', // The UUID to write instead.
-      'src/tools/lock/express.ts: method.toUpperCase', // Methods as Node names them.
-      'src/tools/openapi/refusals.ts: name.toLowerCase', // Likewise: those that refusals have.
+      'src/tools/lock/express.ts: method.toUpperCase', // Methods as Node spells them.
+      'src/tools/openapi/refusals.ts: name.toLowerCase', // Likewise, the names in refusals.
     ]);
     expect(foldingIn(sourceFrom('a.toUpperCase(); b.localeCompare(c);'))).toHaveLength(2);
   });

@@ -1,4 +1,4 @@
-/** The tests as a mirror of the source: whoever looks for a file's test knows where it is. */
+/** The tests mirror the source, so that you can find the test of a file by its name. */
 import { globSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import config from '../../vitest.config.ts';
@@ -7,17 +7,17 @@ import { filesUnder, ROOT, sourcesUnder } from '../support/source.ts';
 
 const LINES = 500;
 
-/** Promises that no single file of the source keeps. */
+/** Promises that no single source file keeps. */
 const ACROSS: readonly string[] = [
-  'core/growth', // How many more steps ten times the input takes.
-  'core/leaks', // No key, header or digest in errors, events and logs, whoever makes them.
-  'core/lifecycle', // The life of a key over all operations, as the vectors have it.
-  'core/stored-format', // Records that were stored long ago verify for ever.
+  'core/growth', // How the number of steps grows for an input ten times as long.
+  'core/leaks', // No key, header or digest in errors, events or logs, whatever their source.
+  'core/lifecycle', // The life of a key across all operations, according to the vectors.
+  'core/stored-format', // Records stored by old versions still verify.
   'cache/interleavings', // Look-ups, changes and time in every order.
   'jwt/parent-key', // A token and the key that it was exchanged for, at one keyring.
-  'schemas/issues', // What every schema says of what it refuses.
-  'stores/sqlite/sight', // Which database a handle leads to, for reads, writes and purges.
-  'stores/sqlite/edited-rows', // Rows that somebody edited by hand, and what the triggers refuse.
+  'schemas/issues', // The message of every schema for what it rejects.
+  'stores/sqlite/sight', // The database that a handle leads to, for reads, writes and purges.
+  'stores/sqlite/edited-rows', // Rows edited by hand, and what the triggers reject.
 ];
 
 const sources = filesUnder('src', '.ts').map((path) => path.slice('src/'.length, -'.ts'.length));
@@ -31,8 +31,8 @@ function folderOf(name: string): string {
 }
 
 /**
- * Whether a test is named after a file or a folder of the source, or begins with such a name:
- * `core/verify-tokens` is about `core/verify`.
+ * Whether a test's name is or starts with the name of a source file or folder: `core/verify-tokens`
+ * tests `core/verify`.
  */
 function mirrors(test: string, names: readonly string[]): boolean {
   const folders = names.map((name) => name.slice(0, name.lastIndexOf('/')));
@@ -41,7 +41,7 @@ function mirrors(test: string, names: readonly string[]): boolean {
   );
 }
 
-/** How often a file is in a project of `vitest.config.ts`. */
+/** The number of projects in `vitest.config.ts` that include a file. */
 function projectsByFile(): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const project of config.test?.projects ?? []) {
@@ -54,14 +54,14 @@ function projectsByFile(): ReadonlyMap<string, number> {
 }
 
 describe('tests', () => {
-  it('are each in exactly one project, so that some command runs them', () => {
+  it('belong to exactly one project each, so that some command runs them', () => {
     const counts = projectsByFile();
     const files = filesUnder('test', '.test.ts');
     expect(files.length).toBeGreaterThan(100);
     expect(files.filter((path) => counts.get(path) !== 1)).toEqual([]);
   });
 
-  it('stand in folders that are named like those of the source', () => {
+  it('are in folders named like those of the source', () => {
     expect(wings.length).toBeGreaterThan(5);
     const tested = new Set(tests.map(folderOf));
     expect(wings.filter((wing) => !tested.has(wing))).toEqual([]);
@@ -95,7 +95,7 @@ describe('tests', () => {
     }
   });
 
-  it('are files that can be read in one go', () => {
+  it('are short enough to read in one go', () => {
     expect(longerThan(LINES, sourcesUnder('test').map(fileLengthOf))).toEqual([]);
   });
 });

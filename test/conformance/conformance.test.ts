@@ -1,4 +1,4 @@
-/** The official conformance suite of MCP finds the same behind the gate as without it. */
+/** MCP's official conformance suite gets the same results with and without the gate. */
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -25,7 +25,7 @@ interface Session {
 
 type Sessions = Map<string, Session>;
 
-/** Events of all streams, so that a client may ask for those that it missed. */
+/** Stores the events of all streams, so that clients can ask for those that they missed. */
 function createEventStore() {
   const events: { readonly stream: string; readonly message: unknown }[] = [];
   return {
@@ -47,7 +47,7 @@ function createEventStore() {
   };
 }
 
-/** Serves a request as the SDK does, whoever has let it in. */
+/** Serves an admitted request with the SDK. */
 async function serve(sessions: Sessions, request: Request, entry?: McpEntry): Promise<Response> {
   const known = sessions.get(request.headers.get('mcp-session-id') ?? '');
   if (known !== undefined) return known.transport.handleRequest(request, entry);
@@ -61,7 +61,7 @@ async function serve(sessions: Sessions, request: Request, entry?: McpEntry): Pr
   return transport.handleRequest(request, entry);
 }
 
-/** The suite sends no credential: this adds one, as a proxy does. */
+/** The suite sends no credential, so this adds one, like a proxy. */
 async function createGated(sessions: Sessions): Promise<Handle> {
   const catalog = defineScopes({ tools: { call: 'Call every tool.' } });
   const scopes = ['tools:call'] as const;
@@ -89,7 +89,7 @@ async function createGated(sessions: Sessions): Promise<Handle> {
   };
 }
 
-/** Turns away what came by another name, as the suite wants of a server on this machine. */
+/** Rejects requests to other host names, as the suite requires of local servers. */
 function withOrigin(handle: Handle): Handle {
   return async (request) => {
     const isHere = ['localhost', '127.0.0.1'].includes(new URL(request.url).hostname);
@@ -98,7 +98,7 @@ function withOrigin(handle: Handle): Handle {
   };
 }
 
-/** Runs the suite, and returns the line of each scenario. */
+/** Runs the suite and returns the result line of each scenario. */
 async function runSuite(handle: Handle): Promise<readonly string[]> {
   const url = await mount(withOrigin(handle));
   const output = await new Promise<string>((resolve) => {
@@ -110,7 +110,7 @@ async function runSuite(handle: Handle): Promise<readonly string[]> {
 }
 
 describe.skipIf(!existsSync(SUITE))('the conformance suite', () => {
-  test('finds the same behind the gate as without it', { timeout: 120_000 }, async () => {
+  test('gets the same results with and without the gate', { timeout: 120_000 }, async () => {
     const sessions: Sessions = new Map();
     const bare = await runSuite((request) => serve(sessions, request));
     const gated = await runSuite(await createGated(new Map()));

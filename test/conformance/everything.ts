@@ -1,4 +1,4 @@
-/** A server of the SDK's 1.x with what the official conformance suite asks of one. */
+/** A server on version 1.x of the SDK with everything that the official conformance suite tests. */
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/protocol.js';
 import * as schemas from '@modelcontextprotocol/sdk/types.js';
@@ -36,7 +36,7 @@ async function ask(
 ): Promise<readonly Content[]> {
   const requestedSchema = { type: 'object', properties };
   const params = { message, requestedSchema } as schemas.ElicitRequestFormParams;
-  // On the stream of the call: the session's own may not be open yet.
+  // On the stream of the call, because the session's own stream may not be open yet.
   const request = { method: 'elicitation/create', params } as const;
   const answer = await extra.sendRequest(request, schemas.ElicitResultSchema);
   return [text(`Elicitation completed: ${JSON.stringify(answer)}`)];
@@ -138,7 +138,7 @@ function serveTools(server: Server): void {
   server.setRequestHandler(schemas.CallToolRequestSchema, async ({ params }, extra) => {
     const { name, arguments: args = {} } = params;
     const tool = TOOLS[name];
-    if (tool === undefined) throw new Error(`there is no tool ${name}`);
+    if (tool === undefined) throw new Error(`unknown tool: ${name}`);
     try {
       return { content: [...(await tool({ args, extra }))] };
     } catch (error) {
@@ -194,7 +194,7 @@ function servePrompts(server: Server): void {
   }));
 }
 
-/** A server of its own for each session. */
+/** A new server for each session. */
 export function createEverything(): Server {
   const info = { name: 'everything', version: '1.0.0' };
   const resources = { subscribe: true };

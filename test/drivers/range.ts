@@ -1,39 +1,39 @@
-/** The versions of a driver that the documentation promises, and how they are tried. */
+/** The supported range of driver versions, and how to test one. */
 import { readFileSync } from 'node:fs';
 import type { KeyStore } from 'keyscope';
 import { storeContract } from 'keyscope/testing';
 
-/** Where a trial keeps its keys. */
+/** Where a trial stores its keys. */
 export interface Place {
   /** Called for each test of the contract. */
   openStore(): KeyStore | Promise<KeyStore>;
   close(): Promise<void>;
 }
 
-/** A way in which a service may set up a driver. */
+/** One way to configure a driver. */
 export interface Trial {
-  /** As the table names it. */
+  /** The options as the table prints them. */
   readonly options: string;
-  /** @param url Of the server; empty if there is none. */
+  /** @param url The server's URL; empty for databases without a server. */
   open(driver: unknown, url: string): Promise<Place>;
 }
 
-/** What the clients of a range connect to. */
+/** The server that the clients of a range connect to. */
 export interface Server {
-  /** As the table names it. */
+  /** The name as the table prints it. */
   readonly name: string;
   url(): string | Promise<string>;
 }
 
-/** Names in the package.json of this folder. */
+/** Names in this folder's package.json. */
 export interface Versions {
   readonly lowest: string;
   readonly newest: string;
 }
 
-/** From which version on a client is promised, and what is tried of it. */
+/** The oldest supported version of a client, and the versions to test. */
 export interface Range extends Versions {
-  /** As the first column of the table names it. */
+  /** The client as the first column of the table prints it. */
   readonly client: string;
   readonly server: Server;
   readonly trials: readonly Trial[];
@@ -47,10 +47,10 @@ export function versionOf(name: string): string {
   return version;
 }
 
-/** What became of a trial. */
+/** The result of a trial. */
 export interface Outcome {
   readonly tests: number;
-  /** A line for each test that failed. */
+  /** One line per failed test. */
   readonly failed: readonly string[];
 }
 
@@ -59,7 +59,7 @@ interface ContractTest {
   run(): Promise<void> | void;
 }
 
-/** Runs the store contract, one test after the other. */
+/** Runs the store contract, one test after another. */
 export async function tryOut(trial: Trial, driver: unknown, url: string): Promise<Outcome> {
   const place = await trial.open(driver, url);
   const tests: ContractTest[] = [];

@@ -8,7 +8,7 @@ const { redis: url } = SERVERS;
 
 type Options = Readonly<Record<string, unknown>>;
 
-/** What both drivers emit. */
+/** The events that both drivers emit. */
 interface Emitter {
   on(event: 'error', listener: () => void): unknown;
 }
@@ -48,7 +48,7 @@ function nodeRedis(
   return { options, open };
 }
 
-/** As a service may like to read its replies, by the byte that announces each type. */
+/** Custom reply types, by the byte that announces each type. */
 const TYPES: Options = { [byteOf('$')]: Buffer, [byteOf('%')]: Map, [byteOf(':')]: String };
 
 function byteOf(character: string): number {
@@ -81,7 +81,7 @@ interface IoRedisDriver {
   readonly default: new (url: string, options: Options) => IoRedisClient;
 }
 
-/** @param given The option `keyPrefix` is a placeholder: each trial has one of its own. */
+/** @param given Any `keyPrefix` is a placeholder: each trial gets a different one. */
 function ioRedisLike(options: string, given: Options): Trial {
   async function open(loaded: unknown): Promise<Place> {
     const Client = (loaded as IoRedisDriver).default;

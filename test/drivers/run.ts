@@ -1,10 +1,10 @@
 /**
- * `npm run test:drivers`: the store contract on the lowest and the newest version of every driver
- * that the documentation promises, with the options that services set. Prints a table, and fails
- * where a test of the contract does.
+ * `npm run test:drivers`: the store contract on the oldest and newest supported version of every
+ * driver, with the options that services use. Prints a table and fails if a test of the contract
+ * does.
  *
- * `-- --markdown docs/stores.md` also writes the table into that page; `-- <words>` takes those
- * whose line has the words.
+ * `-- --markdown docs/stores.md` also writes the table into that page. `-- <words>` selects the
+ * lines that contain the words.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,7 +20,7 @@ import { SQLITE } from './sqlite.ts';
 
 const HEADS = ['client', 'options', 'server', 'lowest', 'passed', 'newest', 'passed'];
 
-/** Those that are run one after the other; the parts at the same time. */
+/** Each part runs one trial after another; the parts run at the same time. */
 const RANGES = {
   'in process, and Redis': [...SQLITE, ...PGLITE, ...REDIS],
   PostgreSQL: POSTGRES,
@@ -35,11 +35,11 @@ const { values, positionals: words } = parseArgs({
 });
 
 if (words.length > 0 && values.markdown !== undefined) {
-  throw new Error('--markdown: leave the words out: a part of the run is not the table');
+  throw new Error('--markdown cannot be combined with words: the table needs the whole run');
 }
 const faults: string[] = [];
 
-/** Of one version: its number, and how many tests passed. */
+/** The cells for one version: its number, and how many tests passed. */
 async function cellsOf(range: Range, name: string, trial: Trial): Promise<readonly string[]> {
   const version = versionOf(name);
   const line = `${range.client} ${version}, ${trial.options}, ${range.server.name}`;
@@ -61,7 +61,7 @@ async function cellsOf(range: Range, name: string, trial: Trial): Promise<readon
   return [version, passed];
 }
 
-/** The lines of the table for one range. */
+/** The rows of the table for one range. */
 async function rowsOf(range: Range): Promise<readonly (readonly string[])[]> {
   const rows: (readonly string[])[] = [];
   for (const trial of range.trials) {
@@ -73,7 +73,7 @@ async function rowsOf(range: Range): Promise<readonly (readonly string[])[]> {
   return rows;
 }
 
-/** One after the other. */
+/** Runs the ranges one after another. */
 async function linesOf(ranges: readonly Range[]): Promise<readonly string[]> {
   const lines: string[] = [];
   for (const range of ranges) {
@@ -82,7 +82,7 @@ async function linesOf(ranges: readonly Range[]): Promise<readonly string[]> {
   return lines;
 }
 
-/** In a process of its own, because SQLite and PGlite hold up everything else in theirs. */
+/** In a child process, because SQLite and PGlite block everything else in theirs. */
 async function runApart(engines: Engines): Promise<readonly string[]> {
   const child = fork(import.meta.filename, ['--engines', engines, ...words]);
   let lines: readonly string[] = [];
@@ -92,7 +92,7 @@ async function runApart(engines: Engines): Promise<readonly string[]> {
     faults.push(...run.faults);
   });
   const [status] = (await once(child, 'exit')) as [number | null];
-  if (status !== 0) faults.push(`${engines} broke off: see above`);
+  if (status !== 0) faults.push(`${engines} crashed: see above`);
   return lines;
 }
 

@@ -1,4 +1,4 @@
-/** The handles of SQLite. */
+/** The SQLite handles. */
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ interface Driver {
   readonly default: new (path: string) => Handle;
 }
 
-/** A file of its own, or one in memory. */
+/** A new file, or a database in memory. */
 function trialOf(options: string, nameOf: (folder: string) => string): Trial {
   async function open(loaded: unknown): Promise<Place> {
     const Database = (loaded as Driver).default;

@@ -1,4 +1,6 @@
-/** The contract's routes on Elysia, by fetch; on Bun's server in `runtime-contract.ts`. */
+/**
+ * The contract's routes on Elysia, through fetch. `runtime-contract.ts` runs them on Bun's server.
+ */
 import { Elysia } from 'elysia';
 import { createGuard } from './.project/elysia/adapter.ts';
 import { entitiesOf, type Serve } from './served.ts';

@@ -1,6 +1,7 @@
 /**
- * The recipes of docs/migrating.md with the real packages, and with records as the documentation of
- * Unkey and the schema of Sanctum have them: what an old key becomes, and who is let in by whom.
+ * The recipes of docs/migrating.md with the real packages, and with records in the format of
+ * Unkey's documentation and Sanctum's schema: what becomes of an old key, and which keys get in
+ * where.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -44,7 +45,7 @@ describe('docs/migrating.md', () => {
   const recipe = async <T>(name: string): Promise<T> => (await recipes.load(name)) as T;
   const asBearer = (key: string) => ({ authorization: `Bearer ${key}` });
 
-  /** Beside any old keys: the guard and its answers, as if there were no door. */
+  /** Expects the guard and its answers to be unaffected by old keys. */
   async function expectGuarded(ask: Ask, move: Move, keyring: ReturnType<typeof createAcme>) {
     const { key, info } = await moved(shared, keyring, { ...move, isSuspended: false });
     expect(await ask('/list', asBearer(key))).toBe(`200 ${info.entityUuid}`);
@@ -56,7 +57,7 @@ describe('docs/migrating.md', () => {
 
   it('compiles', () => expect(recipes.complaints()).toEqual([]));
 
-  it('grants what the table says, and nothing else', () => {
+  it('grants exactly what the table says', () => {
     const { scopesFor } = shared;
     expect(scopesFor(['threats:read', 'viewer'], TABLE)).toEqual(['threats:read', 'reports:read']);
     expect(scopesFor([], TABLE)).toEqual([]);
@@ -66,7 +67,7 @@ describe('docs/migrating.md', () => {
     }
   });
 
-  it('keeps metadata as texts', () => {
+  it('turns metadata into texts', () => {
     const old = { team: 'siem', seats: 3, tags: ['a'], nothing: null };
     const kept = { team: 'siem', seats: '3', tags: '["a"]', nothing: 'null' };
     expect(shared.metadataFor(old)).toEqual(kept);
@@ -74,7 +75,7 @@ describe('docs/migrating.md', () => {
   });
 
   describe('better-auth', () => {
-    it('moves its rows, and asks it about its keys', async () => {
+    it('moves its rows, and asks better-auth about its keys', async () => {
       const { fromBetterAuth, betterAuthKeys } = await recipe<BetterAuthRecipe>('betterAuth.ts');
       const { api, rowOf } = await createBetterAuth(load);
       const create = (body: object) => api.createApiKey({ body: { userId: 'user 1', ...body } });
@@ -282,7 +283,7 @@ describe('docs/migrating.md', () => {
       await expect(moved(shared, createAcme(), unreadable)).rejects.toThrow('expiresAt');
     });
 
-    it('never makes scopes of `*` unless it was told which', async () => {
+    it('never turns `*` into scopes unless the table says which', async () => {
       const { fromSanctum } = await recipe<SanctumRecipe>('sanctum.ts');
       const all = { ...row, abilities: '["*"]' };
       expect(() => fromSanctum(all, TABLE, null)).toThrow('The table has no scopes for *.');
@@ -318,7 +319,7 @@ describe('docs/migrating.md', () => {
   });
 });
 
-// ── What is used of the packages, and of the recipes ────────────────────────────────────────────
+// ── Types of the packages and the recipes ───────────────────────────────────────────────────────
 
 type Needs<T> = Readonly<Record<'listThreats' | 'updateThreat', T>>;
 type Load = (name: string) => Promise<unknown>;
@@ -401,7 +402,7 @@ interface Asked {
 }
 type Answers = Readonly<Record<string, (body: Asked) => object | null>>;
 
-/** The client of Unkey, and a server that answers as its API: null is an error of its own. */
+/** The Unkey client, and a server that answers like its API. null stands for an error. */
 async function createUnkey(from: Load, answers: Answers) {
   const server = createServer(async (request, response) => {
     let text = '';

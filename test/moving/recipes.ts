@@ -1,4 +1,4 @@
-/** What the tests use of the recipes of docs/migrating.md, and a service that has them. */
+/** The parts of docs/migrating.md's recipes that the tests use, and a service built with them. */
 import { createServer, type Server } from 'node:http';
 import express, { type Request, type RequestHandler } from 'express';
 import type { GrantAuthority, IssuedKey, IssueInput, KeyInfo } from 'keyscope';
@@ -38,7 +38,7 @@ export function createAcme() {
 
 export type Acme = ReturnType<typeof createAcme>;
 
-/** The blocks that all of them share. */
+/** The blocks that all recipes share. */
 export interface Shared {
   scopesFor(permissions: readonly string[], table: Table): readonly Scope[];
   metadataFor(old: object | null | undefined): Record<string, string>;
@@ -58,14 +58,14 @@ export async function loadShared(recipes: Recipes): Promise<Shared> {
 
 const entities = new Map<string, string>();
 
-/** As a column beside the id of the owner has it. */
+/** As if the owners' table had a column for it. */
 function entityOf(owner: string): string {
   const entityUuid = entities.get(owner) ?? crypto.randomUUID();
   entities.set(owner, entityUuid);
   return entityUuid;
 }
 
-/** A successor, issued by somebody of the owner's organization. */
+/** A successor, issued by a member of the owner's organization. */
 export async function moved(shared: Shared, keyring: Acme, move: Move): Promise<MovedKey> {
   const entityUuid = entityOf(move.owner);
   const authority = { entityUuid, scopes: 'all', actor: 'ada' } as const;
@@ -80,10 +80,10 @@ interface MovedKey {
   readonly info: KeyInfo;
 }
 
-/** What a service answers: the status, and the entity if anybody was let in. */
+/** A service's answer: the status, and the entity if the request got in. */
 export type Ask = (path: string, headers: Record<string, string>) => Promise<string>;
 
-/** Serves `/list` and `/update` at a door, while `use` asks. */
+/** Serves `/list` and `/update` behind a door while `use` runs. */
 export async function serving(
   shared: Shared,
   keyring: Acme,
@@ -108,7 +108,7 @@ export async function serving(
 }
 
 export async function listening(server: Server): Promise<string> {
-  // No reset of an idle connection on a busy machine: see `listen` of the examples' tests.
+  // Keeps idle connections open on a busy machine: see `listen` in the examples' tests.
   server.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();

@@ -1,6 +1,6 @@
 /**
- * The recipes of docs/observing.md with the real packages: what they count and note, and that no
- * credential is in anything that comes out, wherever a client or a broken store puts one.
+ * The recipes of docs/observing.md with the real packages: what they count and log, and that no
+ * credential appears in their output, wherever a client or a broken store puts one.
  */
 import { type EventEmitter, once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -24,7 +24,7 @@ import { canariesIn, canary, keyCanaries } from '../support/canary.ts';
 import { installedIn } from '../support/installed.ts';
 import { type Recipes, writeRecipes } from '../support/recipes.ts';
 
-// ── What is used of the packages, and of the recipes ────────────────────────────────────────────
+// ── Types of the packages and the recipes ───────────────────────────────────────────────────────
 
 interface Listeners {
   readonly onEvent: EventListener;
@@ -86,7 +86,7 @@ interface MakeMetrics {
   ) => Listeners & { readonly registry: { metrics(): Promise<string> } };
 }
 
-// ── A service that is observed by all three ─────────────────────────────────────────────────────
+// ── A service observed by all three ─────────────────────────────────────────────────────────────
 
 const { describe, load } = installedIn('observing', '@opentelemetry/api');
 
@@ -99,7 +99,7 @@ const policy = definePolicy(catalog, {
   updateThreat: ['threats:write'],
 });
 const authority = { entityUuid: ENTITY, scopes: 'all' } as const;
-/** For this key, the store breaks, and its error quotes what it was asked for. */
+/** For this key the store fails, with an error that quotes the query. */
 const broken = generateKey({ prefix: 'acme' });
 
 function breakingStore(): KeyStore {
@@ -114,7 +114,7 @@ function breakingStore(): KeyStore {
   };
 }
 
-/** OpenTelemetry as an instrumentation file sets it up, before anything else is loaded. */
+/** Sets up OpenTelemetry like an instrumentation file, before anything else is loaded. */
 async function setUpTelemetry() {
   const { context, metrics, trace } = (await load('@opentelemetry/api')) as Api;
   const sdkTrace = (await load('@opentelemetry/sdk-trace')) as Record<string, Make<never>>;
@@ -158,7 +158,7 @@ async function setUp(recipes: Recipes) {
     peppers: [PEPPER],
     onEvent: (event) => {
       for (const { onEvent } of listeners) onEvent(event);
-      // As a listener that breaks with what it has at hand.
+      // A listener whose error quotes what it has at hand.
       if (event.type === 'key.suspended') throw new Error(`no audit of ${broken}`);
     },
     onError: (error, what) => {
@@ -183,7 +183,7 @@ async function setUp(recipes: Recipes) {
       span.end();
     });
   });
-  // No reset of an idle connection on a busy machine: see `listen` of the examples' tests.
+  // Keeps idle connections open on a busy machine: see `listen` in the examples' tests.
   server.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return { otel, counted, logged, lines, keyring, server };
@@ -202,7 +202,7 @@ describe('the recipes of docs/observing.md', () => {
   let service: Service;
   let key = '';
   let keyId = '';
-  /** What had come out after one request of each kind. */
+  /** Everything exported or logged after one request of each kind. */
   let text = '';
   let spans: readonly Span[] = [];
   let exported: Exported | undefined;
@@ -236,7 +236,7 @@ describe('the recipes of docs/observing.md', () => {
     const issued = await keyring.issue(input, authority);
     ({ key } = issued);
     ({ keyId } = issued.info);
-    // The client puts its key wherever it should not be, too.
+    // The client also puts its key in all the wrong places.
     const statuses = [
       await call(`/list?key=${key}`, `Bearer ${key}`, `curl ${key}`),
       await call('/update', `Bearer ${key}`),
@@ -249,7 +249,7 @@ describe('the recipes of docs/observing.md', () => {
     expect(statuses).toEqual(REQUESTS.map(([status]) => status));
     await keyring.suspend(keyId, authority);
     await keyring.revoke(keyId, { ...authority, entityUuid: OTHER }).catch(() => {});
-    // `onError` is told after the call has answered.
+    // `onError` runs after the call has answered.
     await new Promise((resolve) => setImmediate(resolve));
     await service.otel.reader.forceFlush();
     spans = [...service.otel.spans.getFinishedSpans()];
@@ -264,24 +264,24 @@ describe('the recipes of docs/observing.md', () => {
     rmSync(folder, { recursive: true });
   });
 
-  /** By the name of the metric: attributes and value of each series. */
+  /** A metric's series by name: attributes and value of each. */
   function series(name: string, from = exported): readonly Point[] {
     const found = from?.scopeMetrics.flatMap(({ metrics }) => metrics) ?? [];
     const points = found.find(({ descriptor }) => descriptor.name === name)?.dataPoints ?? [];
     return points.map(({ attributes, value }) => ({ attributes, value }));
   }
 
-  it('compile under the rules of this project', () => {
+  it("compile under this project's rules", () => {
     expect(recipes.names).toEqual(['telemetry.ts', 'metrics.ts', 'log.ts', 'keyring.ts']);
     expect(recipes.complaints()).toEqual([]);
   });
 
-  it('fit into a keyring as they stand there', async () => {
+  it('fit into a keyring unchanged', async () => {
     const { keyring } = (await recipes.load('keyring.ts')) as { readonly keyring: object };
     expect(keyring).toHaveProperty('admit');
   });
 
-  it('count each decision by operation and code alone: OpenTelemetry', () => {
+  it('count each decision only by operation and code: OpenTelemetry', () => {
     const wanted = REQUESTS.map(([, code]) => ({
       attributes: {
         operation: code === 'insufficient_scope' ? 'updateThreat' : 'listThreats',
@@ -298,7 +298,7 @@ describe('the recipes of docs/observing.md', () => {
     expect(series('keyscope.swallowed')).toEqual([{ attributes: { what: 'event' }, value: 1 }]);
   });
 
-  it('note on the span of each request what was decided, and why', () => {
+  it('record each decision and its reason on the span of the request', () => {
     const attributes = spans.map((span) => span.attributes);
     expect(attributes.map((noted) => noted['keyscope.code'])).toEqual(
       REQUESTS.map(([, code]) => code),
@@ -320,7 +320,7 @@ describe('the recipes of docs/observing.md', () => {
     expect(shown).toHaveLength(policy.operations.length * REQUESTS.length);
   });
 
-  it('make no series more, whatever strangers send', async () => {
+  it('create no further series, whatever strangers send', async () => {
     for (let index = 0; index < 20; index += 1) {
       const entity = OTHER.replace('70', String(10 + index));
       const stranger = generateKey({ prefix: 'acme' });
@@ -335,7 +335,7 @@ describe('the recipes of docs/observing.md', () => {
     expect(guesses?.value).toBeGreaterThan(20);
   });
 
-  it('log events, and what was swallowed', () => {
+  it('log events and swallowed errors', () => {
     const { lines } = service;
     const read = lines.map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
     const messages = read.map(({ msg }) => msg);
@@ -351,7 +351,7 @@ describe('the recipes of docs/observing.md', () => {
     expect(first).toMatchObject({ level: 30, event: { type: 'key.issued', keyId } });
   });
 
-  it('mask keys in every string, wherever one is', () => {
+  it('mask keys in every string at any depth', () => {
     const { log } = service.logged;
     const { lines } = service;
     const from = lines.length;
@@ -369,7 +369,7 @@ describe('the recipes of docs/observing.md', () => {
     }
   });
 
-  it('leave out what has no shape to be found by', () => {
+  it('leave out values whose format cannot be recognized', () => {
     const { logged, lines } = service;
     const from = lines.length;
     const headers = { authorization: 'Bearer eyJhbGciOi', cookie: 'session=eyJhbGciOi' };
@@ -394,7 +394,7 @@ describe('the recipes of docs/observing.md', () => {
   it('let no credential out: no key, digest or pepper in any span, metric or line', async () => {
     const { otel, counted, lines } = service;
     const out = [
-      // What an exporter sends of a span.
+      // The fields of a span that an exporter sends.
       otel.spans
         .getFinishedSpans()
         .map(({ name, attributes, events, status }) => ({ name, attributes, events, status })),
@@ -411,10 +411,10 @@ describe('the recipes of docs/observing.md', () => {
       canary('pepper', PEPPER.secret),
     ];
     expect(canariesIn(out, canaries)).toEqual([]);
-    // Of something: a key id is no secret, and is found.
+    // The search does work: a key id is not secret, and it is found.
     expect(canariesIn(out.slice(0, 1), [canary('key id', keyId)])).toEqual(['key id']);
     expect(canariesIn(out.slice(3), [canary('key id', keyId)])).toEqual(['key id']);
-    // And the digest was there to be let out.
+    // And the digest was present in the error.
     const error = await service.keyring.verify(broken).catch((reason: unknown) => reason);
     expect(String(causeOf(error))).toContain(hexOf(broken));
   });

@@ -1,4 +1,4 @@
-/** A database of a test's own, for tools that change everything in one. */
+/** A separate database for tools that change everything in it. */
 import { existsSync } from 'node:fs';
 import pg from 'pg';
 import { describe } from 'vitest';
@@ -8,13 +8,15 @@ const { CI } = process.env;
 const isInstalled = existsSync(new URL('node_modules/.keyscope-setup', import.meta.url));
 const describeServer = await describeOn('postgres');
 
-/** `describe`, skipped by name where no server answers or nothing is installed. */
+/**
+ * `describe` for these tests. Without a server or the packages, they are skipped under their names.
+ */
 export const describeOrm: typeof describe.skip | typeof describe =
   isInstalled || CI === 'true' ? describeServer : describe.skip;
 
 export interface Database {
   readonly url: string;
-  /** As its owner, who is not limited by anything. */
+  /** A connection as the owner, without any limits. */
   readonly owner: pg.Client;
   drop(): Promise<void>;
 }
@@ -43,7 +45,7 @@ export async function createDatabase(): Promise<Database> {
   return { url: url.href, owner, drop };
 }
 
-/** Names of tables, with their schemas, sorted. */
+/** The names of all tables with their schemas, sorted. */
 export async function tablesIn({ owner }: Database): Promise<readonly string[]> {
   const { rows } = await owner.query<{ name: string }>(
     `SELECT schemaname || '.' || tablename AS name FROM pg_tables

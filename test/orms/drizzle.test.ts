@@ -1,4 +1,4 @@
-/** Keys beside the tables of Drizzle: over its client, and under `drizzle-kit push`. */
+/** Keys next to Drizzle's tables: over its client, and under `drizzle-kit push`. */
 import { execFile } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ let database: Database;
 let project: string;
 beforeEach(async () => {
   database = await createDatabase();
-  // Beside node_modules, where the config finds drizzle-kit.
+  // Next to node_modules, where the config finds drizzle-kit.
   project = mkdtempSync(join(FOLDER, '.project/push-'));
   cpSync(join(FOLDER, '.project/drizzle'), project, { recursive: true });
 });
@@ -29,7 +29,7 @@ afterEach(async () => {
   await database.drop();
 });
 
-/** `drizzle-kit push`, and yes to everything that it asks; what it said. */
+/** Runs `drizzle-kit push`, answers yes to everything, and returns its output. */
 async function push(url: string, options?: object): Promise<string> {
   const env = { ...process.env, DATABASE_URL: url, NO_COLOR: '1' };
   if (options !== undefined) {
@@ -49,8 +49,8 @@ async function connectTo(url: string, options = ''): Promise<pg.Client> {
   return client;
 }
 
-describeOrm('beside Drizzle', () => {
-  test("keys are kept over the client of Drizzle's own pool", async () => {
+describeOrm('keys next to Drizzle', () => {
+  test("work over the client of Drizzle's own pool", async () => {
     process.env.DATABASE_URL = database.url;
     const { db, store } = await import('./.project/drizzle/store.ts');
     const { threats } = await import('./.project/drizzle/schema.ts');
@@ -61,7 +61,7 @@ describeOrm('beside Drizzle', () => {
     await db.$client.end();
   });
 
-  test("every key survives a push with the example's config, the first and the next", async () => {
+  test("survive the first push with the example's config, and the next", async () => {
     const store = postgresStore(database.owner);
     const key = await issueKey(store);
     for (const said of ['Changes applied', 'No changes detected']) {
@@ -75,21 +75,22 @@ describeOrm('beside Drizzle', () => {
     expect(rows.length).toBeGreaterThan(3);
   });
 
-  test('a list of names in tablesFilter does the same', async () => {
+  test('survive with a list of names in tablesFilter', async () => {
     await migrate(database.owner);
     expect(await push(database.url, { tablesFilter: ['threats'] })).toContain('Changes applied');
     expect(await tablesIn(database)).toEqual([...inSchema('public'), 'public.threats']);
   });
 
-  // If this fails, drizzle-kit has learnt to leave what it does not know: docs/orms.md may say so.
-  test('without a filter every key is lost', async () => {
+  // If this fails, drizzle-kit has learned to leave unknown tables alone, and docs/orms.md can say
+  // so.
+  test('are lost without a filter', async () => {
     await push(database.url, {});
     await migrate(database.owner);
     expect(await push(database.url, {})).toContain('Changes applied');
     expect(await tablesIn(database)).toEqual(['public.threats']);
   });
 
-  test('a schema of their own keeps them, unless schemaFilter names it', async () => {
+  test('survive in a separate schema, unless schemaFilter names it', async () => {
     await database.owner.query('CREATE SCHEMA keys');
     await push(database.url, {});
     const client = await connectTo(database.url, '-c search_path=keys');
@@ -101,7 +102,7 @@ describeOrm('beside Drizzle', () => {
     expect(await tablesIn(database)).toEqual(['public.threats']);
   });
 
-  test('tables that another role owns cannot be dropped, filter or not', async () => {
+  test('survive in tables that another role owns, filter or not', async () => {
     const role = `keyscope_orms_app_${process.pid}`;
     await database.owner.query(`CREATE ROLE ${role} LOGIN`);
     try {

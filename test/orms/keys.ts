@@ -1,4 +1,4 @@
-/** A key in a store: issued, verified, and whether it is still there. */
+/** Issues and verifies a key in a store, and checks whether it still exists. */
 import { createKeyring, defineScopes, isAccessError, type KeyStore } from 'keyscope';
 import { expect } from 'vitest';
 
@@ -15,7 +15,7 @@ export async function issueKey(store: KeyStore): Promise<string> {
   return key;
 }
 
-/** From issue to revoke. */
+/** Takes a key from issue to revoke. */
 export async function expectKeysIn(store: KeyStore): Promise<void> {
   const keyring = keyringOf(store);
   const key = await issueKey(store);

@@ -1,4 +1,4 @@
-/** Keys beside the tables of Kysely: over its pool, and made by its migrations. */
+/** Keys next to Kysely's tables: over its pool, and created by its migrations. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createDatabase, type Database, describeOrm, tablesIn } from './database.ts';
 import { expectKeysIn } from './keys.ts';
@@ -9,8 +9,8 @@ beforeEach(async () => {
 });
 afterEach(() => database.drop());
 
-describeOrm('beside Kysely', () => {
-  test('keys are kept over its pool, in tables that its migrations made', async () => {
+describeOrm('keys next to Kysely', () => {
+  test('work over its pool, in tables that its migrations created', async () => {
     process.env.DATABASE_URL = database.url;
     const { Migrator } = await import('kysely/migration');
     const { db, store } = await import('./.project/kysely/store.ts');

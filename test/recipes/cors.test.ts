@@ -1,4 +1,4 @@
-/** The recipe for CORS, with the real packages, in front of the guards of three frameworks. */
+/** The CORS recipe with the real packages, in front of the guards of three frameworks. */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import express, { type Express } from 'express';
@@ -77,7 +77,7 @@ describe.each(Object.keys(APPS) as (keyof typeof APPS)[])('CORS on %s', (name) =
     return { ask, key, events };
   }
 
-  /** What a browser asks before it sends a key, and without it. */
+  /** A browser's request before it sends a key. It carries none. */
   const preflight = (origin: string, method = 'DELETE') => ({
     Origin: origin,
     'Access-Control-Request-Method': method,
@@ -86,7 +86,7 @@ describe.each(Object.keys(APPS) as (keyof typeof APPS)[])('CORS on %s', (name) =
   const namesIn = (list: string | null) => (list ?? '').split(',').map((word) => word.trim());
   const of = (response: Response, what: string) => response.headers.get(`Access-Control-${what}`);
 
-  test('a preflight is answered without a key, and the guard never hears of it', async () => {
+  test('answers a preflight without a key and without calling the guard', async () => {
     const { ask, events } = await start();
     const asked = await ask(preflight(APP), 'OPTIONS');
     expect([asked.status, await asked.text()]).toEqual([204, '']);
@@ -99,14 +99,14 @@ describe.each(Object.keys(APPS) as (keyof typeof APPS)[])('CORS on %s', (name) =
     expect(events).toEqual([]);
   });
 
-  test('a preflight that bears a key is no more than that', async () => {
+  test('treats a preflight with a key as a preflight', async () => {
     const { ask, key, events } = await start();
     const headers = { ...preflight(APP), Authorization: `Bearer ${key}` };
     expect(await (await ask(headers, 'OPTIONS')).text()).toBe('');
     expect(events).toEqual([]);
   });
 
-  test('a script may send its key, and read the answer', async () => {
+  test('lets a script send its key and read the answer', async () => {
     const { ask, key } = await start();
     const answer = await ask({ Origin: APP, Authorization: `Bearer ${key}` });
     expect([answer.status, await answer.text()]).toEqual([200, 'rows']);
@@ -116,7 +116,7 @@ describe.each(Object.keys(APPS) as (keyof typeof APPS)[])('CORS on %s', (name) =
     expect(namesIn(answer.headers.get('Vary'))).toContain('Origin');
   });
 
-  test('a script may read why it was refused', async () => {
+  test('lets a script read why it was refused', async () => {
     const { ask, key } = await start();
     const refused = [
       [await ask({ Origin: APP }), 401],
@@ -133,7 +133,7 @@ describe.each(Object.keys(APPS) as (keyof typeof APPS)[])('CORS on %s', (name) =
     }
   });
 
-  test.each(STRANGERS)('another origin is not let in: %s', async (origin) => {
+  test.each(STRANGERS)('keeps other origins out: %s', async (origin) => {
     const { ask, key } = await start();
     expect(of(await ask(preflight(origin), 'OPTIONS'), 'Allow-Origin')).toBeNull();
     const answer = await ask({ Origin: origin, Authorization: `Bearer ${key}` });
@@ -141,7 +141,7 @@ describe.each(Object.keys(APPS) as (keyof typeof APPS)[])('CORS on %s', (name) =
     expect(namesIn(answer.headers.get('Vary'))).toContain('Origin');
   });
 
-  test('no origin at all is as before', async () => {
+  test('changes nothing for requests without an origin', async () => {
     const { ask, key } = await start();
     const answer = await ask({ Authorization: `Bearer ${key}` });
     expect([answer.status, of(answer, 'Allow-Origin')]).toEqual([200, null]);

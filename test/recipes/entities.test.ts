@@ -16,7 +16,7 @@ interface Uuid {
 const { describe, load } = installedIn('recipes', 'uuid');
 const [, NAMESPACE = ''] = /NAMESPACE = '([^']*)'/.exec(readProjectFile('docs/recipes.md')) ?? [];
 
-/** UUIDv5 as RFC 9562 §5.5 has it, without the package. */
+/** UUIDv5 from RFC 9562 §5.5, without the package. */
 function nameBased(namespace: string, name: string): string {
   const bytes = Buffer.from(namespace.replaceAll('-', ''), 'hex');
   const digest = createHash('sha1').update(bytes).update(name).digest().subarray(0, 16);
@@ -49,7 +49,7 @@ describe('the entity of a tenant', () => {
     }
   });
 
-  test('is an entity of keyscope: its key acts for it, and for no other tenant', async () => {
+  test('works as a keyscope entity: its key acts for it and for no other tenant', async () => {
     const { keyring } = setUp();
     const entityUuid = entityOf('42');
     const { key, info } = await keyring.issue(PLAIN, { entityUuid, scopes: 'all' });
@@ -59,7 +59,7 @@ describe('the entity of a tenant', () => {
     await keyring.revoke(info.keyId, { entityUuid: entityOf('42') });
   });
 
-  test('is another one in another namespace, which has no keys', async () => {
+  test('differs in another namespace, where it has no keys', async () => {
     const { keyring } = setUp();
     await keyring.issue(PLAIN, { ...AUTHORITY, entityUuid: entityOf('42') });
     const moved = uuid.v5('42', OTHER);
@@ -67,16 +67,16 @@ describe('the entity of a tenant', () => {
     expect((await keyring.list({}, { entityUuid: moved })).keys).toEqual([]);
   });
 
-  test('is another one with every other spelling', () => {
+  test('differs for every other spelling', () => {
     const spellings = ['7', '07', ' 7', '7 ', 'a', 'A', 'é', 'é'.normalize('NFD')];
     expect(new Set(spellings.map(entityOf)).size).toBe(spellings.length);
   });
 
-  test.each(['', undefined, null, 42, '\ud800'])('is none of what is no id: %j', (id) => {
+  test.each(['', undefined, null, 42, '\ud800'])('does not exist for an invalid id: %j', (id) => {
     expect(() => entityOf(id as string)).toThrow();
   });
 
-  test('is not taken for the id itself', async () => {
+  test('is not confused with the id itself', async () => {
     const { keyring } = setUp();
     await issue(keyring);
     await typeError(() => keyring.list({}, { entityUuid: '42' }), /entityUuid/);

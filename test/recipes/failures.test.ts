@@ -1,6 +1,6 @@
 /**
- * The recipe that counts failures by address, in front of a guard: what counts, whom it stops, and
- * that nobody is stopped, or let through, by what a client writes itself.
+ * The recipe that counts failures by address, in front of a guard: which requests count, which
+ * clients it stops, and that no header written by a client stops or admits anyone.
  */
 import { createServer, type Server } from 'node:http';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
@@ -63,7 +63,7 @@ async function start(more: { store?: KeyStore; limiter?: RateLimiterAbstract } =
   servers.push(server);
   const port = await listen(server);
 
-  /** As the proxy passes a request on: what it adds comes last. */
+  /** Sends a request as the proxy forwards it, with the proxy's entry last. */
   async function ask(credential: string | null, address = HOME, path = '/threats', before = '') {
     const lines = credential === null ? [] : [`Authorization: Bearer ${credential}`];
     const head = [`GET ${path} HTTP/1.1`, 'Host: a', 'Connection: close', ...lines];
@@ -84,7 +84,7 @@ const stranger = () => generateKey({ prefix: 'acme' });
 const all = (status: number, times: number) => Array.from({ length: times }, () => status);
 
 describe('failures by address', () => {
-  test('are let through so many times, and then not looked up', async () => {
+  test('are allowed up to the limit, and then requests are no longer looked up', async () => {
     const { ask, statuses, lookUps } = await start();
     expect(await statuses(POINTS, stranger())).toEqual(all(401, POINTS));
     const before = lookUps.count;
@@ -99,7 +99,7 @@ describe('failures by address', () => {
     expect(lookUps.count).toBe(before);
   });
 
-  test('stop a good key of the same address too, and none of another', async () => {
+  test('also stop a good key from the same address, and no other address', async () => {
     const { key, ask, statuses } = await start();
     expect((await ask(key)).status).toBe(200);
     await statuses(POINTS, stranger());
@@ -108,7 +108,7 @@ describe('failures by address', () => {
     expect((await ask(key, ELSEWHERE)).status).toBe(200);
   });
 
-  test('are those of keys that are refused, of every kind', async () => {
+  test('include refused keys of every kind', async () => {
     const { key, statuses } = await start();
     for (const credential of ['x', `${key}x`, stranger(), 'a.b.c', key.toUpperCase()]) {
       expect(await statuses(1, credential)).toEqual([401]);
@@ -116,7 +116,7 @@ describe('failures by address', () => {
     expect(await statuses(1, key)).toEqual([429]);
   });
 
-  test('are nothing else', async () => {
+  test('include nothing else', async () => {
     const { key, statuses } = await start();
     expect(await statuses(20, key)).toEqual(all(200, 20));
     expect(await statuses(20, null)).toEqual(all(401, 20));
@@ -127,7 +127,7 @@ describe('failures by address', () => {
     expect(await statuses(1, key)).toEqual([200]);
   });
 
-  test('are not an outage', async () => {
+  test('do not include outages', async () => {
     const store = memoryStore();
     const { key, statuses, limiter } = await start({
       store: wrap(store, (method, _args, call) => {
@@ -139,7 +139,7 @@ describe('failures by address', () => {
     expect(await limiter.get(HOME)).toBeNull();
   });
 
-  test('are each counted, also where they come at once', async () => {
+  test('are counted individually, even if they arrive at once', async () => {
     const { ask, limiter, key } = await start();
     const answers = await Promise.all(Array.from({ length: 30 }, () => ask(stranger())));
     const refused = answers.filter(({ status }) => status === 401);
@@ -149,8 +149,8 @@ describe('failures by address', () => {
   });
 });
 
-describe('what a client writes into X-Forwarded-For itself', () => {
-  test('gives it no address more, and takes none of others', async () => {
+describe('an X-Forwarded-For header from the client', () => {
+  test("yields no extra addresses, and uses up nobody else's", async () => {
     const { key, ask, statuses } = await start();
     for (let index = 0; index < POINTS; index += 1) {
       const invented = `${ELSEWHERE}, 192.0.2.${index}, `;
@@ -160,7 +160,7 @@ describe('what a client writes into X-Forwarded-For itself', () => {
     expect((await ask(key, ELSEWHERE)).status).toBe(200);
   });
 
-  test('is one address in every spelling', async () => {
+  test('counts as one address in every spelling', async () => {
     const { ask, statuses } = await start();
     for (const spelt of ['::ffff:203.0.113.7', '::ffff:cb00:7107', HOME, HOME, `${HOME}:4711`]) {
       expect(await statuses(1, stranger(), spelt)).toEqual([401]);
@@ -169,7 +169,7 @@ describe('what a client writes into X-Forwarded-For itself', () => {
   });
 });
 
-test('nobody is let through who cannot be counted', async () => {
+test('a client that cannot be counted does not get in', async () => {
   const limiter = new RateLimiterMemory({ points: POINTS, duration: DURATION });
   limiter.get = () => Promise.reject(new Error('the limiter is away'));
   const { key, statuses, lookUps } = await start({ limiter });

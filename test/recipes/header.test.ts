@@ -68,7 +68,7 @@ async function setUp(framework: Framework) {
     handle: ({ keyId }) => keyId,
   };
   const port = await start(await APPS[framework](setup));
-  /** Each line as it is sent. */
+  /** Sends each line unchanged. */
   async function ask(lines: readonly string[], path = '/reports') {
     const head = [`GET ${path} HTTP/1.1`, 'Host: a', 'Connection: close', ...lines];
     return exchange(port, `${head.join('\r\n')}\r\n\r\n`);
@@ -77,14 +77,14 @@ async function setUp(framework: Framework) {
 }
 
 describe.each(Object.keys(APPS) as Framework[])('a key in X-API-Key, on %s', (framework) => {
-  test.each(['X-API-Key', 'x-api-key', 'X-Api-Key'])('is let in: %s', async (name) => {
+  test.each(['X-API-Key', 'x-api-key', 'X-Api-Key'])('gets in: %s', async (name) => {
     const { ask, key, events } = await setUp(framework);
     const { status, headers } = await ask([`${name}: ${key}`]);
     expect([status, headers['cache-control']]).toEqual([200, 'no-store']);
     expect(events.at(-1)?.type).toBe('access.granted');
   });
 
-  test('is as good as in Authorization, which stays', async () => {
+  test('works like one in Authorization, which still works', async () => {
     const { ask, key } = await setUp(framework);
     const one = await ask([`X-API-Key: ${key}`]);
     const other = await ask([`Authorization: Bearer ${key}`]);
@@ -95,17 +95,17 @@ describe.each(Object.keys(APPS) as Framework[])('a key in X-API-Key, on %s', (fr
   test.each<[string, (key: string, other: string) => readonly string[]]>([
     ['both headers', (key, other) => [`Authorization: Bearer ${key}`, `X-API-Key: ${other}`]],
     [
-      'both, the other way round',
+      'both, in the other order',
       (key, other) => [`X-API-Key: ${key}`, `Authorization: Bearer ${other}`],
     ],
     ['both with one key', (key) => [`X-API-Key: ${key}`, `Authorization: Bearer ${key}`]],
-    ['another scheme beside it', (key) => ['Authorization: Basic YTpi', `X-API-Key: ${key}`]],
+    ['another scheme next to it', (key) => ['Authorization: Basic YTpi', `X-API-Key: ${key}`]],
     ['two lines', (key, other) => [`X-API-Key: ${key}`, `X-API-Key: ${other}`]],
     ['a line twice', (key) => [`X-API-Key: ${key}`, `X-API-Key: ${key}`]],
-    ['a good one behind an empty one', (key) => ['X-API-Key:', `X-API-Key: ${key}`]],
+    ['a good one after an empty one', (key) => ['X-API-Key:', `X-API-Key: ${key}`]],
     ['a list', (key, other) => [`X-API-Key: ${key}, ${other}`]],
     ['an empty line', () => ['X-API-Key:']],
-    ['a scheme of its own', (key) => [`X-API-Key: Bearer ${key}`]],
+    ['a scheme in front', (key) => [`X-API-Key: Bearer ${key}`]],
     ['two words', (key) => [`X-API-Key: ${key} x`]],
   ])('is refused with 400: %s', async (_, lines) => {
     const { ask, key, other, events } = await setUp(framework);
@@ -115,7 +115,7 @@ describe.each(Object.keys(APPS) as Framework[])('a key in X-API-Key, on %s', (fr
     expect(events.at(-1)).toMatchObject({ type: 'access.denied', reason: 'malformed_header' });
   });
 
-  test('is refused with 401 where it is none', async () => {
+  test('is refused with 401 if it is invalid', async () => {
     const { ask, key } = await setUp(framework);
     const { status, headers } = await ask([`X-API-Key: ${key}x`]);
     expect([status, headers['www-authenticate']]).toEqual([401, challengeOf('invalid_token')]);
@@ -133,7 +133,7 @@ describe.each(Object.keys(APPS) as Framework[])('a key in X-API-Key, on %s', (fr
   });
 });
 
-// Node 20 drops the lines behind the limit of the server, among which a second key may be.
+// Node 20 drops the lines beyond the server's limit, which may include a second key.
 test('a key in X-API-Key is refused among as many lines as the server reads', async () => {
   const { key, setup } = await setUp('express');
   const asked = (count: number): RequestLike => {
@@ -148,7 +148,7 @@ test('a key in X-API-Key is refused among as many lines as the server reads', as
   await denied(() => setup.keyring.admit(asked(39), input), 'invalid_request', 'malformed_header');
 });
 
-// The one promise that the recipe is there to break is broken, and no other.
+// The recipe breaks the one promise that it is meant to break, and no other.
 describe.each(Object.keys(APPS) as Framework[])('the contract, on %s', (framework) => {
   const register = (name: string, run: () => Promise<void>) => {
     if (name !== 'ignores a key outside the Authorization header') return test(name, run);
@@ -163,19 +163,19 @@ describe.each(Object.keys(APPS) as Framework[])('the contract, on %s', (framewor
   });
 });
 
-describe('other headers than Authorization', () => {
+describe('headers other than Authorization', () => {
   const answer = { status: 200, headers: { 'cache-control': 'max-age=60' } };
   const isKept = (headers: Record<string, string>, more = answer) =>
     new CachePolicy({ url: '/', method: 'GET', headers }, more, { shared: true }).storable();
 
-  test('are no reason for a cache to keep nothing; `no-store` is', () => {
+  test('do not make a response uncacheable, so the recipe sends `no-store`', () => {
     expect(isKept({ authorization: 'Bearer k' })).toBe(false);
     expect(isKept({ 'x-api-key': 'k' })).toBe(true);
     const guarded = { status: 200, headers: { 'cache-control': 'no-store' } };
     expect(isKept({ 'x-api-key': 'k' }, guarded)).toBe(false);
   });
 
-  test('go along to where a request is redirected', async () => {
+  test('are forwarded on redirects', async () => {
     const seen: unknown[] = [];
     const target = await start((request, response) => {
       seen.push(request.headers['x-api-key'], request.headers.authorization);

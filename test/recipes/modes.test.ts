@@ -1,4 +1,4 @@
-/** The recipe for live and test keys: two services, one door, nothing of one in the other. */
+/** The recipe for live and test keys: two services behind one door, with nothing in common. */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import express from 'express';
 import type { Catalog, Keyring, KeyStore, Peppers } from 'keyscope';
@@ -34,7 +34,7 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await close(server);
 });
 
-/** The service of a mode, whose only row is the mode's name. */
+/** The service for a mode. Its only row is the mode's name. */
 async function createService(mode: Mode, store: KeyStore) {
   const keyring = printed.keyringOf(mode, catalog, store, [PEPPER]);
   const guard = createGuard({ keyring, policy, realm: mode });
@@ -66,7 +66,7 @@ describe.each(['two stores', 'one store'])('over %s', (name) => {
   const one = memoryStore();
   const stores = () => (name === 'one store' ? ([one, one] as const) : undefined);
 
-  test('each key reaches the data of its mode', async () => {
+  test('keeps each key to the data of its mode', async () => {
     const { live, trial, door } = await setUp(stores());
     expect(live.key).toMatch(/^acme_live_\w{32}$/);
     expect(trial.key).toMatch(/^acme_test_\w{32}$/);
@@ -74,7 +74,7 @@ describe.each(['two stores', 'one store'])('over %s', (name) => {
     expect(await ask(door, trial.key)).toEqual({ status: 200, said: 'rows of test' });
   });
 
-  test('no key is let in by the other service, whatever the door does', async () => {
+  test("makes each service reject the other's keys, whatever the door does", async () => {
     const { live, trial } = await setUp(stores());
     expect(await ask(live.app, trial.key)).toEqual({ status: 401, said: 'live' });
     expect(await ask(trial.app, live.key)).toEqual({ status: 401, said: 'test' });
@@ -82,7 +82,7 @@ describe.each(['two stores', 'one store'])('over %s', (name) => {
     for (const { key } of [live, trial]) expect((await ask(wrong, key)).status).toBe(401);
   });
 
-  test('no keyring lists or ends the keys of the other', async () => {
+  test("lets no keyring list or end the other's keys", async () => {
     const { live, trial } = await setUp(stores());
     const { keys } = await live.keyring.list({}, authority);
     expect(keys.map(({ keyId }) => keyId)).toContain(live.keyId);
@@ -93,13 +93,13 @@ describe.each(['two stores', 'one store'])('over %s', (name) => {
 });
 
 describe('the door', () => {
-  test('hands on two keys as they are, which are refused', async () => {
+  test('passes on two keys unchanged, and they are refused', async () => {
     const { live, trial, door } = await setUp();
     expect(await ask(door, trial.key, live.key)).toEqual({ status: 400, said: 'test' });
     expect(await ask(door, live.key, trial.key)).toEqual({ status: 400, said: 'live' });
   });
 
-  test('hands what is no test key to the live service', async () => {
+  test('sends everything except test keys to the live service', async () => {
     const { trial, door } = await setUp();
     const broken = `${trial.key.slice(0, -1)}${trial.key.endsWith('0') ? '1' : '0'}`;
     for (const keys of [[], ['a.b.c'], [broken], [trial.key.toUpperCase()]]) {
@@ -107,7 +107,7 @@ describe('the door', () => {
     }
   });
 
-  test('is not opened by the secret of a live key behind the other prefix', async () => {
+  test("does not open for a live key's secret behind the other prefix", async () => {
     const { live, trial, door } = await setUp();
     const { entropy = '' } = parseKey(live.key, { prefix: 'acme_live' }) ?? {};
     const forged = createKeyFormat('acme_test').complete(entropy);
@@ -116,7 +116,7 @@ describe('the door', () => {
   });
 });
 
-test('a row that is copied from test to live lets nobody in', async () => {
+test('a row copied from test to live lets nobody in', async () => {
   const stores = [memoryStore(), memoryStore()] as const;
   const { live, trial, door } = await setUp(stores);
   const row = await stores[1].findById(trial.keyId);

@@ -1,4 +1,7 @@
-/** The recipe for the networks of a key: who is let in from where, and that nothing else is. */
+/**
+ * The recipe that restricts a key to networks: which addresses it accepts, and that nothing else
+ * gets in.
+ */
 import { createServer, type Server } from 'node:http';
 import type { BlockList } from 'node:net';
 import express, { type RequestHandler } from 'express';
@@ -46,7 +49,7 @@ const behindProxy = readClientAddress('x-forwarded-for:1');
 /** How often the handler ran. */
 let served = 0;
 
-/** A service whose one route has both guards; `ask` sends lines as they are. */
+/** A service with both guards on its one route. `ask` sends lines unchanged. */
 async function serve(keyring: Pick<Keyring, 'admit'>, clientAddress = behindProxy) {
   const guard = createGuard({ keyring, policy, realm: 'acme' });
   const withinNetworks = printed.createNetworkGuard(clientAddress);
@@ -70,7 +73,7 @@ async function issue(keyring: Ring, networks?: string) {
   return keyring.issue({ ...PLAIN, metadata }, AUTHORITY);
 }
 
-/** The status of a request by a key of these networks, and what its proxies say. */
+/** The status of a request with a key for these networks, behind proxies that send these lines. */
 async function statusOf(networks: string | undefined, ...lines: readonly string[]) {
   const { keyring } = setUp();
   const { key } = await issue(keyring, networks);
@@ -87,7 +90,7 @@ describe('a key with networks', () => {
     [HOME, '2001:db8:7::1', 200],
     [HOME, '2001:DB8:0007:0:ffff::1', 200],
     [HOME, '2001:db8:8::1', 403],
-    // The same client, as a socket for both versions of IP has it.
+    // The same client, as a dual-stack socket reports it.
     [HOME, '::ffff:203.0.113.7', 200],
     [HOME, '::ffff:cb00:7107', 200],
     [HOME, '::ffff:203.0.114.7', 403],
@@ -95,11 +98,11 @@ describe('a key with networks', () => {
     ['198.51.100.9/32', '198.51.100.8', 403],
     ['0.0.0.0/0', '198.51.100.8', 200],
     ['0.0.0.0/0', '2001:db8::1', 403],
-  ])('%s is used from %s: %i', async (networks, address, status) => {
+  ])('for %s works from %s: %i', async (networks, address, status) => {
     expect(await statusOf(networks, from(address))).toBe(status);
   });
 
-  test('IPv4 as IPv6 is IPv4, also where nobody has rewritten it', async () => {
+  test('treats IPv4 mapped to IPv6 as IPv4, even if nothing has rewritten it', async () => {
     const { keyring } = setUp();
     const { key } = await issue(keyring, HOME);
     for (const [address, status] of [
@@ -112,12 +115,12 @@ describe('a key with networks', () => {
     }
   });
 
-  test('may be used from everywhere, if it has none', async () => {
+  test('works from everywhere if it has none', async () => {
     expect(await statusOf(undefined, from('198.51.100.8'))).toBe(200);
     expect(await statusOf(undefined)).toBe(200);
   });
 
-  test('is refused without a challenge, and the answer names no address', async () => {
+  test('is refused without a challenge, in an answer that names no address', async () => {
     const { keyring } = setUp();
     const { key } = await issue(keyring, HOME);
     const ask = await serve(keyring);
@@ -135,7 +138,7 @@ describe('a key with networks', () => {
     });
   });
 
-  test('says nothing of networks to who has no key', async () => {
+  test('reveals no networks to a client without a key', async () => {
     const { keyring } = setUp();
     const ask = await serve(keyring);
     const { status, headers } = await ask('acme_x', from('203.0.113.7'));
@@ -146,19 +149,19 @@ describe('a key with networks', () => {
   });
 });
 
-describe('what a client writes into X-Forwarded-For itself', () => {
+describe('an X-Forwarded-For header from the client', () => {
   test.each([
-    ['before what the proxy added', [from('203.0.113.7, 198.51.100.8')], 403],
-    ['in a line of its own', [from('203.0.113.7'), from('198.51.100.8')], 403],
+    ["before the proxy's entry", [from('203.0.113.7, 198.51.100.8')], 403],
+    ['on a separate line', [from('203.0.113.7'), from('198.51.100.8')], 403],
     ['as if for another', [from('198.51.100.8, 203.0.113.7')], 200],
     ['in other headers', ['X-Real-IP: 203.0.113.7', 'Forwarded: for=203.0.113.7'], 403],
-    ['as no address', [from('203.0.113.7, unknown')], 403],
+    ['as an invalid address', [from('203.0.113.7, unknown')], 403],
     ['as a network', [from('203.0.113.0/24')], 403],
   ])('does not count: %s', async (_, lines, status) => {
     expect(await statusOf(HOME, ...lines)).toBe(status);
   });
 
-  test('does not count where there is no proxy', async () => {
+  test('does not count without a proxy', async () => {
     const { keyring } = setUp();
     const ask = await serve(keyring, readClientAddress('socket'));
     const { key: ours } = await issue(keyring, '127.0.0.0/8');
@@ -167,7 +170,7 @@ describe('what a client writes into X-Forwarded-For itself', () => {
     expect((await ask(theirs, from('203.0.113.7'))).status).toBe(403);
   });
 
-  test('is not missed: without the proxy nobody is let in', async () => {
+  test('is required: without the proxy nobody gets in', async () => {
     expect(await statusOf('0.0.0.0/0 ::/0')).toBe(403);
   });
 });
@@ -198,8 +201,8 @@ const MALFORMED = [
   '::ffff:203.0.113.0/129',
 ];
 
-describe('networks that do not read', () => {
-  test.each(MALFORMED)('are refused before a key is made: %j', (text) => {
+describe('invalid networks', () => {
+  test.each(MALFORMED)('are rejected before a key is issued: %j', (text) => {
     expect(() => printed.readNetworks(text)).toThrow();
   });
 
@@ -221,7 +224,7 @@ describe('the networks of a key', () => {
     expect(edited.events.at(-1)).toMatchObject({ reason: 'record_tampered' });
   });
 
-  test('are those of its successor', async () => {
+  test('carry over to its successor', async () => {
     const { keyring } = setUp();
     const { info } = await issue(keyring, HOME);
     const { key } = await keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY);
@@ -230,7 +233,7 @@ describe('the networks of a key', () => {
     expect((await ask(key, from('198.51.100.8'))).status).toBe(403);
   });
 
-  test('are those of its tokens, where the key is looked up and nowhere else', async () => {
+  test('apply to its tokens where the key is looked up, and nowhere else', async () => {
     const pair = await makePair('ES256');
     const { privateKey, alg, kid } = pair;
     const store = memoryStore();

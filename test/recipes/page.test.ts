@@ -1,4 +1,4 @@
-/** The recipes of docs/recipes.md together. Each has tests of its own beside this file. */
+/** All recipes of docs/recipes.md. Each recipe also has a test file in this folder. */
 import { expect, test } from 'vitest';
 import { installedIn } from '../support/installed.ts';
 import { writeRecipes } from '../support/recipes.ts';
@@ -16,7 +16,7 @@ const FILES = [
   'cors.ts',
 ] as const;
 
-/** What users copy to where the recipe is. */
+/** The files that users copy next to the recipe. */
 const COPIED = {
   'adapter.ts': 'examples/hono/adapter.ts',
   'express-adapter.ts': 'examples/express/adapter.ts',
@@ -31,7 +31,7 @@ test('every recipe is a file with a name', () => {
 });
 
 describe('the recipes', () => {
-  test('compile under the rules of this project', () => {
+  test("compile under this project's rules", () => {
     const recipes = writeRecipes(PAGE, 'test/recipes', FILES, COPIED);
     const complaints = recipes.complaints();
     recipes.remove();

@@ -1,4 +1,4 @@
-/** The recipe for keys of persons: whose a key is, and that none is left when somebody leaves. */
+/** The recipe for personal keys: who owns a key, and that no key is left when its owner leaves. */
 import type { Authority, IssuedKey, IssueInput, KeyInfo, Keyring } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -54,15 +54,15 @@ const isIn = (keyring: Keyring, { key }: IssuedKey): Promise<boolean> =>
     () => false,
   );
 
-describe('a key of a person', () => {
-  test('belongs to the organization, and says whose it is', async () => {
+describe("a person's key", () => {
+  test('belongs to the organization and names its owner', async () => {
     const keyring = start();
     const { key, info } = await printed.issueFor(keyring, ADA, PLAIN);
     expect(info).toMatchObject({ entityUuid: OWN, createdBy: 'ada', metadata: { person: 'ada' } });
     expect((await keyring.verify(key)).metadata).toEqual({ person: 'ada' });
   });
 
-  test('is of whom the session says, whatever the request says', async () => {
+  test("belongs to the session's user, whatever the request says", async () => {
     const keyring = start();
     const input = untypedInput({ metadata: { person: 'bob', networks: '0.0.0.0/0' } });
     const { info } = await printed.issueFor(keyring, ADA, input);
@@ -72,12 +72,12 @@ describe('a key of a person', () => {
     }
   });
 
-  test('has no scope that the person does not have', async () => {
+  test('has no scope that the person lacks', async () => {
     const issuing = () => printed.issueFor(start(), ADA, { ...PLAIN, scopes: ['threats:write'] });
     await denied(issuing, 'ceiling_exceeded', 'scopes_beyond_authority');
   });
 
-  test('stays theirs in a rotation by somebody else', async () => {
+  test('keeps its owner when another person rotates it', async () => {
     const keyring = start();
     const { info } = await printed.issueFor(keyring, ADA, PLAIN);
     const next = await keyring.rotate(info.keyId, { overlapMs: 0 }, { ...ADMIN, scopes: 'all' });
@@ -88,7 +88,7 @@ describe('a key of a person', () => {
 });
 
 describe('the keys of a person', () => {
-  test('are all of theirs, on however many pages, and no others', async () => {
+  test("are found on any number of pages, without others' keys", async () => {
     const store = memoryStore();
     const asked: unknown[] = [];
     // Pages of two.
@@ -113,7 +113,7 @@ describe('the keys of a person', () => {
     expect(asked.length).toBeGreaterThan(4);
   });
 
-  test('end with the person, and those of others stay', async () => {
+  test("end with the person, while others' keys stay", async () => {
     const keyring = start();
     const first = await printed.issueFor(keyring, ADA, PLAIN);
     const second = await printed.issueFor(keyring, ADA, PLAIN);
@@ -145,7 +145,7 @@ describe('the keys of a person', () => {
   });
 
   // The successor is newer than the page that was read.
-  test('end although one is rotated meanwhile', async () => {
+  test('end even if one is rotated in the meantime', async () => {
     const keyring = start();
     const { info } = await printed.issueFor(keyring, ADA, PLAIN);
     let successor: IssuedKey | undefined;
@@ -163,7 +163,7 @@ describe('the keys of a person', () => {
     expect(await isIn(keyring, successor)).toBe(false);
   });
 
-  test('are found beside a row that cannot be read', async () => {
+  test('are found despite an unreadable row', async () => {
     const store = memoryStore();
     const intact = start({ store });
     const kept = await printed.issueFor(intact, ADA, PLAIN);

@@ -1,4 +1,4 @@
-/** The algebra of scope sets on every pair of sets over two names a segment. */
+/** The scope algebra on every pair of sets over two names per segment. */
 import { normalizeScopes, unionScopes } from 'keyscope';
 import { describe, expect, it } from 'vitest';
 import { hasWider, isCovered, segmentsOf } from '../../src/core/scope.js';
@@ -12,13 +12,13 @@ import {
   SETS_OF_ONE_NAME,
 } from '../support/algebra.ts';
 
-/** Right but for sets of three patterns and more, of which none is minimal. */
+/** Correct except for sets of three or more patterns, none of which is minimal. */
 const narrow: Algebra = {
   ...ours,
   union: (a, b) => (b.length > 2 && normalizeScopes(b).length < b.length ? a : unionScopes(a, b)),
 };
 
-// With this, and with what `test/support/algebra.ts` says of it, every law is proved.
+// This, together with the argument in `test/support/algebra.ts`, proves every law.
 describe('the algebra', () => {
   it('agrees with its meaning on all 262,144 pairs of sets', () => {
     expect(SETS).toHaveLength(512);
@@ -27,7 +27,7 @@ describe('the algebra', () => {
     expect(disagreements(narrow, SETS)).not.toEqual([]);
   });
 
-  it('looks for no pattern but the one asked for and those wider than it', () => {
+  it('looks up only the requested pattern and wider ones', () => {
     for (const set of SETS) {
       for (const pattern of PATTERNS) {
         const { resource, action } = segmentsOf(pattern);
@@ -40,7 +40,7 @@ describe('the algebra', () => {
     }
   });
 
-  it('keeps every law for any three of the 16 sets over one name a segment', () => {
+  it('keeps every law for any three of the 16 sets over one name per segment', () => {
     expect(SETS_OF_ONE_NAME).toHaveLength(16);
     expect(brokenLawsAmong(ours, SETS_OF_ONE_NAME)).toEqual([]);
     const empty: Algebra = { ...ours, intersect: () => [] };

@@ -1,6 +1,6 @@
 /**
- * What stands in front of the guards, on every server of the platform: hosts, and bodies that do
- * not end as they should.
+ * HTTP in front of the guards, on every server of the platform: host headers, and bodies that never
+ * end properly.
  */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -26,7 +26,7 @@ const NAMES: readonly Name[] = ['express', 'fastify', 'hono', 'mcp', 'console'];
 interface Running {
   readonly server: Server;
   readonly port: number;
-  /** What `report` was told. */
+  /** The errors passed to `report`. */
   readonly errors: unknown[];
 }
 
@@ -73,7 +73,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Doors that not all have. */
+/** Paths that not every server has. */
 const PLACES: Readonly<Record<Name, readonly ('/mcp' | '/console/sign-in')[]>> = {
   express: [],
   fastify: [],
@@ -92,10 +92,10 @@ function get(path: string, headers: string): string {
   return `GET ${path} HTTP/1.1\r\nConnection: close\r\n${headers}\r\n`;
 }
 
-// URLs cannot hold these: three of the servers answered 500, 400 without a body, or as if nothing
-// were wrong.
+// URLs cannot contain these. Three of the servers answered 500, 400 without a body, or as if
+// nothing were wrong.
 test.each(['999.1.1.1', '1.2.3.4.5', '1..2', '4294967296', 'a:99999', '[1]'])(
-  'a request to the host %s is refused alike by all, with and without a key',
+  'a request for the host %s gets the same refusal everywhere, with and without a key',
   async (host) => {
     const answers: string[] = [];
     for (const name of NAMES) {
@@ -148,7 +148,7 @@ function chunk(size: number): string {
 
 interface Connection {
   readonly socket: Socket;
-  /** All that was answered, once the connection is closed. */
+  /** The whole answer, once the connection is closed. */
   readonly closed: Promise<string>;
 }
 
@@ -158,14 +158,14 @@ async function open(port: number): Promise<Connection> {
   socket.on('data', (data) => {
     answer += data.toString();
   });
-  // A server that hangs up on what is still sent: the close behind it is what counts.
+  // The server may hang up during sending; the close that follows is what counts.
   socket.on('error', () => {});
   const closed = new Promise<string>((resolve) => socket.once('close', () => resolve(answer)));
   await once(socket, 'connect');
   return { socket, closed };
 }
 
-/** The same, with the server's end of it. */
+/** The same, plus the server's end of the connection. */
 async function openBoth({ server, port }: Running): Promise<Connection & { accepted: Socket }> {
   const accepted = once(server, 'connection') as Promise<[Socket]>;
   const connection = await open(port);
@@ -173,7 +173,7 @@ async function openBoth({ server, port }: Running): Promise<Connection & { accep
   return { ...connection, accepted: socket };
 }
 
-// A problem for programs, words for people.
+// A problem document for programs, text for people.
 function isTooLarge(answer: string): boolean {
   if (!/^HTTP\/1\.1 413 /i.test(answer)) return false;
   const isProblem = /\{"type":"about:blank",.+"status":413,.+\}/is.test(answer);
@@ -188,7 +188,7 @@ interface Asked {
   readonly body: string;
 }
 
-/** Asks by an agent; the status, and whether on a connection that was used before. */
+/** Requests through an agent. Returns the status and whether the connection was reused. */
 function askBy(agent: Agent, port: number, { body, ...asked }: Asked) {
   return new Promise<{ status: number | undefined; isReused: boolean }>((resolve, reject) => {
     const sent = request({ agent, port, host: '127.0.0.1', ...asked }, (answer) => {
@@ -203,10 +203,10 @@ function askBy(agent: Agent, port: number, { body, ...asked }: Asked) {
 describe.each(NAMES)('%s', (name) => {
   const paths: readonly Path[] = ['/v1/canaries', '/v1/token', ...PLACES[name]];
 
-  // Express answered at the end of the body, and to one without an end never: it took gigabytes
+  // Express used to answer at the end of the body, and never without one: it read gigabytes
   // instead.
   test.each(paths)(
-    'answers a body to %s that is too large before it ends, and closes',
+    'answers a too large body to %s before it ends, and closes the connection',
     async (path) => {
       const { socket, closed } = await open(at(name).port);
       socket.write(`${post(path, 'Transfer-Encoding: chunked')}${chunk(BODY_LIMIT + 1)}`);
@@ -217,10 +217,10 @@ describe.each(NAMES)('%s', (name) => {
     },
   );
 
-  // Hono, MCP and the console said keep-alive and cut the connection half a second later, with
-  // whatever it then carried.
+  // Hono, MCP and the console announced keep-alive and cut the connection half a second later, even
+  // in the middle of the next request.
   test.each(paths)(
-    'lets a client whose body to %s was too large send its next request on another connection',
+    'lets a client whose body to %s was too large send its next request on a new connection',
     async (path) => {
       const agent = new Agent({ keepAlive: true, maxSockets: 1 });
       const { port } = at(name);
@@ -230,7 +230,7 @@ describe.each(NAMES)('%s', (name) => {
       try {
         expect(await askBy(agent, port, tooLarge)).toEqual({ status: 413, isReused: false });
         expect(await askBy(agent, port, me)).toEqual({ status: 200, isReused: false });
-        // The agent does keep what may be kept.
+        // The agent does reuse connections that stay open.
         expect(await askBy(agent, port, me)).toEqual({ status: 200, isReused: true });
       } finally {
         agent.destroy();
@@ -239,7 +239,7 @@ describe.each(NAMES)('%s', (name) => {
   );
 
   test.each(paths)(
-    'answers a client that hears nothing before it has sent all of its body to %s',
+    'answers a client that reads nothing until it has sent its whole body to %s',
     async (path) => {
       const { accepted, socket, closed } = await openBoth(at(name));
       const length = 12 * BODY_LIMIT;
@@ -248,7 +248,7 @@ describe.each(NAMES)('%s', (name) => {
       await new Promise((resolve) => socket.write(text, resolve));
       socket.resume();
       expect(await closed).toSatisfy(isTooLarge);
-      // Bytes that nobody read can take the answer with them on the way, if not on this machine.
+      // Unread bytes can destroy the answer in transit, although not on this machine.
       expect(accepted.bytesRead).toBeGreaterThan(length);
       expect(at(name).errors).toEqual([]);
     },
@@ -262,21 +262,21 @@ describe.each(NAMES)('%s', (name) => {
     void closed.then(() => {
       isOver = true;
     });
-    // Many times what any server reads before it gives up.
+    // Far more than any server reads before it gives up.
     for (let sent = 0; !isOver && sent < 2 ** 28; sent += piece.length) {
       if (socket.write(piece)) await new Promise((resolve) => setImmediate(resolve));
       else await Promise.race([closed, once(socket, 'drain').catch(() => {})]);
     }
     expect(isOver).toBe(true);
-    // An answer may be lost on the way to whom does not listen; a wrong one may not come.
+    // If the client does not read, an answer may get lost, but a wrong one must not arrive.
     const answer = await closed;
     if (answer !== '') expect(answer).toSatisfy(isTooLarge);
     expect(at(name).errors).toEqual([]);
   });
 
-  // Hono's server reported every upload that a client broke off as an error of ours.
+  // Hono's server used to report every upload that the client aborted as our error.
   test.each(['Content-Length: 500', 'Transfer-Encoding: chunked'])(
-    'takes a client that goes away in the middle of a body, with %s, for no error of ours',
+    'does not report a client that disconnects in the middle of a body, with %s',
     async (framing) => {
       const { port, errors } = at(name);
       const inside = new Promise<void>((resolve) => {
@@ -288,7 +288,7 @@ describe.each(NAMES)('%s', (name) => {
       const gone = once(accepted, 'close').catch(() => {});
       socket.destroy();
       await gone;
-      // By the time that another request is answered the first is over.
+      // Once another request is answered, the first is over.
       const next = get('/v1/me', `Host: a\r\nAuthorization: Bearer ${key}\r\n`);
       expect((await exchange(port, next)).status).toBe(200);
       expect(errors).toEqual([]);

@@ -1,4 +1,4 @@
-/** Two instances of the reference service on a database that tells nobody of its changes. */
+/** Two instances of the reference service on a database that publishes no changes. */
 import { afterEach, expect, test, vi } from 'vitest';
 import { createServer } from '../../examples/hono/server.ts';
 import { ENTITY, MAX_STALENESS_MS, openPlatform } from '../../examples/platform/host/boot.ts';
@@ -35,12 +35,13 @@ describeMysql('two instances on MySQL', () => {
   const authority = { entityUuid: ENTITY, scopes: 'all' } as const;
   const input = { name: 'n', scopes: [], expiresAt: 'never' } as const;
 
-  // There was no channel: what one instance revoked, the other let in for as long as its cache may.
-  test('notice sooner than by the age of their cache what the other revokes', async () => {
+  // Without a channel, one instance kept accepting what the other had revoked until its cache
+  // expired.
+  test("notice each other's revocations before their cache entries expire", async () => {
     const [one, two] = await startTwo();
     const { key, info } = await one.keyring.issue(input, authority);
     const isReady = async () => (await two.readiness.answer()).status === 200;
-    await eventually(isReady, 'the other asks the database');
+    await eventually(isReady, 'the other instance asks the database');
     await two.keyring.verify(key);
     await one.keyring.revoke(info.keyId, authority);
     const isRefused = () =>
@@ -48,10 +49,10 @@ describeMysql('two instances on MySQL', () => {
         () => false,
         () => true,
       );
-    await eventually(isRefused, 'the other refuses the key', MAX_STALENESS_MS - 1_000);
+    await eventually(isRefused, 'the other instance refuses the key', MAX_STALENESS_MS - 1_000);
   });
 
-  test('are ready once they have asked the database', async () => {
+  test('become ready once they have asked the database', async () => {
     const [one] = await startTwo();
     const server = createServer(one);
     const { origin } = new URL(await listen(server, 0));

@@ -1,7 +1,6 @@
 /**
- * No regular expression of the source takes longer than its input: each is analysed, for inputs
- * that nobody thought of too. How long the functions around them take is measured by `npm run
- * test:linear`.
+ * Every regular expression in the source runs in linear time. A static analysis checks each one for
+ * all inputs. The functions around them are measured by `npm run test:linear`.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { keyPattern } from 'keyscope';
@@ -15,12 +14,12 @@ interface Found {
   readonly flags: string;
 }
 
-// What an expression is made of and is no constant of its file: a prefix is letters, digits and
-// `_`, whichever.
+// The parts of expressions that are not constants of their file. A prefix consists of letters,
+// digits and `_`.
 const GIVEN: Readonly<Record<string, string>> = {
   prefix: 'acme',
   'keyPattern(prefix)': keyPattern('acme'),
-  // Of `.keyscopeignore`, whose patterns may have two `**` and six `*`, and paths are short.
+  // From `.keyscopeignore`: a pattern may have two `**` and six `*`, and paths are short.
   "isRooted ? '' : '(?:[^/]+/)*'": '(?:[^/]+/)*',
   whole: 'docs/[^/]*\\.md',
   "isFolder ? '/' : '(?:/|$)'": '(?:/|$)',
@@ -35,7 +34,7 @@ function parse(name: string): ts.SourceFile {
   return ts.createSourceFile(name, text, ts.ScriptTarget.Latest, true);
 }
 
-/** Constants by their names. */
+/** Constants by name. */
 type Constants = ReadonlyMap<string, ts.Expression>;
 
 function constantsIn(file: ts.SourceFile): Constants {
@@ -60,10 +59,10 @@ function constantsIn(file: ts.SourceFile): Constants {
   return constants;
 }
 
-/** What a file may import of others. */
+/** Constants that any file may import. */
 const everywhere: Constants = new Map(files.flatMap((file) => [...constantsIn(file)]));
 
-/** The text of an expression that is put together of constants. */
+/** The text of an expression composed of constants. */
 function textOf(node: ts.Expression, constants: Constants): string {
   const read = (part: ts.Expression) => textOf(part, constants);
   if (ts.isStringLiteralLike(node) || ts.isNumericLiteral(node)) return node.text;
@@ -84,10 +83,10 @@ function textOf(node: ts.Expression, constants: Constants): string {
     return String(read(node.expression).length);
   }
   const file = node.getSourceFile().fileName;
-  throw new Error(`${file}: of which texts is ${node.getText()} made? Say so in GIVEN.`);
+  throw new Error(`${file}: the value of ${node.getText()} is unknown. Add it to GIVEN.`);
 }
 
-/** Source and flags of a literal, and of a call of `RegExp`. */
+/** The source and flags of a literal or a `RegExp` call. */
 function readRegexp(node: ts.Node, constants: Constants): Omit<Found, 'where'> | null {
   if (ts.isRegularExpressionLiteral(node)) {
     const end = node.text.lastIndexOf('/');
@@ -102,9 +101,7 @@ function readRegexp(node: ts.Node, constants: Constants): Omit<Found, 'where'> |
   };
 }
 
-/**
- * Every regular expression that stands in a file, and every one that it puts together of constants.
- */
+/** Every regular expression in a file, both literals and those composed of constants. */
 function regexpsIn(file: ts.SourceFile): readonly Found[] {
   const constants = new Map([...everywhere, ...constantsIn(file)]);
   const found: Found[] = [];
@@ -121,7 +118,7 @@ function regexpsIn(file: ts.SourceFile): readonly Found[] {
 }
 
 const all = files.flatMap(regexpsIn);
-// For scanners that others write.
+// For scanners written by others.
 const pattern: Found = { where: 'keyPattern', source: keyPattern('acme'), flags: 'g' };
 
 function verdict({ source, flags }: Omit<Found, 'where'>): string {
@@ -129,7 +126,7 @@ function verdict({ source, flags }: Omit<Found, 'where'>): string {
 }
 
 describe('regular expressions', () => {
-  it('are found, written out and put together', () => {
+  it('are found, both literal and composed', () => {
     const sources = all.map(({ source }) => source);
     expect(all.length).toBeGreaterThan(20);
     for (const part of ['[!#$%&', '{0,63}', 'acme_[0-9A-Za-z]{32}']) {
@@ -139,7 +136,7 @@ describe('regular expressions', () => {
   });
 
   it.each([...all, pattern])(
-    'take time in proportion to the input: $where',
+    'run in linear time: $where',
     (found) => {
       expect(verdict(found)).toBe('safe');
     },
@@ -147,13 +144,13 @@ describe('regular expressions', () => {
   );
 
   it.each(['a+$', '^a*a*$', '^(a+)+$', '^(?:ab|a|b)*c$', '^(?:ab)*(?:ab)*$'])(
-    'are told from slow ones: %s',
+    'are recognized as slow: %s',
     (source) => {
       expect(verdict({ source, flags: '' })).toBe('vulnerable');
     },
   );
 
-  it('fold no letter to one beyond ASCII: none has the flags i and u', () => {
+  it('match no non-ASCII letter by case folding: none has both flags i and u', () => {
     const folding = all.filter(({ flags }) => flags.includes('i') && /[uv]/.test(flags));
     expect(folding).toEqual([]);
   });

@@ -1,8 +1,11 @@
-/** Every rotation over three scopes and three entities, under every authority that differs. */
+/**
+ * Every rotation over three scopes and three entities, under every authority that makes a
+ * difference.
+ */
 import { expect, it } from 'vitest';
 import { OTHERS, SCOPES, subsetsOf, tryAll, wishes } from '../support/rotations.ts';
 
-/** All combinations of the elements of two lists of objects. */
+/** All pairs of elements from two lists of objects. */
 function pairs<A extends object, B extends object>(
   first: readonly A[],
   second: readonly B[],
@@ -10,7 +13,7 @@ function pairs<A extends object, B extends object>(
   return first.flatMap((a) => second.map((b) => ({ ...a, ...b })));
 }
 
-it('a successor is what was asked for, within predecessor and authority', async () => {
+it('a rotation grants what was requested, within predecessor and authority', async () => {
   const scopes = subsetsOf(SCOPES).map((list) => ({ scopes: list }));
   const entities = subsetsOf(OTHERS).map((list) => ({ accessibleEntities: list }));
   const held = ['all' as const, ...subsetsOf(['a:r', 'a:*', '*:r'])];

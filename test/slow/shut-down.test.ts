@@ -1,4 +1,6 @@
-/** How the reference service ends: what it still answers, what it closes, and that it does. */
+/**
+ * How the reference service shuts down: what it still answers, what it closes, and that it ends.
+ */
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { connect } from 'node:net';
@@ -19,7 +21,7 @@ afterAll(remove);
 
 const keyIn = ({ out }: RunningServer) => /export KEY=(\S+)/.exec(out)?.[1] ?? '';
 
-/** A client that says what it is told to, and hears everything until the connection ends. */
+/** A client that sends what a test gives it and receives everything until the connection ends. */
 async function dial({ origin }: RunningServer) {
   const socket: Socket = connect(Number(new URL(origin).port), '127.0.0.1');
   socket.on('error', () => {});
@@ -40,7 +42,7 @@ async function dial({ origin }: RunningServer) {
         });
       }
     },
-    /** Everything, once the connection has ended. */
+    /** Everything received, once the connection has ended. */
     async rest(): Promise<string> {
       await ended;
       return heard;
@@ -60,7 +62,7 @@ const EXCHANGE = (key: string) =>
     }),
   );
 
-/** A request that is under way for as long as the test wants: its body is on its way. */
+/** A request that stays in progress as long as the test wants, because its body is incomplete. */
 async function beginSlow(server: RunningServer, key: string) {
   const client = await dial(server);
   const body = EXCHANGE(key);
@@ -72,7 +74,7 @@ async function beginSlow(server: RunningServer, key: string) {
     `Content-Length: ${body.length}`,
   ];
   await client.say(`${head.join('\r\n')}\r\n\r\n`);
-  // It is served, then.
+  // The server is processing it now.
   await client.hear('HTTP/1.1 100 Continue');
   await client.say(body.slice(0, 20));
   return { ...client, finish: () => client.say(body.slice(20)) };
@@ -88,13 +90,13 @@ async function isRefused({ origin }: RunningServer): Promise<boolean> {
   return refused;
 }
 
-/** Tries again until it is so; the test's own time is the limit. */
+/** Retries until it is true, limited only by the test's timeout. */
 async function until(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise<void>((done) => void setImmediate(done));
 }
 
 describe.concurrent('at SIGTERM, the service', () => {
-  test('answers what is under way, ends the rest, writes usage, and exits with 0', {
+  test('answers what is in progress, ends the rest, writes usage, and exits with 0', {
     timeout,
   }, async () => {
     const path = file('orderly');
@@ -105,7 +107,7 @@ describe.concurrent('at SIGTERM, the service', () => {
     await idle.hear('"key_id"');
     const slow = await beginSlow(server, key);
     server.kill('SIGTERM');
-    // Kept alive, and closed before anything else is asked.
+    // A kept-alive connection, closed before its next request.
     expect(await idle.rest()).toContain('HTTP/1.1 200 OK');
     // Node closes idle connections a moment before it stops listening.
     await until(() => isRefused(server));
@@ -122,18 +124,18 @@ describe.concurrent('at SIGTERM, the service', () => {
     expect(keys[0]).toHaveProperty('lastUsedAt', expect.any(Date));
   });
 
-  test('waits only so long for a client that never ends', { timeout }, async () => {
+  test('waits only a limited time for a client that never finishes', { timeout }, async () => {
     const server = await startPlatform(file('patient'), [], env);
     const slow = await beginSlow(server, keyIn(server));
     const began = performance.now();
     server.kill('SIGTERM');
     expect(await server.ended).toBe(0);
     expect(await slow.rest()).not.toContain('200 OK');
-    // Five seconds of grace, and what a busy machine takes beside.
+    // Five seconds of grace, plus what a busy machine needs.
     expect(performance.now() - began).toBeLessThan(15_000);
   });
 
-  test('ends at once when it is told a second time', { timeout }, async () => {
+  test('ends at once at a second signal', { timeout }, async () => {
     const server = await startPlatform(file('hurried'), [], env);
     await beginSlow(server, keyIn(server));
     server.kill('SIGTERM');

@@ -1,6 +1,6 @@
 /**
- * Processes that are killed and that race, on SQLite files. `test/servers/processes.test.ts` has
- * many rounds more.
+ * Processes on SQLite files that are killed or race. `test/servers/processes.test.ts` runs many
+ * more rounds.
  */
 import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -16,7 +16,7 @@ import { type Child, startChild } from '../support/store-process.ts';
 
 const { file, remove } = folder();
 const timeout = 120_000;
-// Each start would strip the types of the whole source again.
+// Otherwise each start would strip the types of the whole source again.
 Object.assign(process.env, { NODE_COMPILE_CACHE: file('cache') });
 
 let children: readonly [Child, Child, Child, Child];
@@ -28,26 +28,26 @@ afterAll(async () => {
   remove();
 });
 
-// After so many moments; at 0 the file is about to be made. A moment is before or after a call of
-// the store.
+// After this many moments; 0 is just before the file is created. A moment is before or after a
+// store call.
 const KILLS = [0, 18] as const;
 
 test.concurrent.each(DRIVERS)(
-  'what %s acknowledged is there after kill -9',
+  'what %s acknowledged survives kill -9',
   { timeout },
   async (driver) => {
     const keys = await crashRounds(driver, file(`${driver.replace(':', '-')}.db`), KILLS);
-    // Making a key has four moments, and the first operation of each writer is to make one.
+    // Creating a key has four moments, and each writer's first operation creates one.
     expect(keys).toBeGreaterThan(1);
   },
 );
 
-test.concurrent('a process that is killed in the middle of a rotation takes no key along', {
+test.concurrent('killing a process in the middle of a rotation loses no key', {
   timeout,
 }, async () => {
   const address = `sqlite:${file('kill.db')}`;
   const { store, close } = await openStore(address);
-  // From the fourth moment on: standing still between the writes, and before the plaintext is out.
+  // From the fourth moment on: paused between the writes, and before the plaintext is out.
   const seen = await killRotations(address, store, 4, 4);
   expect(seen).toMatchObject({ predecessorAlive: 4, handedOut: 0, visible: 4, remedied: 4 });
   expect(Object.keys(seen.at)).toEqual([
@@ -80,12 +80,12 @@ describe('two processes', () => {
   }, timeout);
   afterAll(() => close());
 
-  test('end a key at once: one winner', { timeout }, async () => {
+  test('end a key at once with one winner', { timeout }, async () => {
     expect(await rotateAgainstRotate(arena, 20)).toMatchObject({ oneWinner: 20 });
     expect(await revokeAgainstRotate(arena, 20)).toMatchObject({ oneWinner: 20 });
   });
 
-  test('mark a key at once: as if one had come after the other', { timeout }, async () => {
+  test('mark a key at once as if one had come after the other', { timeout }, async () => {
     for (const pair of PAIRS) {
       const seen = await markAgainstMark(arena, pair, 20);
       expect(seen).toMatchObject({ rounds: 20 });
@@ -93,12 +93,12 @@ describe('two processes', () => {
   });
 });
 
-/** One driver and the other. */
+/** Alternates between the drivers. */
 const addressOf = (i: number, path: string) =>
   `${i % 2 === 0 ? 'sqlite' : 'better-sqlite3'}:${path}`;
 
 describe('openStore', () => {
-  test('opens a file, and ends with it', async () => {
+  test('opens a file and closes it', async () => {
     const { store, close } = await openStore(`sqlite:${file('open.db')}`);
     expect(await store.findById(NOWHERE)).toBe(null);
     await close();
@@ -113,7 +113,7 @@ describe('openStore', () => {
     '',
     'constructor:hunter2',
     'SQLITE:hunter2',
-  ])('refuses %s, and says what it takes and nothing of the rest', async (url) => {
+  ])('rejects %s, naming what it accepts and nothing of the rest', async (url) => {
     const error = await openStore(url).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(TypeError);
     expect(String(error)).toMatch(/sqlite:.+postgres:.+mysql:.+redis:/);

@@ -37,9 +37,9 @@ afterAll(() => {
   remove();
 });
 
-// ── Several at once ──────────────────────────────────────────────────────────────────────────────
+// ── Starting several at once ─────────────────────────────────────────────────────────────────────
 
-/** A process that opens the platform in each folder that it is sent, and says what came of it. */
+/** A process that opens the platform in each folder it receives and reports the result. */
 function startBootChild() {
   const child = spawn(process.execPath, [...NODE_ARGUMENTS, PROGRAMS.bootChild], {
     env,
@@ -62,9 +62,9 @@ function startBootChild() {
   };
 }
 
-// They wait more than they work: all at once.
+// They wait more than they work, so they can all run at once.
 describe.concurrent('processes that start at once in a fresh folder', () => {
-  // Of 36 that did, 21 died: of a pepper that was there already, or of rows that were.
+  // Of 36 such processes, 21 used to die: a pepper or rows already existed.
   test('all come up, with one pepper and one signing key', { timeout }, async () => {
     const children = [startBootChild(), startBootChild(), startBootChild()];
     const hearAll = () => Promise.all(children.map((child) => child.hear()));
@@ -84,7 +84,7 @@ describe.concurrent('processes that start at once in a fresh folder', () => {
   });
 });
 
-/** What is in a folder is what one process would have left there. */
+/** Expects the folder to look as if only one process had started. */
 async function expectOneStart(path: string): Promise<void> {
   // No draft of a secret is left behind.
   const secrets = readdirSync(path).filter((name) => !name.startsWith('platform.db'));
@@ -98,11 +98,11 @@ async function expectOneStart(path: string): Promise<void> {
 
 // ── Stores that never answer ─────────────────────────────────────────────────────────────────────
 
-describe.concurrent('a store that takes connections and never answers', () => {
-  // close() of PostgreSQL waited for it without end, and so did whoever shut down.
-  // `postgresql` is libpq's own spelling, and was refused, as were its kin.
+describe.concurrent('a store that accepts connections and never answers', () => {
+  // PostgreSQL's close() used to wait forever, and shutting down with it. `postgresql`, libpq's own
+  // spelling, and similar schemes used to be rejected.
   test.each(['postgres', 'postgresql', 'mysql', 'mariadb'])(
-    'is left by close(), on %s',
+    'is abandoned by close(), on %s',
     { timeout },
     async (scheme) => {
       const address = `${scheme}://u@127.0.0.1:${silent.port}/x`;
@@ -115,10 +115,10 @@ describe.concurrent('a store that takes connections and never answers', () => {
   );
 
   test.each([
-    // In hex: a list of RESP, and a TLS handshake (RFC 8446 §5.1).
+    // In hex: a RESP list, and a TLS handshake (RFC 8446 §5.1).
     ['redis', /^2a/],
     ['rediss', /^1603/],
-  ])('is not waited for by openStore, on %s', { timeout }, async (scheme, greeting) => {
+  ])('makes openStore give up, on %s', { timeout }, async (scheme, greeting) => {
     const heard: string[] = [];
     const server = createServer((socket) => {
       socket.on('error', () => {});
@@ -158,9 +158,8 @@ async function statusOf(url: string, credential: string): Promise<number> {
 const keyIn = (out: string) => /export KEY=(\S+)/.exec(out)?.[1] ?? '';
 
 describe.concurrent('a server', () => {
-  // It said of itself that it was at port 0: to whoever had no key, in its document, and in each
-  // token.
-  test('on a free port calls itself by that port', { timeout }, async () => {
+  // It used to claim port 0: in challenges, in its document and in every token.
+  test('on a free port uses that port in its own address', { timeout }, async () => {
     const { out, origin, stop } = await startConsole('free');
     const metadata = `resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`;
     const denied = await fetch(`${origin}/mcp`, { method: 'POST' });
@@ -173,8 +172,8 @@ describe.concurrent('a server', () => {
     expect(await stop()).toBe(0);
   });
 
-  // It said that the keys were in its own folder, and offered to remove that: with the pepper that
-  // they need.
+  // It used to say that the keys were in its own folder and offered to remove it, together with the
+  // pepper they need.
   test('says where the keys are, and offers to remove nothing that they need', {
     timeout,
   }, async () => {
@@ -196,8 +195,8 @@ describe.concurrent('a server', () => {
 });
 
 describe.concurrent('a server behind the platform', () => {
-  // It printed nothing, and ended with 0.
-  test('takes the tokens of that one, and its keys not', { timeout }, async () => {
+  // It used to print nothing and exit with 0.
+  test("accepts the platform's tokens but not its keys", { timeout }, async () => {
     const platform = await startConsole('platform');
     const { origin } = platform;
     const behindEnv = { ...env, PLATFORM_URL: origin };
@@ -210,7 +209,7 @@ describe.concurrent('a server behind the platform', () => {
       expect(await statusOf(url, token)).toBe(200);
       expect(await statusOf(url, key)).toBe(401);
     }
-    // What it prints for a shell is what was asked for above.
+    // The shell command that it prints is the one used above.
     const lines = /TOKEN=\$\((curl .+?)\|/s.exec(behind.out)?.[1] ?? '';
     expect(lines).toContain(`curl -s ${origin}/v1/token `);
     expect(lines).toContain(`"resource=${origin}/v1"`);
@@ -220,7 +219,7 @@ describe.concurrent('a server behind the platform', () => {
 
   const usage = /^Usage: npx node examples\/more\/resource-server\/server\.ts /;
 
-  test('prints its usage where it is asked for help', { timeout }, async () => {
+  test('prints its usage on request', { timeout }, async () => {
     const ended = await runToEnd(PROGRAMS.resourceServer, ['--help'], { ...env, PORT: '0' });
     expect(ended).toMatchObject({ code: 0, err: '' });
     expect(ended.out).toMatch(usage);
@@ -231,8 +230,8 @@ describe.concurrent('a server behind the platform', () => {
 
   test.each([
     { what: 'a port that is taken', port: () => String(silent.port), args: [], words: taken },
-    { what: 'a port that is none', port: () => '8788x', args: [], words: none },
-    { what: 'a flag that it does not know', port: () => '0', args: ['--hlep'], words: usage },
+    { what: 'an invalid port', port: () => '8788x', args: [], words: none },
+    { what: 'an unknown flag', port: () => '0', args: ['--hlep'], words: usage },
   ])('refuses $what in a sentence', { timeout }, async ({ port, args, words }) => {
     const ended = await runToEnd(PROGRAMS.resourceServer, args, { ...env, PORT: port() });
     expect(ended).toMatchObject({ code: 1, out: '' });
@@ -245,7 +244,7 @@ function linkIn({ out }: RunningServer): string {
   return /^ {2}(https?:\/\/\S+\/console\/sign-in\?link=[\w-]{43})$/m.exec(out)?.[1] ?? 'none';
 }
 
-/** Opens a link and presses its button, as a browser does. @returns The answer to the button. */
+/** Opens a link and presses its button, like a browser. Returns the answer to the button. */
 async function signIn(link: string, origin: string): Promise<Response> {
   const { origin: publicUrl, pathname, search } = new URL(link);
   const opened = await (await fetch(`${origin}${pathname}${search}`)).text();
@@ -270,13 +269,13 @@ describe.concurrent('the link that the demo prints', () => {
     const again = await signIn(link, server.origin);
     expect([again.status, again.headers.getSetCookie()]).toEqual([403, []]);
     expect(await server.stop()).toBe(0);
-    // In all that it ever printed.
+    // In its whole output.
     const { out, err } = server.written;
     const value = new URL(link).searchParams.get('link') ?? 'none';
     expect([out.split(value).length, err]).toEqual([2, '']);
   });
 
-  test('is another one at each start, and sessions end with the process', { timeout }, async () => {
+  test('changes at each start, and sessions end with the process', { timeout }, async () => {
     const first = await startConsole('restarted');
     const link = linkIn(first);
     const entered = await signIn(link, first.origin);
@@ -291,7 +290,7 @@ describe.concurrent('the link that the demo prints', () => {
     expect(await second.stop()).toBe(0);
   });
 
-  test('has the name by which clients reach the service', { timeout }, async () => {
+  test('contains the name under which clients reach the service', { timeout }, async () => {
     const publicUrl = 'https://deception.example';
     const behind = { ...env, PUBLIC_URL: publicUrl };
     const server = await startPlatform(file('proxied'), [], behind);

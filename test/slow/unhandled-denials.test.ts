@@ -1,4 +1,4 @@
-/** A denial that nobody handles ends a process, as every rejection does; a handled one does not. */
+/** An unhandled denial ends a process, like any rejection; a handled one does not. */
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 
@@ -22,11 +22,11 @@ function run(code: string) {
 const CALLS = {
   'no credential': 'keyring.authenticate(undefined)',
   garbage: "keyring.authenticate('Bearer x')",
-  'a key that is none': "keyring.verify('x')",
+  'an invalid key': "keyring.verify('x')",
   'admission of garbage': "admit('Bearer x')",
 } as const;
 
-test.each(Object.entries(CALLS))('%s: reported where nobody handles it', (_, call) => {
+test.each(Object.entries(CALLS))('%s: is reported if nobody handles it', (_, call) => {
   const { stdout, stderr } = run(`void ${call};`);
   expect(stderr).toMatch(
     /AccessError: \w.+\.\] \{\n {2}code: '(?:missing_credentials|invalid_token)'/,
@@ -34,7 +34,7 @@ test.each(Object.entries(CALLS))('%s: reported where nobody handles it', (_, cal
   expect(stdout).toBe('ended with 1\n');
 });
 
-test.each(Object.entries(CALLS))('%s: handled, it is reported nowhere', (_, call) => {
+test.each(Object.entries(CALLS))('%s: is not reported if it is handled', (_, call) => {
   const handled = `await ${call}.catch(({ code }) => console.log(code));`;
   const { stdout, stderr } = run(handled);
   expect(stderr).toBe('');

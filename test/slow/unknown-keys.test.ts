@@ -1,4 +1,4 @@
-/** Guesses by the thousand: a cache remembers few of them, and forgets no live key for them. */
+/** Thousands of guesses: a cache remembers few of them and forgets no live key because of them. */
 
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -15,7 +15,7 @@ describe('20,000 unknown keys', () => {
     return process.memoryUsage().heapUsed;
   };
 
-  it('evict no live key, are remembered up to 1,024, and take no more than that', async () => {
+  it('evict no live key, and at most 1,024 of them are remembered', async () => {
     const { keyring, cache, lookUps } = cachedRing();
     const { key } = await issue(keyring);
     await keyring.verify(key);

@@ -1,4 +1,4 @@
-/** A second validator finds nothing wrong with the document of the endpoints to manage keys. */
+/** Checks the OpenAPI document of the key management endpoints with a second validator. */
 import { keyAdminOpenApi } from 'keyscope/admin';
 import { expect, test } from 'vitest';
 import { installedIn } from '../support/installed.ts';
@@ -11,7 +11,7 @@ const { describe, load } = installedIn('validators', '@readme/openapi-parser');
 
 async function isValid(document: object): Promise<boolean> {
   const parser = (await load('@readme/openapi-parser')) as Parser;
-  // It changes what it is given.
+  // The validator modifies its input.
   const { valid } = await parser.validate(structuredClone(document));
   return valid;
 }
@@ -21,7 +21,7 @@ function documentWith(options: object): object {
   return { openapi: '3.1.0', info, ...keyAdminOpenApi(options) };
 }
 
-describe('the endpoints to manage keys', () => {
+describe('the key management endpoints', () => {
   const securitySchemes = { bearerAuth: { type: 'http', scheme: 'bearer' } };
 
   test('have a document that another validator accepts', async () => {
@@ -29,7 +29,7 @@ describe('the endpoints to manage keys', () => {
     expect(await isValid(documentWith({ securitySchemes, basePath: '/v1/keys' }))).toBe(true);
   });
 
-  test('would not with a reference that leads nowhere', async () => {
+  test('would fail with a dangling reference', async () => {
     const nowhere = { ...documentWith({ securitySchemes }), components: {} };
     expect(await isValid(nowhere).catch(() => false)).toBe(false);
   });

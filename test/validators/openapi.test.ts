@@ -1,6 +1,6 @@
 /**
- * What other people's readers make of a secured document and of the reference. The first validator
- * is in test/examples/openapi.test.ts.
+ * Checks a secured document and the reference with third-party readers. The first validator is in
+ * test/examples/openapi.test.ts.
  */
 import fc from 'fast-check';
 import { definePolicy, defineScopes } from 'keyscope';
@@ -28,16 +28,16 @@ const { describe, load } = installedIn('validators', 'marked');
 describe('@readme/openapi-parser', () => {
   const validate = async (document: object) => {
     const parser = (await load('@readme/openapi-parser')) as Parser;
-    // It changes what it is given.
+    // The validator modifies its input.
     const { valid, errors = [] } = await parser.validate(structuredClone(document));
     return { valid, errors };
   };
 
-  it('finds nothing wrong with the document of the reference service', async () => {
+  it('accepts the document of the reference service', async () => {
     expect(await validate(openApi('https://x.example'))).toEqual({ valid: true, errors: [] });
   });
 
-  it('finds nothing wrong where responses are of two kinds', async () => {
+  it('accepts responses of two kinds', async () => {
     const content = { 'application/problem+json': { schema: { type: 'object' } } };
     const own = { description: 'Own.', content };
     const responses = { 200: { description: 'OK' }, 400: own, default: own };
@@ -47,7 +47,7 @@ describe('@readme/openapi-parser', () => {
     expect(await validate(secured)).toEqual({ valid: true, errors: [] });
   });
 
-  it('finds something wrong with what is no document', async () => {
+  it('rejects an invalid document', async () => {
     const { valid } = await validate({ ...openApi('https://x.example'), paths: { x: 1 } });
     expect(valid).toBe(false);
   });
@@ -71,12 +71,12 @@ describe('marked', () => {
       );
   };
 
-  it('shows every scope and every operation in a row of its own, as it is called', async () => {
+  it('shows every scope and every operation in a separate row, under its name', async () => {
     const text = fc.string({
       unit: fc.constantFrom(...'ab |\\`*_<>[]()#&!~$\n{}+-.'),
       maxLength: 12,
     });
-    // Beside spaces, which a cell has at its ends anyway.
+    // Surrounded by letters, because a cell ignores spaces at its ends.
     const name = text.map((given) => `x${given}x`);
     const sentences = name.map((given) => given.replaceAll('\n', ' '));
     await fc.assert(

@@ -1,6 +1,6 @@
 /**
- * What `keyscope scan --sarif` prints, by the schema of SARIF; and what `keyscope rules` prints, by
- * a parser of TOML and by RE2, whose dialect gitleaks, trufflehog and GitLab have.
+ * Checks the output of `keyscope scan --sarif` against the SARIF schema, and that of `keyscope
+ * rules` with a TOML parser and RE2, whose dialect gitleaks, trufflehog and GitLab use.
  */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
@@ -38,7 +38,7 @@ const SCHEMA = new URL(
   import.meta.url,
 );
 
-/** What lines a report prints. */
+/** The lines that a report prints. */
 async function printed(print: (output: Output) => Promise<void>): Promise<string> {
   const { output, lines } = captureOutput();
   await print(output);
@@ -58,7 +58,7 @@ describe('a SARIF log', () => {
   const commit = '0'.repeat(40);
   const tally = { texts: 4, bytes: 100, found: 0, unread: 0 };
 
-  it('is one by the schema, with finds, without, and where not all was read', async () => {
+  it('is valid with finds, without finds, and after an incomplete scan', async () => {
     const validate = await createValidate();
     for (const [paths, unread] of [
       [[], 0],
@@ -83,7 +83,7 @@ describe('a SARIF log', () => {
     }
   });
 
-  it('is none where a field is missing', async () => {
+  it('is invalid if a field is missing', async () => {
     const validate = await createValidate();
     expect(validate({ version: '2.1.0' })).toBe(false);
     expect(validate({ version: '2.1.0', runs: [{ tool: {} }] })).toBe(false);
@@ -99,7 +99,7 @@ describe('rules', () => {
     keywords: [`${prefix}_`],
   }));
 
-  it('of gitleaks and GitLab are TOML, one within the other', async () => {
+  it('for gitleaks and GitLab are TOML, one inside the other', async () => {
     const { parse } = (await load('smol-toml')) as Toml;
     expect(parse(RULES.gitleaks(prefixes))).toEqual({ extend: { useDefault: true }, rules });
     const { secrets } = parse(RULES.gitlab(prefixes)) as {
@@ -116,7 +116,7 @@ describe('rules', () => {
     const pattern = RE2JS.compile(scannerPattern('acme'));
     const chance = chanceFrom(12);
     for (const [name, context] of Object.entries(CONTEXTS)) {
-      // Where a match begins before the key, only a look-ahead finds it: see the documentation.
+      // If a match begins before the key, only a look-ahead finds the key: see the documentation.
       if (/beginning of another/.test(name)) continue;
       for (let round = 0; round < 20; round += 1) {
         const key = keyFrom(chance);

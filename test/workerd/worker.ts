@@ -1,6 +1,7 @@
 /**
  * A Worker with its keys in D1, for `test/servers/sqlite/d1/worker.test.ts`: the path says what to
- * do, and the answer is JSON. One store for the life of the isolate, as a service would have it.
+ * do, and the answer is JSON. One store serves the isolate for its whole life, as in a real
+ * service.
  */
 import {
   createKeyring,
@@ -29,7 +30,7 @@ const HELD_MS = 300;
 
 type Store = KeyringOptions<typeof catalog>['store'];
 
-/** Answers late, so that requests meet while a look-up is under way. */
+/** Answers late, so that requests arrive during a look-up. */
 function slow(db: D1Client): D1Client {
   function slowStatement(inner: D1Statement): D1Statement {
     return {
@@ -47,7 +48,7 @@ function slow(db: D1Client): D1Client {
   };
 }
 
-/** Enough of a bounded cache. */
+/** A minimal bounded cache. */
 function smallCache() {
   const entries = new Map<string, object>();
   return {
@@ -80,16 +81,16 @@ type Keyring = ReturnType<typeof keyringOver>;
 
 const keyrings = new Map<string, Keyring>();
 
-/** The keyring of this name, made when it is first asked for. */
+/** The keyring with this name, created on first use. */
 function memoized(name: string, makeStore: () => Store): Keyring {
   const keyring = keyrings.get(name) ?? keyringOver(makeStore());
   keyrings.set(name, keyring);
   return keyring;
 }
 
-// ── What is done ──────────────────────────────────────────────────────────────────────────────
+// ── Operations ────────────────────────────────────────────────────────────────────────────────
 
-/** What came of it: what it returned, or why it failed. */
+/** The result of a call, or the reason for its failure. */
 async function outcome(act: () => Promise<unknown>): Promise<unknown> {
   try {
     return (await act()) ?? 'done';
@@ -100,7 +101,7 @@ async function outcome(act: () => Promise<unknown>): Promise<unknown> {
   }
 }
 
-/** Issue, verify, rotate and revoke. */
+/** Issues, verifies, rotates and revokes a key. */
 async function walk(keyring: Keyring): Promise<unknown> {
   const { key, info } = await keyring.issue(INPUT, AUTHORITY);
   const principal = await keyring.verify(key);
@@ -131,7 +132,7 @@ async function contract(factory: Parameters<typeof storeContract>[1]): Promise<u
 }
 
 /**
- * With `?leave` the request is over before its verification: whatever it has asked for ends with
+ * With `?leave` the request ends before its verification, and everything that it started ends with
  * it.
  */
 function verify(keyring: Keyring, request: Request): Promise<unknown> {
@@ -152,8 +153,7 @@ const ROUTES: Readonly<Record<string, (db: D1Client, request: Request) => Promis
   '/contract/cached': (db) => contract(() => cachedStore(db)),
   '/migrate': (db) => outcome(() => migrate(db)),
   '/issue': (db) => issue(memoized('plain', () => d1Store(db))),
-  // Two stores of their own: one on which requests meet in the migration, one on which they meet in
-  // a look-up.
+  // Two separate stores: requests share a migration on one and a look-up on the other.
   '/verify/new': (db, request) =>
     verify(
       memoized('new', () => d1Store(slow(db))),
@@ -166,7 +166,7 @@ const ROUTES: Readonly<Record<string, (db: D1Client, request: Request) => Promis
     ),
 };
 
-// What a Worker exports is what the runtime asks for.
+// The runtime expects a default export.
 // biome-ignore lint/style/noDefaultExport: see above
 export default {
   async fetch(request: Request, env: Env): Promise<Response> {

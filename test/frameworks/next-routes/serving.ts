@@ -1,4 +1,4 @@
-/** The handlers that a test has made for the contract's routes: a test has a keyring of its own. */
+/** The handlers that a test has created for the contract's routes with its own keyring. */
 interface Serving {
   readonly whoami: (request: Request) => Promise<Response>;
   readonly reports: (request: Request) => Promise<Response>;

@@ -104,7 +104,7 @@ describe('the lock of a service', () => {
       '`PUT /threats/:id` no longer needs threats:write. It is open to any key.',
     ],
     ['a route that is gone', configOf([ROUTES[0], ROUTES[2]]), '`PUT /threats/:id` was removed.'],
-  ])('fails by name for %s', async (_, config, said) => {
+  ])('fails --check and names %s', async (_, config, said) => {
     await committed();
     place.write('keyscope.config.mjs', config);
     const { exit, stdout } = await place.run(['lock', '--check']);
@@ -152,8 +152,8 @@ describe('the lock of a service', () => {
       'Standard input is empty. Check the command before the pipe. Example: git show',
     ],
     [['--against', 'keyscope.config.mjs'], 1, 'keyscope.config.mjs: the lock is not JSON'],
-    [['--check', '--file', 'other.json'], 1, 'There is no other.json here'],
-  ])('is asked for in a way that means something: %j', async (args, exit, said) => {
+    [['--check', '--file', 'other.json'], 1, 'Cannot find other.json.'],
+  ])('causes an error for wrong arguments: %j', async (args, exit, said) => {
     await committed();
     place.write('empty.json', '\n');
     const ran = await place.run(['lock', ...args]);

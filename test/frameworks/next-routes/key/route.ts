@@ -1,4 +1,4 @@
-/** A key for the example's own route. */
+/** Issues a key for the example's own route. */
 import { keyring } from '../../../keys';
 
 export async function POST(): Promise<Response> {
