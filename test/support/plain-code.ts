@@ -1,10 +1,10 @@
-/** Finds the forms that this project avoids, because each hides something from the reader. */
+/** Forms that this project avoids because each hides something from the reader. */
 import ts from 'typescript';
 import { placeOf, type Source, visit } from './source.ts';
 
 const K = ts.SyntaxKind;
 
-/** Removes parentheses, `as` and `satisfies` around an expression. */
+/** Strips parentheses, `as` and `satisfies`. */
 function bare(node: ts.Expression): ts.Expression {
   const wrapped =
     ts.isParenthesizedExpression(node) || ts.isAsExpression(node) || ts.isSatisfiesExpression(node);
@@ -15,7 +15,7 @@ function textsOf(list: ts.ArrayLiteralExpression): readonly string[] {
   return list.elements.map((element) => bare(element).getText()).sort();
 }
 
-/** Checks for `[a, b] = [b, a]`: the same places on both sides. */
+/** `[a, b] = [b, a]`: the same places on both sides. */
 function isSwap(left: ts.ArrayLiteralExpression, right: ts.ArrayLiteralExpression): boolean {
   return textsOf(left).join('\n') === textsOf(right).join('\n');
 }
@@ -26,7 +26,7 @@ function isAssignment(node: ts.Node): node is ts.BinaryExpression {
   return kind >= K.FirstAssignment && kind <= K.LastAssignment;
 }
 
-/** Checks whether nothing uses the value of an expression, so that it is a statement. */
+/** Whether the value of an expression is unused, so that it acts as a statement. */
 function isStatement(node: ts.Expression): boolean {
   const { parent } = node;
   if (ts.isParenthesizedExpression(parent) || ts.isVoidExpression(parent)) {
@@ -36,18 +36,18 @@ function isStatement(node: ts.Expression): boolean {
   return ts.isForStatement(parent) && parent.condition !== node;
 }
 
-/** Returns the fault of a single node, or null. */
+/** The fault of this node on its own, or null. */
 function faultOf(node: ts.Node): string | null {
   if (ts.isVariableDeclaration(node) && ts.isArrayBindingPattern(node.name)) {
     const { initializer } = node;
     const literal = initializer !== undefined && ts.isArrayLiteralExpression(bare(initializer));
-    return literal ? 'a list taken apart into names where it is written' : null;
+    return literal ? 'an array literal destructured into names' : null;
   }
   if (isAssignment(node)) {
     const left = bare(node.left);
     const right = bare(node.right);
     if (ts.isArrayLiteralExpression(left) && ts.isArrayLiteralExpression(right)) {
-      if (!isSwap(left, right)) return 'several assignments in one that is no swap';
+      if (!isSwap(left, right)) return 'several assignments in one that are not a swap';
     }
     return isStatement(node) ? null : 'an assignment inside an expression';
   }
@@ -59,7 +59,7 @@ function faultOf(node: ts.Node): string | null {
   if (ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression)) {
     const { expression, name } = node.expression;
     const flattened = name.text === 'flat' && ts.isArrayLiteralExpression(bare(expression));
-    return flattened ? 'a list that is written and flattened' : null;
+    return flattened ? 'an array literal that is flattened' : null;
   }
   if (ts.isVariableDeclarationList(node)) {
     const several = node.declarations.length > 1 && !ts.isForStatement(node.parent);
@@ -73,7 +73,7 @@ function faultOf(node: ts.Node): string | null {
 
 const UNFORMATTED = /biome-ignore(?:-start)? format/g;
 
-/** Returns the faults with their places. */
+/** The faults in a source, each with its location. */
 export function shorthandIn(source: Source): readonly string[] {
   const found: string[] = [];
   const quoted: ts.Node[] = [];
@@ -83,7 +83,7 @@ export function shorthandIn(source: Source): readonly string[] {
     if (ts.isStringLiteralLike(node) || ts.isTemplateExpression(node)) quoted.push(node);
   });
   for (const { index } of source.text.matchAll(UNFORMATTED)) {
-    // In a string it is a sample, as in the test of this function.
+    // Inside a string it is a sample, for example in the test of this function.
     if (quoted.some((node) => node.pos <= index && index < node.end)) continue;
     const { line } = source.tree.getLineAndCharacterOfPosition(index);
     found.push(`${source.path}:${line + 1} the formatter switched off`);
@@ -91,7 +91,7 @@ export function shorthandIn(source: Source): readonly string[] {
   return found;
 }
 
-/** Finds `any`, `!`, suppressed errors and notes such as TODO. */
+/** Finds `any`, `!`, suppressed errors and TODO notes. */
 export function loopholesIn(source: Source): readonly string[] {
   const found: string[] = [];
   visit(source.tree, (node) => {
@@ -105,7 +105,7 @@ export function loopholesIn(source: Source): readonly string[] {
 
 const FOLDING = /^(?:normalize|to(?:Locale)?(?:Lower|Upper)Case|localeCompare|random)$/;
 
-/** Finds case folding, normalisation, and weak randomness. */
+/** Finds where code folds case, normalizes text, or takes randomness from a weak source. */
 export function foldingIn(source: Source): readonly string[] {
   const found: string[] = [];
   visit(source.tree, (node) => {
