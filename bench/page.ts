@@ -54,7 +54,7 @@ export function readmeTable(parts: readonly Kept[]): string {
     const { measured = '', wanted } = verdict ?? {};
     return [inReadme, measured, wanted ?? '', outcomeOf(verdict)];
   });
-  return markdown(['what', 'measured', 'bound', ''], lines);
+  return markdown(['what', 'measured', 'target', ''], lines);
 }
 
 export function writePages(): void {

@@ -119,12 +119,12 @@ export function unbounded(value: number, unit: string): Verdict {
 /** A word for it; none without a bound. */
 export function outcomeOf(verdict: Verdict | undefined): string {
   if (verdict === undefined || verdict.wanted === null) return '';
-  return verdict.met ? 'met' : '**short**';
+  return verdict.met ? 'met' : '**missed**';
 }
 
 /** Sorts rows that miss a bound first, then rows that meet one, then the rest. */
 export function worstFirst(rows: readonly Row[]): readonly Row[] {
-  const places = ['**short**', 'met', ''];
+  const places = ['**missed**', 'met', ''];
   const placeOf = ({ verdict }: Row): number => places.indexOf(outcomeOf(verdict));
   return rows.toSorted((one, other) => placeOf(one) - placeOf(other));
 }

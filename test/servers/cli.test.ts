@@ -180,7 +180,7 @@ describePostgres('the command over PostgreSQL', () => {
     await schema.sql('UPDATE keyscope_schema SET version = 9, min_reader = 9');
     const { exit, stderr } = await place.run(['list', ...ON]);
     expect(exit).toBe(4);
-    expect(stderr).toContain('upgrade it');
+    expect(stderr).toContain('Upgrade keyscope');
     const doctor = await place.run(['doctor']);
     expect(doctor.stdout).toMatch(/schema +to do +version 9 is newer/);
   });

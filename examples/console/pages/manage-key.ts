@@ -35,7 +35,7 @@ function keptScopes({ scopes }: KeyInfo, unused: readonly string[]): Html | null
   if (unused.length === 0) return null;
   return html`<fieldset>
           <legend>Scopes of the new key</legend>
-          <p>Scopes without a check mark have not been used for 90 days.</p>
+          <p>Scopes unused for 90 days start unchecked.</p>
           <input type="hidden" name="narrow" value="yes">
           ${scopes.map((scope) => scopeBox(scope, unused))}
         </fieldset>`;

@@ -96,7 +96,7 @@ export const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   },
   revoke: {
     usage: 'revoke [key id]',
-    summary: 'end a key, or all keys that you select, at once and for good',
+    summary: 'end a key, or all keys that you select, for good',
     takes: ['entity', 'state', 'created-by', 'lineage', 'yes', ...WHO],
     load: async () => (await import('./commands/revoke.js')).run,
   },
@@ -120,7 +120,7 @@ export const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   },
   lock: {
     usage: 'lock',
-    summary: 'record who may call each route, and report what a change widens',
+    summary: 'record who may call each route, and report changes that let more in',
     takes: ['write', 'check', 'against', 'file', 'keys', 'sarif'],
     load: async () => (await import('./commands/lock.js')).run,
   },

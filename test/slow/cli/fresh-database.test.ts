@@ -25,7 +25,7 @@ describe('a SQLite file without tables', () => {
       place = openPlace(sqliteConfig('', more));
       const { exit, stdout } = await place.run(['doctor']);
       expect(exit).not.toBe(0);
-      expect(stdout).toMatch(/to do +.*run `?keyscope migrate/);
+      expect(stdout).toMatch(/to do +.*[Rr]un `?keyscope migrate/);
       expect(stdout).not.toMatch(/(triggers|peppers|schema) +ok/);
       expect(tables()).toBe(0);
       expect(existsSync(place.file('keys.db-wal'))).toBe(false);
