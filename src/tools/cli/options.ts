@@ -16,10 +16,7 @@ export interface Option {
 export const OPTIONS = {
   config: { value: '<path>', help: 'the config file; default: keyscope.config.ts, .mjs or .js' },
   json: { help: 'print JSON, one object per line' },
-  timeout: {
-    value: '<seconds>',
-    help: 'time limit for the config, and for a report; default: 30',
-  },
+  timeout: { value: '<seconds>', help: 'time limit for the config, and for a report; default: 30' },
   help: { help: 'show this help; -h for short' },
   version: { help: 'print the version' },
   entity: { value: '<uuid>', help: 'the organization that owns the keys' },
