@@ -43,7 +43,7 @@ function keptScopes({ scopes }: KeyInfo, unused: readonly string[]): Html | null
 
 function rotateForm(key: KeyInfo, unused: readonly string[], once: string): Html {
   return html`<h2>Rotate key</h2>
-    <p>Rotating creates a new key, which you then use instead of this one.</p>
+    <p>Rotating creates a new key with the same expiry, which you then use instead of this one.</p>
     <form method="post" action="${KEYS}/${key.keyId}" class="fields">
       <input type="hidden" name="once" value="${once}">
       ${keptScopes(key, unused)}
