@@ -192,6 +192,8 @@ describe('a server that does not answer', () => {
     const calls = [
       ['migrate'],
       ['list', ...ON],
+      ['list'],
+      ['revoke', '--created-by', 'ada', '--yes'],
       ['revoke', ENTITY, ...ON, '--yes'],
       ['expiring'],
       ['peppers'],

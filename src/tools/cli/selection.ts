@@ -2,7 +2,7 @@
 import type { KeyRecord, KeyState } from '../../core/record.js';
 import { isUuid } from '../../core/uuid.js';
 import type { Authority } from '../../management/authority.js';
-import { partsOf, type ReadPart } from '../../management/reports/ask.js';
+import { allKeys } from './all-keys.js';
 import { authorityOf, type Call, whoOf } from './call.js';
 import { suggest, usageError } from './command-error.js';
 import type { CommandConfig } from './define-config.js';
@@ -78,23 +78,18 @@ function isSelected(key: ShownKey, { states, createdBy }: Selection): boolean {
   return createdBy === null || ('createdBy' in key && key.createdBy === createdBy);
 }
 
-/** How many rows are read at once. */
-const PART = 1000;
-
 /** Returns the organizations that own keys. In memory, because a store has no list of them. */
 async function entitiesIn(
   store: CommandConfig['store'],
   progress: Progress,
 ): Promise<readonly string[]> {
-  const { listAll } = store;
-  if (listAll === undefined) {
+  const all = allKeys(store);
+  if (all === null) {
     throw usageError('This store cannot list all organizations. Pass --entity <uuid>.');
   }
-  const read: ReadPart<KeyRecord> = (after) =>
-    listAll.call(store, { after, limit: PART }, { fresh: true });
   const entities = new Set<string>();
   let count = 0;
-  for await (const rows of partsOf('listAll', read)) {
+  for await (const rows of all) {
     count += rows.length;
     progress.show(`${count} keys read`);
     for (const row of rows) {

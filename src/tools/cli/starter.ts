@@ -166,14 +166,14 @@ function headOf(ending: Choice['ending']): string {
 }
 
 /** Without SQL, as on Redis, the store migrates by itself and the client stays private. */
-function configText({ database, prefix, ending }: Choice): string {
+function configText({ database, ending }: Choice): string {
   const { sql, connections } = DATABASES[database] ?? {};
   const query = `sql: { dialect: '${database}', query: async (sql) => ${sql} },`;
   const fields = [
     ...(sql === undefined ? [] : ['migrate: () => migrate(client),', query]),
     ...(connections === undefined ? [] : ['connections,']),
   ];
-  const names = ['catalog', 'close', 'keyring', 'maxLifetimeMs', 'peppers', 'store'];
+  const names = ['catalog', 'close', 'keyring', 'maxLifetimeMs', 'peppers', 'prefix', 'store'];
   if (sql !== undefined) names.push('client');
   if (connections !== undefined) names.push('connections');
   const migrate = `\nimport { migrate } from 'keyscope/stores/${database}';`;
@@ -186,7 +186,7 @@ export default defineConfig({
   store,
   catalog,
   peppers: peppers.map(({ id }) => id),
-  prefixes: ['${prefix}'],
+  prefixes: [prefix],
   maxLifetimeMs,
 ${fields.map((field) => `  ${field}\n`).join('')}  close,
 });
@@ -218,9 +218,10 @@ ${pool}${sql === undefined ? '' : 'export '}const client = ${open};
 export const close = () => ${close};
 export const store = ${database}Store(client);
 export const peppers = [{ id: 'first', secret: pepper }];
+export const prefix = '${prefix}'; // Every key begins with it.
 export const maxLifetimeMs = 366 * 86_400_000; // The longest life of a key.
 export const keyring = createKeyring({
-  prefix: '${prefix}',
+  prefix,
   deployment: '${prefix} production', // Choose it now: changing it later ends every key.
   catalog,
   store,
@@ -242,14 +243,17 @@ if (address === '') {
 
 function serverText({ framework, prefix, ending }: Choice): string {
   const { imports = [], service } = FRAMEWORKS[framework] ?? {};
+  const typed = ending === 'mjs' ? '' : ': unknown';
   return `${headOf(ending)}// An example service. Each route has a guard. Run it with:
 // node keyscope/server.${ending}
 ${imports.join('\n')}
-import { toMe } from 'keyscope';
+import { causeOf, toMe } from 'keyscope';
 ${importOf('createGuard', './adapter', ending)}
 ${importOf('keyring, policy', './keyring', ending)}
 
-const guard = createGuard({ keyring, policy, realm: '${prefix}' });
+// If the store fails, clients get 503; the log says why.
+const onOutage = (error${typed}) => console.error(error, causeOf(error));
+const guard = createGuard({ keyring, policy, realm: '${prefix}', onOutage });
 const port = Number(process.env['PORT'] ?? 3000);
 
 ${service}

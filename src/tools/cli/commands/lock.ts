@@ -5,13 +5,13 @@ import { isObject } from '../../../core/input.js';
 import type { KeyRecord } from '../../../core/record.js';
 import type { KeyStore } from '../../../core/store.js';
 import { within } from '../../../core/thenable.js';
-import { partsOf, type ReadPart } from '../../../management/reports/ask.js';
 import { type AccessLock, lockOf } from '../../lock/access-lock.js';
 import { diffLocks, type KeyGain, type LockDiff } from '../../lock/diff-locks.js';
 import { lockMarkdown } from '../../lock/lock-markdown.js';
 import { lockSarif } from '../../lock/lock-sarif.js';
 import { assertAsWritten, formatLock, parseLock } from '../../lock/lock-text.js';
 import type { GuardedRoute } from '../../lock/route.js';
+import { allKeys } from '../all-keys.js';
 import type { Call } from '../call.js';
 import { CommandError, EXIT, usageError } from '../command-error.js';
 import { textOf, withoutSecrets } from '../explain.js';
@@ -154,26 +154,21 @@ async function withKeys(call: Call, before: AccessLock, now: AccessLock): Promis
 
 // ── Live keys of all organizations, with one page in memory ─────────────────────────────────────
 
-/** How many keys are read at once. */
-const PAGE = 1000;
-
 /**
  * Yields the keys that are not ended, suspended or expired.
  *
  * Not checked: seals and peppers, so edited rows are included.
  */
 async function* livePagesOf(store: KeyStore): AsyncGenerator<readonly KeyRecord[]> {
-  if (store.listAll === undefined) {
+  const all = allKeys(store);
+  if (all === null) {
     throw new CommandError(
       'refused',
       'The store cannot list all keys. Run the command without --keys.',
     );
   }
   const now = Date.now();
-  const { listAll } = store;
-  const read: ReadPart<KeyRecord> = (after) =>
-    listAll.call(store, { after, limit: PAGE }, { fresh: true });
-  for await (const rows of partsOf('listAll', read)) {
+  for await (const rows of all) {
     yield rows.filter((row) => isObject(row) && Array.isArray(row.scopes) && isLive(row, now));
   }
 }
