@@ -10,8 +10,7 @@ import { createGuard } from '../express/adapter.ts';
 
 const { DATABASE_URL: connectionString, PORT = '3000', PEPPER = '' } = process.env;
 if (connectionString === undefined) throw new Error('DATABASE_URL is not set');
-// Adds the driver's error, which may quote rows. Only operators should be able to read this log.
-const log = (error: unknown): void => console.error(error, causeOf(error));
+const log = (error: unknown): void => console.error(error, causeOf(error)); // May quote rows.
 
 const pool = new pg.Pool({
   connectionString,
