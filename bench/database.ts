@@ -46,7 +46,7 @@ function admitting(name: string, store: KeyStore, requests: number): Case {
   return { name, requests, one };
 }
 
-/** Requests of so many callers, each of whom waits for its answer. Microseconds of CPU for one. */
+/** Microseconds of CPU for one request. Each caller sends the next one after its answer. */
 async function drive({ one, requests }: Case, draw: Draw): Promise<number> {
   let left = requests;
   async function call(): Promise<void> {

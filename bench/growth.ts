@@ -64,7 +64,7 @@ async function measureCall(call: Call, few: Table, many: Table): Promise<Times> 
 /** How long a summary is repeated. */
 const ENOUGH_MS = 20_000;
 
-/** The longest statement of a summary, and all of it, which nobody watches. */
+/** Milliseconds of the longest statement of a summary, and of a whole one without a log. */
 async function summarize({ store, watched, log }: Table): Promise<readonly [number, number]> {
   const longest: number[] = [];
   const inAll: number[] = [];

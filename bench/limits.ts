@@ -54,7 +54,7 @@ async function largestKey(name: string, peppers: Peppers): Promise<Case<KeyRecor
 
 // ── The largest table ────────────────────────────────────────────────────────────────────────────
 
-/** So many operations, ten to a resource, each with its own scope. */
+/** Makes `count` operations, each with its own scope, ten to a resource. */
 function tablesOf(count: number) {
   const resources: Record<string, Record<string, string>> = {};
   const policy: Record<string, readonly `${string}:${string}`[]> = {};

@@ -49,7 +49,7 @@ async function held(name: string): Promise<number> {
   return bytes;
 }
 
-/** Bytes that one call allocates; what it is asked with is made before. */
+/** Bytes that one call allocates. Its arguments are made before. */
 async function allocated<Asked>(
   prepare: () => Asked,
   run: (list: readonly Asked[]) => unknown,

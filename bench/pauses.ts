@@ -19,7 +19,7 @@ import { newLog } from './stores/watch.ts';
 const KEYS = quick ? 20_000 : 100_000;
 const ROUNDS = quick ? 2 : 7;
 const AIM_MS = 50;
-/** So many keys have one root. */
+/** How many keys have one root. */
 const LINEAGE = 1_000;
 const PAGE = 1_000;
 

@@ -45,7 +45,7 @@ export interface Machine {
   readonly os: string;
 }
 
-/** A part as it was kept. */
+/** A part as its JSON file has it. */
 export interface Kept extends Part {
   readonly machine: Machine;
 }

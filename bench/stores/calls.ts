@@ -1,4 +1,4 @@
-/** Every call of a store, with what it is asked and how much it answers. */
+/** Every call of a store, with its arguments and the size of its answer. */
 import assert from 'node:assert/strict';
 import type { Awaitable, KeyStore, Mark } from 'keyscope';
 import { CREATED, idOf, PREFIX } from '../keys.ts';
@@ -27,7 +27,7 @@ export interface Table extends Filled {
 
 export interface Call {
   readonly name: string;
-  /** So many in a row are one sample: more than one if one is short. */
+  /** How many calls in a row make one sample: more than one if a call is short. */
   readonly repeat: number;
   /** Makes the `k`-th call, counted from 0, and throws unless it did what it should. */
   readonly run: (table: Table, k: number) => unknown;
@@ -47,7 +47,7 @@ function middleOf({ keys }: Table) {
   return { createdAt: CREATED + index, keyId: idOf(index) };
 }
 
-/** A call that answers so many keys. */
+/** A call whose answer has this many keys. */
 function listing(
   name: string,
   count: number,
@@ -79,7 +79,7 @@ function touching(count: number): Call {
   return { name: `touch of ${count.toLocaleString('en-US')}`, repeat: 1, run };
 }
 
-/** Listings whose pages have so many keys. */
+/** Listings with pages of this size. */
 function listings(limit: number): readonly Call[] {
   const own = { prefix: PREFIX, entityUuid: LARGE, limit };
   const others = { prefix: PREFIX, entityUuid: ADDRESSED, addressing: true, limit };
@@ -117,7 +117,7 @@ function listings(limit: number): readonly Call[] {
   ];
 }
 
-/** All calls, with pages of so many keys. */
+/** All calls, with pages of this size. */
 export const callsOf = (limit: number): readonly Call[] => [
   { name: 'insert', repeat: 1, run: ({ store, keys }, k) => store.insert(recordOf(keys + k)) },
   {

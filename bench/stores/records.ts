@@ -26,7 +26,7 @@ export const BEFORE_ALL_ENDS = 1_740_000_000_000;
 
 /** Whose every fifth ten keys are. */
 export const LARGE = 'eeeeeeee-0000-4000-8000-00000000000a';
-/** Whom a tenth of all keys address, and none is its own. */
+/** An organization that a tenth of all keys address, and that owns no key. */
 export const ADDRESSED = 'eeeeeeee-0000-4000-8000-00000000000b';
 /** The end of every other organization's id, behind its number. */
 export const ENTITY_TAIL = '-0000-4000-8000-0000000000ee';

@@ -19,7 +19,7 @@ export interface Filled {
 
 export interface Target {
   readonly name: string;
-  /** Makes a table with so many keys: a multiple of {@link KINDS}. */
+  /** Makes a table with this many keys, a multiple of {@link KINDS}. */
   readonly open: (count: number) => Promise<Filled>;
   /** The unit of `purgeReads`. */
   readonly reads?: string;

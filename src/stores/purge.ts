@@ -1,7 +1,7 @@
 /** The parts of `purgeEnded` that all stores share. */
 import { assert, readFields } from '../core/input.js';
 import type { Awaitable } from '../core/store.js';
-import { nextTurn } from './query-slots.js';
+import { untilNextTurn } from './query-slots.js';
 
 /** The options of `purgeEnded`. */
 export interface PurgeOptions {
@@ -75,6 +75,6 @@ export async function purgeInBatches(
     if (due.length > 0) deleted.push(...(await deleteBatch(due)));
     position = last;
     // Lets other work run, which a synchronous driver would otherwise keep waiting.
-    await new Promise<void>((resolve) => nextTurn(resolve));
+    await untilNextTurn();
   }
 }

@@ -68,3 +68,10 @@ type Turn = (run: () => void) => unknown;
  */
 export const nextTurn: Turn =
   (globalThis as { setImmediate?: Turn }).setImmediate ?? queueMicrotask;
+
+/** Resolves in the next turn: what waits meanwhile is served first. */
+export function untilNextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    nextTurn(resolve);
+  });
+}

@@ -1,7 +1,7 @@
 /** Counts the live keys of each digest scheme. */
 import type { KeyRecord } from '../core/record.js';
 import type { Awaitable, CallOptions, SchemeSummary } from '../core/store.js';
-import { nextTurn } from './query-slots.js';
+import { untilNextTurn } from './query-slots.js';
 
 /** The summary of each scheme, by its name. */
 export type Summaries = Map<string, SchemeSummary>;
@@ -74,6 +74,6 @@ export async function summarizeInParts(
       if (summary.lastId > afterId) afterId = summary.lastId;
     }
     if (keys < PART_SIZE) return [...summaries.values()];
-    await new Promise<void>((resolve) => nextTurn(resolve));
+    await untilNextTurn();
   }
 }

@@ -1,4 +1,4 @@
-/** Measures how long the event loop was blocked. */
+/** Watches the turns of the event loop: how long they are, and how many. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -15,4 +15,19 @@ export async function longestTurnOf(act: () => Promise<unknown>): Promise<number
     turns.disable();
   }
   return turns.max / 1e6;
+}
+
+/** Runs `act`, and counts the turns of the event loop meanwhile, in which other work can run. */
+export async function countTurns<T>(
+  act: () => Promise<T>,
+): Promise<{ readonly result: T; readonly turns: number }> {
+  let turns = 0;
+  function count(): void {
+    turns += 1;
+    counting = setImmediate(count);
+  }
+  let counting = setImmediate(count);
+  const result = await act();
+  clearImmediate(counting);
+  return { result, turns };
 }

@@ -1,5 +1,5 @@
 /** Limits how many commands are sent at once. */
-import { createQuerySlots, nextTurn } from '../query-slots.js';
+import { createQuerySlots, untilNextTurn } from '../query-slots.js';
 import type { Link } from './client.js';
 
 /**
@@ -56,7 +56,7 @@ export function createLookUpLinks(link: Link): (signal: AbortSignal | undefined)
           } catch (error) {
             reject(error as Error);
           }
-          await new Promise<void>(nextTurn);
+          await untilNextTurn();
         }
         slots.enter(send);
       }),

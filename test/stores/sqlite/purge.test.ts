@@ -13,6 +13,7 @@ import {
   revokeAt,
   stocked,
 } from '../../support/sqlite-databases.ts';
+import { countTurns } from '../../support/turns.ts';
 
 const { fresh } = freshFiles();
 
@@ -120,14 +121,8 @@ test('passes any number of keys that it keeps, and lets other work run', async (
     return [like(i, { ...root, retireAt: 5 }), like(1000 + i, successor)];
   });
   const db = stockedWith([...pairs.flat(), like(5000, { revokedAt: 6 })]);
-  let turns = 0;
-  const count = (): void => {
-    turns += 1;
-    counting = setImmediate(count);
-  };
-  let counting = setImmediate(count);
-  expect(await purgeEnded(db, { endedBefore: BEFORE })).toEqual(ids(5000));
-  clearImmediate(counting);
+  const { result, turns } = await countTurns(() => purgeEnded(db, { endedBefore: BEFORE }));
+  expect(result).toEqual(ids(5000));
   expect(turns).toBeGreaterThanOrEqual(2);
 });
 

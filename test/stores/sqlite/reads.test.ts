@@ -5,6 +5,7 @@ import { OTHER, OWN, THIRD, untyped } from '../../support/keyring.ts';
 import { RECORD } from '../../support/records.ts';
 import { DRIVERS, type Handle, open } from '../../support/sqlite.ts';
 import { another, dropSafeguards, stocked } from '../../support/sqlite-databases.ts';
+import { countTurns } from '../../support/turns.ts';
 
 const ADDRESSED = { prefix: 'acme', entityUuid: OTHER, addressing: true } as const;
 
@@ -25,16 +26,9 @@ test('a summary counts every key once, part by part, and lets other work run', a
       seal, iif(n % 2 = 0, 5, NULL), suspended_at, retire_at, withdrawn, ended_by, end_reason,
       changed_at, n, scopes_used
     FROM keyscope_keys, number`);
-  let turns = 0;
-  const count = (): void => {
-    turns += 1;
-    counting = setImmediate(count);
-  };
-  let counting = setImmediate(count);
-  const summaries = await store.summarize(9);
-  clearImmediate(counting);
+  const { result, turns } = await countTurns(async () => store.summarize(9));
   expect(turns).toBeGreaterThanOrEqual(2);
-  expect([...summaries].sort((a, b) => a.live - b.live)).toEqual([
+  expect([...result].sort((a, b) => a.live - b.live)).toEqual([
     { scheme: 's1', live: 2001, lastUsedAt: 11_997 },
     { scheme: 'h1.p1', live: 4000, lastUsedAt: 11_999 },
   ]);
