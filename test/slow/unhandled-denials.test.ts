@@ -15,7 +15,8 @@ const SET_UP = `
 function run(code: string) {
   const script = `${SET_UP}\n${code}\nsetTimeout(() => {}, 50);`;
   const args = ['--input-type=module', '--eval', script];
-  const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  const options = { encoding: 'utf8', timeout: 60_000 } as const;
+  const { stdout, stderr } = spawnSync(process.execPath, args, options);
   return { stdout, stderr };
 }
 

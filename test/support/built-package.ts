@@ -25,7 +25,7 @@ export function buildPackage(): BuiltPackage {
   const dist = own.file('dist');
   // By path, because a test may run without npm's PATH.
   const tsup = join(ROOT, 'node_modules/tsup/dist/cli-default.js');
-  execFileSync(process.execPath, [tsup, '--out-dir', dist], { cwd: ROOT });
+  execFileSync(process.execPath, [tsup, '--out-dir', dist], { cwd: ROOT, timeout: 120_000 });
   copyFileSync(join(ROOT, 'package.json'), own.file('package.json'));
   symlinkSync(join(ROOT, 'node_modules'), own.file('node_modules'), 'junction');
   const text = (name: string): string => readFileSync(join(dist, name), 'utf8');

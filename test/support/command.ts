@@ -110,6 +110,18 @@ export async function ended(child: ChildProcessWithoutNullStreams): Promise<Ran>
   return { stdout, stderr, exit };
 }
 
+/**
+ * Runs a shell's line in a folder. Asynchronous, so that a test whose process hangs fails by name.
+ */
+export async function shell(
+  line: string,
+  folder: string,
+  env: NodeJS.ProcessEnv = {},
+): Promise<Ran> {
+  const inherited = { ...process.env, ...env };
+  return ended(spawn('bash', ['-o', 'pipefail', '-c', line], { cwd: folder, env: inherited }));
+}
+
 /** Makes a key in a place, and returns it and its id. */
 export async function issueIn(
   place: Place,

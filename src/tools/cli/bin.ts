@@ -2,6 +2,7 @@
 /**
  * The command `keyscope`: parses the command line, runs one subcommand, closes the config, exits.
  */
+import { setFlagsFromString } from 'node:v8';
 import { within } from '../../core/thenable.js';
 import { onlyLook } from '../../stores/start.js';
 import { type Request, readArguments } from './arguments.js';
@@ -15,6 +16,12 @@ import { openTerminal } from './terminal.js';
 
 /** The longest time for `close` of the config, and for a slow reader of standard error. */
 const CLOSE_MS = 5_000;
+
+// Node 24 and later may hang at exit while one of these compilers works on another thread
+// (nodejs/node#64274). Bun has no such flags.
+if (!('bun' in process.versions)) {
+  for (const flag of ['--no-maglev', '--no-concurrent-sparkplug']) setFlagsFromString(flag);
+}
 
 /** Exits explicitly, because open connections of the config may keep the process alive. */
 async function main(argv: readonly string[]): Promise<never> {

@@ -1,11 +1,10 @@
 /** `keyscope scan` as a process: files and pipes, sound and broken. */
-import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { generateKey } from 'keyscope';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ended, hasTerminal, openPlace, type Place, talk } from '../../support/command.ts';
+import { ended, hasTerminal, openPlace, type Place, shell, talk } from '../../support/command.ts';
 
 let place: Place;
 beforeEach(() => {
@@ -217,18 +216,18 @@ describe('standard input', () => {
   });
 
   it('may be a line of 300 MB, in constant memory', async () => {
-    const peak = (megabytes: number): number => {
+    const peak = async (megabytes: number): Promise<number> => {
       const make = `head -c ${megabytes}M /dev/zero | tr '\\0' a`;
-      const env = { ...process.env, NODE_OPTIONS: `--import ${place.file('peak.mjs')}` };
+      const env = { NODE_OPTIONS: `--import ${place.file('peak.mjs')}` };
       write({ 'peak.mjs': PEAK });
       const line = `(${make}; echo ${newKey()}) | ${place.line([...SCAN, '-'])}`;
-      const ran = spawnSync('bash', ['-c', line], { cwd: place.file(''), env, encoding: 'utf8' });
-      expect(ran.status).toBe(1);
+      const ran = await shell(line, place.file(''), env);
+      expect(ran.exit).toBe(1);
       expect(ran.stdout).toContain(`-:1:${megabytes * 1024 * 1024 + 1}: `);
       return Number(/peak (\d+)/.exec(ran.stderr)?.[1]);
     };
-    const few = peak(1);
-    const many = peak(300);
+    const few = await peak(1);
+    const many = await peak(300);
     console.log(`scan: ${few} KiB for 1 MB, ${many} KiB for 300 MB`);
     expect(many - few).toBeLessThan(64 * 1024);
   });
@@ -251,7 +250,7 @@ describe('on a terminal, keyscope scan', () => {
     expect(stdout).toContain(`${clear}0 found in 1 text (0.`);
     expect(stdout).toMatch(/ MB\), \d+\.\d MB\/s/);
     expect(stdout).toContain(`${clear}-:1:600001: ${shown(key)}\r\n`);
-    const elsewhere = spawnSync('bash', ['-c', line], { encoding: 'utf8' });
+    const elsewhere = await shell(line, place.file(''));
     expect(elsewhere.stdout + elsewhere.stderr).not.toContain(clear);
   });
 });
@@ -273,8 +272,8 @@ describe('an early end', () => {
   it('of the reader is quiet, and the exit code still says that a key was found', async () => {
     write({ 'a.txt': `${newKey()}\n`.repeat(50_000) });
     const line = `${place.line(SCAN)} | head -1 >/dev/null; exit \${PIPESTATUS[0]}`;
-    const ran = spawnSync('bash', ['-c', line], { cwd: place.file(''), encoding: 'utf8' });
-    expect({ status: ran.status, stderr: ran.stderr }).toEqual({ status: 1, stderr: '' });
+    const { exit, stderr } = await shell(line, place.file(''));
+    expect({ exit, stderr }).toEqual({ exit: 1, stderr: '' });
   });
 
   it('by a signal stops a scan that waits for more input', async () => {
@@ -408,21 +407,21 @@ describe('--diff', () => {
   });
 
   it('takes constant memory for long lines and for many lines', async () => {
-    const peak = (count: number, length: number): number => {
+    const peak = async (count: number, length: number): Promise<number> => {
       write({ 'peak.mjs': PEAK });
       const lines = `yes "+$(head -c ${length} /dev/zero | tr '\\0' a)" | head -${count}`;
       const names = '--- a/x\\n+++ b/x\\n';
       const head = `printf -- '${names}@@ -0,0 +1,${count + 1} @@\\n'`;
       const line = `(${head}; ${lines}; echo +${newKey()}) | ${place.line(DIFF)}`;
-      const env = { ...process.env, NODE_OPTIONS: `--import ${place.file('peak.mjs')}` };
-      const ran = spawnSync('bash', ['-c', line], { cwd: place.file(''), env, encoding: 'utf8' });
-      expect(ran.status, ran.stderr).toBe(1);
+      const env = { NODE_OPTIONS: `--import ${place.file('peak.mjs')}` };
+      const ran = await shell(line, place.file(''), env);
+      expect(ran.exit, ran.stderr).toBe(1);
       expect(ran.stdout).toContain(`x:${count + 1}:1: `);
       return Number(/peak (\d+)/.exec(ran.stderr)?.[1]);
     };
-    const few = peak(1, 10);
-    const many = peak(2_000_000, 100);
-    const long = peak(2_000, 100_000);
+    const few = await peak(1, 10);
+    const many = await peak(2_000_000, 100);
+    const long = await peak(2_000, 100_000);
     console.log(`scan --diff: ${few} KiB, ${many} KiB for many lines, ${long} KiB for long ones`);
     expect(Math.max(many, long) - few).toBeLessThan(64 * 1024);
   });

@@ -78,7 +78,8 @@ export const no = (env: { DB: KVNamespace }) => d1Store(env.DB);
 
 /** The output of the compiler. */
 function compile(...args: readonly string[]): string {
-  return spawnSync('npx', ['--no-install', 'tsc', ...args], { encoding: 'utf8' }).stdout;
+  const options = { encoding: 'utf8', timeout: 120_000 } as const;
+  return spawnSync('npx', ['--no-install', 'tsc', ...args], options).stdout;
 }
 
 describeWithWorkerd('the types', SLOW, () => {
