@@ -5,7 +5,7 @@
  * sent, and is outdated if its key or one of its digests changed later. This also covers look-ups
  * in progress, and no entry has to be searched for and removed.
  */
-import { readRecord, type Usage } from '../core/record.js';
+import { type Usage, withUsage } from '../core/record.js';
 import { mergeUsage } from '../core/usage.js';
 import type { CacheSettings } from './cache-options.js';
 import type { Entry } from './entry.js';
@@ -149,7 +149,7 @@ export function bringUpToDate(changes: KnownChanges, entry: Entry): boolean {
   const record = entry.rows[0];
   const recorded = record && changes.used.get(record.keyId);
   if (record && recorded && recorded.generation > entry.generation) {
-    const merged = readRecord({ ...record, ...mergeUsage(record, recorded.usage) });
+    const merged = withUsage(record, mergeUsage(record, recorded.usage));
     // Malformed usage would make the merged record malformed, too.
     if (merged === null) return false;
     entry.rows = Object.freeze([merged]);

@@ -1,6 +1,7 @@
 /** The verified caller, and the guards for it. Guards throw; the boolean forms are for display. */
 import { AccessError } from './errors.js';
 import { assert } from './input.js';
+import type { KeyRecord, Usage } from './record.js';
 import { isScope } from './scope.js';
 import { isUuid } from './uuid.js';
 
@@ -33,11 +34,8 @@ export interface Principal {
   readonly via: 'key' | 'jwt' | 'keyless';
 }
 
-/** The usage of a key, as stored when the key was looked up. */
-interface StoredUsage {
-  readonly lastUsedAt?: number | null | undefined;
-  readonly scopesUsed?: Readonly<Record<string, number>> | undefined;
-}
+/** The usage of a key that is known to be stored. */
+type StoredUsage = Partial<Pick<KeyRecord, keyof Usage>>;
 
 /** The fields for a new principal. */
 export type PrincipalFields = Omit<Principal, 'via'> & StoredUsage;
@@ -48,7 +46,8 @@ interface Grant {
   readonly held: ReadonlySet<string>;
   /** Every scope of the catalog. */
   readonly catalog: ReadonlySet<string>;
-  readonly stored: StoredUsage;
+  /** Replaced when this process writes usage of the key. */
+  stored: StoredUsage;
 }
 
 /**
@@ -126,9 +125,12 @@ export function requirePrincipal(value: unknown): asserts value is Principal {
   VerifiedPrincipal.grantOf(value);
 }
 
-/** Returns the usage that the looked-up record had. Empty if the key was not looked up. */
-export function storedUsage(principal: Principal): StoredUsage {
-  return VerifiedPrincipal.grantOf(principal).stored;
+/**
+ * Returns the usage that is known to be stored: what the looked-up record had, and what this
+ * process has written since. Empty if the key was not looked up.
+ */
+export function usageOf(principal: Principal): { stored: StoredUsage } {
+  return VerifiedPrincipal.grantOf(principal);
 }
 
 /**

@@ -213,6 +213,16 @@ export function readRecord(value: unknown): KeyRecord | null {
   return hasOwn && !record.withdrawn.includes(entityUuid) ? record : null;
 }
 
+/**
+ * Returns a checked copy of a record with another usage, or `null`. What was computed from the
+ * record stays valid, because neither its seal nor its rights depend on usage.
+ */
+export function withUsage(record: KeyRecord, usage: Usage): KeyRecord | null {
+  const copy = readRecord({ ...record, ...usage });
+  if (copy !== null) FrozenRecord.remember(copy, FrozenRecord.recall(record));
+  return copy;
+}
+
 /** Checks whether a later release, with fields unknown to this one, wrote the row. */
 export function isLaterFormat(row: unknown): boolean {
   const { format } = row as Partial<KeyRecord>;
@@ -245,7 +255,6 @@ function itself(object: object): object {
  * fields keep the result, because a look-up in a WeakMap is slow with many keys.
  */
 export class FrozenRecord extends (itself as unknown as new (object: object) => object) {
-  #owner: object | undefined = undefined;
   #made: unknown = undefined;
 
   /** Adds the private fields to an object and returns it, otherwise unchanged. */
@@ -254,20 +263,17 @@ export class FrozenRecord extends (itself as unknown as new (object: object) => 
   }
 
   static is(value: object): value is KeyRecord {
-    return #owner in value;
+    return #made in value;
   }
 
-  /** Returns the last result remembered for a record, if this owner remembered it. */
-  static recall<T>(record: KeyRecord, owner: object): T | undefined {
-    const own = record as unknown as FrozenRecord;
-    return own.#owner === owner ? (own.#made as T) : undefined;
+  /** Returns the last result remembered for a record. */
+  static recall<T>(record: KeyRecord): T | undefined {
+    return (record as unknown as FrozenRecord).#made as T | undefined;
   }
 
-  /** Remembers an owner's result for a record, and returns it. */
-  static remember<T>(record: KeyRecord, owner: object, made: T): T {
-    const own = record as unknown as FrozenRecord;
-    own.#owner = owner;
-    own.#made = made;
+  /** Remembers a result for a record, and returns it. */
+  static remember<T>(record: KeyRecord, made: T): T {
+    (record as unknown as FrozenRecord).#made = made;
     return made;
   }
 }

@@ -6,9 +6,9 @@ import type { StoreError } from './errors.js';
 import type { Report } from './events.js';
 import { readFields, readInteger } from './input.js';
 import { answerInTime } from './outage.js';
-import { type Principal, storedUsage } from './principal.js';
+import { type Principal, usageOf } from './principal.js';
 import type { KeyRecord, Usage } from './record.js';
-import type { KeyStore, UsageEntry } from './store.js';
+import type { KeyStore } from './store.js';
 import { isCloudflareWorkers, startTimer, type Timer } from './thenable.js';
 
 /** How often usage is written. */
@@ -75,7 +75,8 @@ export function createUsage(
 
   function record(principal: Principal, scopes: readonly string[], time: number): void {
     if (isStored(principal, scopes, time - granularityMs)) return;
-    notes.add(principal.keyId, scopes, time);
+    const scopesUsed = Object.fromEntries(scopes.map((scope) => [scope, time]));
+    notes.add({ principal, usage: { lastUsedAt: time, scopesUsed } });
     schedule();
   }
 
@@ -104,7 +105,7 @@ export function createUsage(
 
 /** Checks whether the stored usage of the key and of each scope is at `since` or later. */
 function isStored(principal: Principal, scopes: readonly string[], since: number): boolean {
-  const { lastUsedAt, scopesUsed } = storedUsage(principal);
+  const { lastUsedAt, scopesUsed } = usageOf(principal).stored;
   if (lastUsedAt == null || lastUsedAt < since) return false;
   return scopes.every((scope) => Number(scopesUsed?.[scope]) >= since);
 }
@@ -123,15 +124,19 @@ function createWrite(store: KeyStore, notes: Notes): () => Promise<void> {
   let writing: Promise<void> | undefined;
 
   async function writeAll(): Promise<void> {
-    const entries = notes.take();
+    const all = notes.take();
     const failures: unknown[] = [];
-    for (let start = 0; start < entries.length; start += MAX_ENTRIES) {
-      const batch = entries.slice(start, start + MAX_ENTRIES);
+    for (let start = 0; start < all.length; start += MAX_ENTRIES) {
+      const batch = all.slice(start, start + MAX_ENTRIES);
       try {
-        await store.touch(batch);
+        await store.touch(batch.map(({ principal: { keyId }, usage }) => ({ keyId, ...usage })));
+        for (const { principal, usage } of batch) {
+          const known = usageOf(principal);
+          known.stored = mergeUsage(known.stored, usage);
+        }
       } catch (error) {
         // The cause may be a lock on a single row, so the other batches still go ahead.
-        notes.putBack(batch);
+        batch.forEach(notes.add);
         failures.push(error);
       }
     }
@@ -155,50 +160,38 @@ function createWrite(store: KeyStore, notes: Notes): () => Promise<void> {
 /** The most keys with pending usage, for example while the store is down. */
 const MAX_PENDING = 50_000;
 
-/** The pending usage of one key. Changed in place, to save each request an allocation. */
+/** The pending usage of one key. */
 interface Note {
-  lastUsedAt: number;
-  readonly scopesUsed: Record<string, number>;
+  /** The latest one of the key. */
+  readonly principal: Principal;
+  readonly usage: Usage;
 }
 
 /** The pending usage of all keys. */
 interface Notes {
-  add(keyId: string, scopes: readonly string[], time: number): void;
+  add(note: Note): void;
   /** Returns everything and empties the notes. */
-  take(): readonly UsageEntry[];
-  putBack(entries: readonly UsageEntry[]): void;
+  take(): readonly Note[];
 }
 
 function createNotes(): Notes {
   let notes = new Map<string, Note>();
 
-  function add(keyId: string, scopes: readonly string[], time: number): void {
-    const note = notes.get(keyId) ?? { lastUsedAt: time, scopesUsed: {} };
+  function add({ principal, usage }: Note): void {
+    const { keyId } = principal;
+    const old = notes.get(keyId);
     // Bounded: usage of further keys is lost.
-    if (notes.size < MAX_PENDING) notes.set(keyId, note);
-    note.lastUsedAt = Math.max(note.lastUsedAt, time);
-    for (const scope of scopes) moveForward(note.scopesUsed, scope, time);
+    if (old === undefined && notes.size >= MAX_PENDING) return;
+    notes.set(keyId, { principal, usage: mergeUsage(old?.usage, usage) });
   }
 
-  function take(): readonly UsageEntry[] {
-    const entries = Array.from(notes, ([keyId, note]): UsageEntry => ({ keyId, ...note }));
+  function take(): readonly Note[] {
+    const all = [...notes.values()];
     notes = new Map();
-    return entries;
+    return all;
   }
 
-  function putBack(entries: readonly UsageEntry[]): void {
-    for (const { keyId, lastUsedAt, scopesUsed } of entries) {
-      add(keyId, [], lastUsedAt);
-      for (const [scope, time] of Object.entries(scopesUsed)) add(keyId, [scope], time);
-    }
-  }
-
-  return { add, take, putBack };
-}
-
-/** Sets a time, unless that would move it back. */
-function moveForward(times: Record<string, number>, name: string, time: number): void {
-  times[name] = Math.max(times[name] ?? time, time);
+  return { add, take };
 }
 
 /**
@@ -206,10 +199,12 @@ function moveForward(times: Record<string, number>, name: string, time: number):
  * the result; caches show it before they query.
  */
 export function mergeUsage(
-  old: Pick<KeyRecord, keyof Usage> | undefined,
+  old: Partial<Pick<KeyRecord, keyof Usage>> | undefined,
   { lastUsedAt, scopesUsed }: Usage,
 ): Usage {
   const merged: Record<string, number> = { ...old?.scopesUsed };
-  for (const [scope, time] of Object.entries(scopesUsed)) moveForward(merged, scope, time);
+  for (const [scope, time] of Object.entries(scopesUsed)) {
+    merged[scope] = Math.max(merged[scope] ?? time, time);
+  }
   return { lastUsedAt: Math.max(old?.lastUsedAt ?? lastUsedAt, lastUsedAt), scopesUsed: merged };
 }

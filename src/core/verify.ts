@@ -119,6 +119,8 @@ export function schemeOf(context: Context, { digest }: KeyRecord): Scheme | unde
 
 /** Facts about a frozen record. They stay true for the lifetime of the object. */
 interface Checked {
+  /** The keyring that computed them. */
+  readonly by: Context;
   readonly isSealed: boolean;
   /** For a record that is sealed and live. */
   readonly principal: Principal;
@@ -126,8 +128,8 @@ interface Checked {
 
 /** Computed once for a record, unless several keyrings alternate on it. */
 function checked(context: Context, record: KeyRecord): Checked {
-  const known = FrozenRecord.recall<Checked>(record, context);
-  return known ?? FrozenRecord.remember(record, context, check(context, record));
+  const known = FrozenRecord.recall<Checked>(record);
+  return known?.by === context ? known : FrozenRecord.remember(record, check(context, record));
 }
 
 function check(context: Context, record: KeyRecord): Checked {
@@ -135,6 +137,7 @@ function check(context: Context, record: KeyRecord): Checked {
   const endsAt = earliest(record.expiresAt, record.retireAt);
   const fields = { ...record, accessibleEntities: addressableBy(record), expiresAt: endsAt };
   return {
+    by: context,
     isSealed: scheme !== undefined && isSealed(record, scheme),
     principal: createPrincipal(fields, 'key', context.knownScopes),
   };

@@ -65,6 +65,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
     'node:readline',
     'node:url',
     'node:util',
+    'node:v8',
   ],
 };
 

@@ -150,8 +150,10 @@ describe('a cached key', () => {
     const digest = digestKey(key, PEPPER);
     for (let i = 1; i <= 3; i++) {
       clock.advance(5);
-      await keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
+      const { principal } = await keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
       await keyring.flush();
+      // The same object, so its seal was not computed again.
+      expect(await keyring.verify(key)).toBe(principal);
       const [row] = (await store.findByDigest([digest])) as [KeyRecord];
       expect(row.lastUsedAt).toBe(START + 5 * i);
     }

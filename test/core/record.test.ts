@@ -1,7 +1,13 @@
 import { digestKey, generateKey, type KeyRecord } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
-import { addressableBy, FrozenRecord, isLaterFormat, readRecord } from '../../src/core/record.js';
+import {
+  addressableBy,
+  FrozenRecord,
+  isLaterFormat,
+  readRecord,
+  withUsage,
+} from '../../src/core/record.js';
 import {
   AUTHORITY,
   denied,
@@ -334,21 +340,20 @@ describe('addressableBy', () => {
   });
 });
 
-describe('the remembered result for a record', () => {
-  it('is recalled only by the owner that remembered it', () => {
-    const record = readRecord({ ...RECORD }) ?? RECORD;
-    const owner = {};
-    expect(FrozenRecord.recall(record, owner)).toBeUndefined();
-    expect(FrozenRecord.remember(record, owner, 'made')).toBe('made');
-    expect(FrozenRecord.recall(record, owner)).toBe('made');
-    expect(FrozenRecord.recall(record, {})).toBeUndefined();
+describe('a copy with another usage', () => {
+  const frozen = () => readRecord({ ...RECORD }) as KeyRecord;
+  const USED = { lastUsedAt: 7, scopesUsed: { 'threats:read': 7 } };
+
+  it('differs only in usage, and keeps what was remembered for the record', () => {
+    const record = frozen();
+    FrozenRecord.remember(record, 'made');
+    const used = withUsage(record, USED) as KeyRecord;
+    expect(used).toEqual({ ...record, ...USED });
+    expect(FrozenRecord.recall(used)).toBe('made');
+    expect(record.lastUsedAt).toBe(RECORD.lastUsedAt);
   });
 
-  it('is replaced by that of another owner', () => {
-    const record = readRecord({ ...RECORD }) ?? RECORD;
-    const owner = {};
-    FrozenRecord.remember(record, owner, 'first');
-    FrozenRecord.remember(record, {}, 'second');
-    expect(FrozenRecord.recall(record, owner)).toBeUndefined();
+  it('is null if the usage is malformed', () => {
+    expect(withUsage(frozen(), { ...USED, lastUsedAt: Number.NaN })).toBeNull();
   });
 });

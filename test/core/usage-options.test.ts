@@ -1,5 +1,7 @@
+import { cacheStore } from 'keyscope/cache';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { lru } from '../support/cache.ts';
 import { AUTHORITY, bearer, issue, policy, START, setUp, untyped } from '../support/keyring.ts';
 import { timersSetBy, watched } from '../support/usage.ts';
 
@@ -8,8 +10,13 @@ afterEach(() => {
 });
 
 describe('the option usage', () => {
-  it('skips a use within the granularity of the stored one', async () => {
-    const { keyring, clock, touches } = watched(undefined, memoryStore(), { granularityMs: 1_000 });
+  const cached = () => cacheStore(memoryStore(), { cache: lru(), maxStalenessMs: 10_000 });
+
+  it.each([
+    { of: 'read for each request', store: memoryStore },
+    { of: 'cached', store: cached },
+  ])('skips a use within the granularity of the stored one, of a key $of', async ({ store }) => {
+    const { keyring, clock, touches } = watched(undefined, store(), { granularityMs: 1_000 });
     const scopes = ['threats:read', 'threats:write'] as const;
     const { key } = await keyring.issue({ name: 'a', scopes, expiresAt: 'never' }, AUTHORITY);
     const use = async (operation: 'list' | 'triage') => {
@@ -22,6 +29,7 @@ describe('the option usage', () => {
     expect(await use('list')).toBe(1);
     // A scope without a stored use in that span is written, together with the key.
     expect(await use('triage')).toBe(2);
+    expect(await use('list')).toBe(2);
     clock.advance(1_001);
     expect(await use('list')).toBe(3);
     expect(touches.map(([entry]) => entry?.lastUsedAt)).toEqual([

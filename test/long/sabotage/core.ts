@@ -103,7 +103,7 @@ const BACKGROUND: readonly Safeguard[] = [
   {
     name: 'failed usage is kept',
     file: 'src/core/usage.ts',
-    text: 'notes.putBack(batch);',
+    text: 'batch.forEach(notes.add);',
     instead: '',
   },
   {
@@ -220,9 +220,21 @@ const FRONT_DOOR: readonly Safeguard[] = [
   },
   {
     name: 'a remembered record is only for its owner',
+    file: 'src/core/verify.ts',
+    text: 'known?.by === context ? known : ',
+    instead: 'known ?? ',
+  },
+  {
+    name: 'growth: a merge of usage computes no seal',
     file: 'src/core/record.ts',
-    text: 'return own.#owner === owner ? (own.#made as T) : undefined;',
-    instead: 'return own.#made as T;',
+    text: 'if (copy !== null) FrozenRecord.remember(copy, FrozenRecord.recall(record));',
+    instead: '',
+  },
+  {
+    name: 'growth: usage of a cached key is written once in the granularity',
+    file: 'src/core/usage.ts',
+    text: 'known.stored = mergeUsage(known.stored, usage);',
+    instead: '',
   },
   {
     name: 'a caller that admit refuses is not admitted',
