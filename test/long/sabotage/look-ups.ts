@@ -65,6 +65,18 @@ const REMEMBERED_ROWS: readonly Safeguard[] = [
 
 const GROWTH: readonly Safeguard[] = [
   {
+    name: 'growth: marks that are awaited let other work run',
+    file: 'src/stores/query-slots.ts',
+    text: 'if (awaited >= max) return',
+    instead: 'if (awaited < 0) return',
+  },
+  {
+    name: 'a mark that waited for its turn asks whether its caller still waits',
+    file: 'src/stores/sqlite/writes.ts',
+    text: 'options?.signal?.throwIfAborted();',
+    instead: '',
+  },
+  {
     name: 'growth: withdrawals are looked up in a set',
     file: 'src/core/record.ts',
     text: '!gone.has(entity)',
