@@ -155,7 +155,7 @@ describe('watch', () => {
     expect(pool.run()).toBe(7);
     expect(await (await pool.getConnection()).query('SELECT 1')).toBe('SELECT 1');
     expect(log.sent).toEqual([[], ['SELECT 1']]);
-    expect(log.longest).toBeGreaterThan(15);
+    expect(Math.max(...log.times)).toBeGreaterThan(15);
   });
 });
 

@@ -1,13 +1,13 @@
 /** A client whose statements are noted, whatever driver it is of. */
 
 export interface Log {
-  /** Milliseconds until the answer of the statement that took longest. */
-  longest: number;
+  /** Milliseconds until the answer, for each statement. */
+  readonly times: number[];
   /** With what the first hundred were sent: more would fill the heap. */
   readonly sent: (readonly unknown[])[];
 }
 
-export const newLog = (): Log => ({ longest: 0, sent: [] });
+export const newLog = (): Log => ({ times: [], sent: [] });
 
 /** The methods that send something, and those whose answer has such methods. */
 const SENDING = new Set(['query', 'execute', 'sendCommand', 'all', 'get', 'run']);
@@ -19,7 +19,7 @@ function noted(method: Method, args: readonly unknown[], log: Log): unknown {
   const start = performance.now();
   if (log.sent.length < 100) log.sent.push(args);
   function note(): void {
-    log.longest = Math.max(log.longest, performance.now() - start);
+    log.times.push(performance.now() - start);
   }
   const answer = method(...args);
   if (answer instanceof Promise) return answer.finally(note);

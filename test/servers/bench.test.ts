@@ -49,7 +49,7 @@ function suite(target: Target): () => void {
       );
       expect(await purge(new Date(BEFORE_ALL_ENDS))).toEqual([]);
       expect(await watched.summarize()).toMatchObject([{ live: 0.8 * KEYS }]);
-      expect(log.longest).toBeGreaterThan(0);
+      expect(log.times.length).toBeGreaterThan(0);
       if (purgeReads !== undefined) expect(await purgeReads()).toBeGreaterThan(0);
     });
   };
