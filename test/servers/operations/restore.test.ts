@@ -47,8 +47,13 @@ type Open = (own: Folder) => Promise<Engine>;
 
 /** Runs lines from the page, in a folder of the test. */
 function run(own: Folder, lines: string, env: Readonly<Record<string, string>>): void {
-  const options = { cwd: own.file(''), env: { ...process.env, ...env }, stdio: 'pipe' } as const;
-  execFileSync('sh', ['-ec', lines], options);
+  execFileSync('sh', ['-ec', lines], {
+    cwd: own.file(''),
+    env: { ...process.env, ...env },
+    stdio: 'pipe',
+    // It would wait for ever for a lock that this process holds.
+    timeout: 60_000,
+  });
 }
 
 /** The lines of a block before and after the loss of the database. */

@@ -21,7 +21,9 @@ describeWithRedis('the rights in Redis', () => {
   beforeAll(async () => {
     own = await startRedis();
     const line = GRANT.replace('redis-cli', `redis-cli -p ${own.port}`);
-    expect(execFileSync('sh', ['-c', line], { encoding: 'utf8' }).trim()).toBe('OK');
+    expect(execFileSync('sh', ['-c', line], { encoding: 'utf8', timeout: 60_000 }).trim()).toBe(
+      'OK',
+    );
   });
   afterAll(() => own.remove());
 
