@@ -80,10 +80,14 @@ function applyDiff(text: string, diff: string): string {
 
 async function follow(text: string, { place, run }: ReturnType<typeof openShell>): Promise<void> {
   const ids = new Map([ENTITY, OTHER].map((id) => [id, id]));
+  // A page may print them after the step that runs them.
+  for (const [, block = '', path = ''] of text.matchAll(/^```\ws\n(\/\/ (\S+)\n[\s\S]*?)^```$/gm)) {
+    place.write(path, block);
+  }
   for (const [, kind, block = ''] of text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)) {
-    const [, sign, path = ''] = /^(\/\/|---) (\S+\.\w+)\n/.exec(block) ?? [];
-    if (sign === '//') place.write(path, block);
-    if (sign === '---') place.write(path, applyDiff(readFileSync(place.file(path), 'utf8'), block));
+    const [, path = ''] = /^--- (\S+)\n/.exec(block) ?? [];
+    if (kind === 'diff')
+      place.write(path, applyDiff(readFileSync(place.file(path), 'utf8'), block));
     const steps = kind === 'console' ? block.split(/^\$ /m).slice(1) : [];
     for (const step of steps) {
       const [line = ''] = /^(?:.*\\\n)*.*\n/.exec(step) ?? [];
