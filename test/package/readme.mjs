@@ -14,7 +14,9 @@ const ELSEWHERE = [
   'docs/orms.md',
   'docs/recipes.md',
 ];
-const pages = globSync('docs/*.md', { cwd: root }).filter((page) => !ELSEWHERE.includes(page));
+const pages = globSync('docs/{,runbooks/}*.md', { cwd: root }).filter(
+  (page) => !ELSEWHERE.includes(page),
+);
 const PAGES = ['README.md', ...pages];
 const FRAMEWORKS = ['express', 'fastify', 'hono'];
 

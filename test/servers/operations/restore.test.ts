@@ -1,5 +1,5 @@
 /**
- * A backup restored with the commands in docs/operations.md: the restored state is as the page
+ * A backup restored with the commands of the runbook: the restored state is as the page
  * says, and its script ends the ended keys again.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -23,12 +23,8 @@ import { connectTo } from '../../support/redis-clients.ts';
 import { isRedisInstalled, startOwn, startRedis } from '../../support/redis-servers.ts';
 import { describeOn } from '../../support/servers.ts';
 
-const PAGE = 'docs/operations.md';
-const [OF_POSTGRES = '', OF_MARIADB = '', OF_REDIS = ''] = blocksUnder(
-  PAGE,
-  '## Backup and restore',
-  'sh',
-);
+const PAGE = 'docs/runbooks/06-restore.md';
+const [OF_POSTGRES = '', OF_MARIADB = '', OF_REDIS = ''] = blocksUnder(PAGE, '## Back up', 'sh');
 
 /** A database with a store, and the same as it was at the call of `backUp`. */
 interface Engine {
