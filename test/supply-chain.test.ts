@@ -58,7 +58,7 @@ interface Workflow {
 /** The one step, in the one job, that may identify itself to npm. */
 const PUBLISH = 'npm publish ./*.tgz --provenance --access public --ignore-scripts';
 const ANNOUNCE =
-  'gh release create "$GITHUB_REF_NAME" --verify-tag --notes-file notes.md ./*.tgz sbom.cdx.json';
+  'gh release create "$GITHUB_REF_NAME" --verify-tag -F notes.md ./*.tgz sbom.cdx.json';
 
 /**
  * The jobs that may do more than read the repository, what they may do, and the one command that
