@@ -143,7 +143,7 @@ describe('a workflow', () => {
       readProjectFile(path).includes(`- run: ${PUBLISH}`),
     );
     expect(publishing).toEqual([RELEASE]);
-    expect(readProjectFile(RELEASE)).toMatch(/npm sbom --omit=dev .*> packed\//);
+    expect(readProjectFile(RELEASE)).toMatch(/npm sbom --package-lock-only .*> packed\//);
   });
 
   it.each([
