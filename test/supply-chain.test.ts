@@ -162,7 +162,7 @@ describe('a workflow', () => {
     ],
     [CI, 'bash .ci/run', 'npm publish', 'ci runs something other'],
     [RELEASE, ' --provenance', '', 'publish runs something other'],
-    [RELEASE, ' --ignore-scripts', '', 'publish runs something other'],
+    [RELEASE, 'public --ignore-scripts', 'public', 'publish runs something other'],
     [
       RELEASE,
       'id-token: write',
