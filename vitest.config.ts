@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import type { Reporter } from 'vitest/node';
@@ -8,11 +9,12 @@ for (const flag of ['--no-maglev', '--no-concurrent-sparkplug']) setFlagsFromStr
 
 // Examples import the package by name. Here the name resolves to the source, so that coverage
 // counts it and no stale build is used.
+const pathOf = (source: string) => fileURLToPath(new URL(source, import.meta.url));
 const alias = [
-  { find: /^#noble$/, replacement: new URL('src/native/noble.ts', import.meta.url).pathname },
+  { find: /^#noble$/, replacement: pathOf('src/native/noble.ts') },
   ...packageEntries().map(({ specifier, source }) => ({
     find: new RegExp(`^${specifier}$`),
-    replacement: new URL(source, import.meta.url).pathname,
+    replacement: pathOf(source),
   })),
 ];
 

@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 
 const SITE = resolve(import.meta.dirname, '.vitepress/dist');
+const { KEYSCOPE_DOCS_BASE: BASE = '/' } = process.env;
 const pages = readdirSync(SITE, { recursive: true }).filter((path) => path.endsWith('.html'));
 const texts = new Map();
 const faults = [];
@@ -33,10 +34,15 @@ function check(page, link) {
   if (/^(?:[a-z]+:|\/\/)/.test(link)) return;
   links += 1;
   const [path, anchor] = decodeURI(link).split('#');
-  const from = path.startsWith('/') ? SITE : dirname(join(SITE, page));
-  const file = fileOf(path === '' ? join(SITE, page) : join(from, path));
+  const file = fileOf(path === '' ? join(SITE, page) : targetOf(page, path));
   if (file === undefined) faults.push(`${page}: ${link}`);
   else if (anchor && !textOf(file).includes(`id="${anchor}"`)) faults.push(`${page}: ${link}`);
+}
+
+function targetOf(page, path) {
+  if (path.startsWith(BASE)) return join(SITE, path.slice(BASE.length));
+  // Outside of the site, as seen from a page in it.
+  return path.startsWith('/') ? join(SITE, '..', path) : join(SITE, dirname(page), path);
 }
 
 /** Addresses have no `.html`. */

@@ -45,7 +45,9 @@ interface Job {
   readonly needs?: string | readonly string[];
   readonly permissions?: Readonly<Record<string, string>>;
   readonly environment?: string;
-  readonly steps: readonly Step[];
+  /** Another workflow, instead of steps. */
+  readonly uses?: string;
+  readonly steps?: readonly Step[];
 }
 interface Workflow {
   readonly on: object;
@@ -55,24 +57,40 @@ interface Workflow {
 
 /** The one step, in the one job, that may identify itself to npm. */
 const PUBLISH = 'npm publish ./*.tgz --provenance --access public --ignore-scripts';
+const ANNOUNCE =
+  'gh release create "$GITHUB_REF_NAME" --verify-tag -F notes.md ./*.tgz sbom.cdx.json';
+
+/**
+ * The jobs that may do more than read the repository, what they may do, and the one command that
+ * they run. Without one, they run nothing but actions.
+ */
+const RIGHTS: Readonly<Record<string, { may: readonly string[]; runs?: string }>> = {
+  publish: { may: ['id-token: write'], runs: PUBLISH },
+  announce: { may: ['contents: write'], runs: ANNOUNCE },
+  deploy: { may: ['pages: write', 'id-token: write'] },
+  codeql: { may: ['contents: read', 'security-events: write'] },
+  scorecard: { may: ['contents: read', 'security-events: write', 'id-token: write'] },
+};
 
 function isAfter(needs: Job['needs'], name: string): boolean {
   return typeof needs === 'string' ? needs === name : (needs ?? []).includes(name);
 }
 
-function* faultsOfJob(job: Job, inherited: Workflow['permissions']): Generator<string> {
-  const { steps, permissions = inherited, needs, environment } = job;
+function* faultsOfJob(
+  name: string,
+  job: Job,
+  inherited: Workflow['permissions'],
+): Generator<string> {
+  const { uses: called = '', steps = [], permissions = inherited, needs, environment } = job;
   const commands = steps.flatMap(({ run = [] }) => run);
   const granted = Object.entries(permissions ?? {}).map(([what, how]) => `${what}: ${how}`);
-  const publishes =
-    commands.some((command) => command.includes('npm publish')) ||
-    granted.includes('id-token: write');
+  const { may, runs = '' } = RIGHTS[name] ?? { may: ['contents: read'] };
+  const publishes = runs !== '' || commands.some((command) => command.includes('npm publish'));
   if (permissions === undefined) yield "has the repository's default permissions";
-  if (granted.some((grant) => grant !== (publishes ? 'id-token: write' : 'contents: read')))
-    yield `may do more than it needs: ${granted}`;
-  for (const { uses = '', with: options } of steps) {
+  if (granted.some((grant) => !may.includes(grant))) yield `may do more than it needs: ${granted}`;
+  for (const { uses = '', with: options } of [{ uses: called }, ...steps]) {
     // A tag can be moved to another commit.
-    if (uses !== '' && !/^[\w.-]+\/[\w./-]+@[0-9a-f]{40}$/.test(uses))
+    if (!/^(?:\.\/.+)?$|^[\w.-]+\/[\w./-]+@[0-9a-f]{40}$/.test(uses))
       yield `${uses} is not pinned to a commit`;
     if (uses.startsWith('actions/checkout@') && options?.['persist-credentials'] !== false)
       yield 'leaves its token to later steps';
@@ -81,12 +99,13 @@ function* faultsOfJob(job: Job, inherited: Workflow['permissions']): Generator<s
   // branch name from a stranger.
   if (commands.some((command) => command.includes('${{')))
     yield 'builds a command from an expression';
+  if ((publishes || name in RIGHTS) && commands.join() !== runs)
+    yield `runs something other than ${runs}`;
   if (!publishes) return;
-  if (commands.join() !== PUBLISH) yield `runs something other than ${PUBLISH}`;
   if (steps.some(({ uses = '' }) => uses.startsWith('actions/checkout@')))
     yield 'publishes in the job that runs the code';
   if (!isAfter(needs, 'test')) yield 'publishes what was not tested';
-  if (environment === undefined)
+  if (granted.includes('id-token: write') && environment === undefined)
     yield 'publishes without an environment that can require an approval';
 }
 
@@ -94,8 +113,12 @@ function* faultsOfJob(job: Job, inherited: Workflow['permissions']): Generator<s
 function faultsOf(text: string): readonly string[] {
   const { on, permissions, jobs } = parse(text) as Workflow;
   const faults = Object.entries(jobs).flatMap(([name, job]) =>
-    [...faultsOfJob(job, permissions)].map((fault) => `${name} ${fault}`),
+    [...faultsOfJob(name, job, permissions)].map((fault) => `${name} ${fault}`),
   );
+  const unnamed = text
+    .split('\n')
+    .filter((line) => /@[0-9a-f]{40}(?! # v\d+\.\d+\.\d+$)/.test(line));
+  faults.push(...unnamed.map((line) => `no version is named: ${line.trim()}`));
   if (/\bsecrets\b/.test(text.replace(/#.*/g, ''))) faults.push('has a secret that can be stolen');
   // Both run a stranger's proposal with the rights of this repository.
   if (/pull_request_target|workflow_run/.test(JSON.stringify(on)))
@@ -106,6 +129,7 @@ function faultsOf(text: string): readonly string[] {
 const WORKFLOWS = filesUnder('.github/workflows', '.yml');
 const CI = '.github/workflows/ci.yml';
 const RELEASE = '.github/workflows/release.yml';
+const PAGES = '.github/workflows/pages.yml';
 
 const expression = (name: string) => `$\{{ ${name} }}`;
 
@@ -119,12 +143,13 @@ describe('a workflow', () => {
       readProjectFile(path).includes(`- run: ${PUBLISH}`),
     );
     expect(publishing).toEqual([RELEASE]);
-    expect(readProjectFile(RELEASE)).toMatch(/npm sbom --omit=dev .*> packed\//);
+    expect(readProjectFile(RELEASE)).toMatch(/npm sbom --package-lock-only .*> packed\//);
   });
 
   it.each([
     [CI, /@[0-9a-f]{40}/, '@v5', 'actions/checkout@v5 is not pinned to a commit'],
     [CI, /@([0-9a-f]{39})[0-9a-f]/, '@$1', 'is not pinned to a commit'],
+    [CI, / # v[\d.]+/, '', 'no version is named: - uses: actions/checkout@'],
     [CI, /permissions:\n {2}contents: read\n/, '', "ci has the repository's default permissions"],
     [CI, 'contents: read', 'contents: write', 'ci may do more than it needs: contents: write'],
     [CI, 'persist-credentials: false', 'fetch-depth: 1', 'ci leaves its token to later steps'],
@@ -137,7 +162,7 @@ describe('a workflow', () => {
     ],
     [CI, 'bash .ci/run', 'npm publish', 'ci runs something other'],
     [RELEASE, ' --provenance', '', 'publish runs something other'],
-    [RELEASE, ' --ignore-scripts', '', 'publish runs something other'],
+    [RELEASE, 'public --ignore-scripts', 'public', 'publish runs something other'],
     [
       RELEASE,
       'id-token: write',
@@ -145,6 +170,16 @@ describe('a workflow', () => {
       'publish may do more than it needs',
     ],
     [RELEASE, 'needs: [pack, test]', 'needs: pack', 'publish publishes what was not tested'],
+    [RELEASE, 'needs: [test, publish]', 'needs: publish', 'announce publishes what was not tested'],
+    [RELEASE, './.github/workflows/ci.yml', 'a/b/.github/workflows/ci.yml@v1', 'not pinned'],
+    [RELEASE, 'gh release', 'npm test && gh release', 'announce runs something other'],
+    [PAGES, 'contents: read', 'pages: write', 'build may do more than it needs: pages: write'],
+    [
+      PAGES,
+      '- uses: actions/deploy',
+      '- run: npm test\n      - uses: actions/deploy',
+      'deploy runs',
+    ],
     [RELEASE, '    environment: npm\n', '', 'publish publishes without an environment'],
     [
       RELEASE,

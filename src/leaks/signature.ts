@@ -6,6 +6,12 @@
 /** A public key of Web Cryptography. */
 export type PublicKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
+/**
+ * Bytes, as Web Cryptography takes them. Not `Uint8Array<ArrayBuffer>`: this is in a declaration
+ * file, and for TypeScript 5.4 the type has no parameter.
+ */
+type Bytes = Parameters<typeof crypto.subtle.verify>[3];
+
 /** The length of each of the two numbers, in bytes. */
 const NUMBER_LENGTH = 32;
 
@@ -16,7 +22,7 @@ const ALGORITHM = { name: 'ECDSA', hash: 'SHA-256' };
 export async function isSignedBy(
   key: PublicKey,
   signature: string,
-  signed: Uint8Array<ArrayBuffer>,
+  signed: Bytes,
 ): Promise<boolean> {
   const der = bytesOf(signature);
   const numbers = der === null ? null : numbersIn(der);

@@ -282,9 +282,14 @@ describe('layout', () => {
 
 describe('the changesets', () => {
   it('are readable by the changesets tool', () => {
-    const changesets = filesUnder('.changeset', '.md');
     const front = /^---\n'keyscope': (?:patch|minor|major)\n---\n\n\S/;
-    expect(changesets.length).toBeGreaterThan(0);
+    const changesets = filesUnder('.changeset', '.md');
     expect(changesets.filter((path) => !front.test(readProjectFile(path)))).toEqual([]);
+  });
+
+  it('or the changelog say what is new in this version', () => {
+    const { version } = JSON.parse(readProjectFile('package.json')) as { version: string };
+    const isReleased = readProjectFile('CHANGELOG.md').includes(`\n## ${version}\n`);
+    expect(isReleased || filesUnder('.changeset', '.md').length > 0).toBe(true);
   });
 });

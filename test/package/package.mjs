@@ -328,9 +328,14 @@ function fastest(act) {
 
 // ── Types ───────────────────────────────────────────────────────────────────────────────────────
 
-function compileTypes(module, moduleResolution) {
+/** Compiles a user's file, and the declarations of every entry. */
+function compileTypes(module, moduleResolution, tsc = 'node_modules/typescript/bin/tsc') {
   const folder = join(project, 'types');
   mkdirSync(folder, { recursive: true });
+  const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const entries = Object.keys(exports).filter((entry) => entry !== './package.json');
+  const imports = entries.map((entry) => `import 'keyscope${entry.slice(1)}';\n`);
+  writeFileSync(join(folder, 'entries.ts'), imports.join(''));
   cpSync(join(root, 'test/package/users-file.ts'), join(folder, 'users-file.ts'));
   const compilerOptions = {
     module,
@@ -342,8 +347,8 @@ function compileTypes(module, moduleResolution) {
     noEmit: true,
     types: [],
   };
-  writeConfig(folder, { compilerOptions, files: ['users-file.ts'] });
-  runTool('tsc', ['-p', folder]);
+  writeConfig(folder, { compilerOptions, files: ['users-file.ts', 'entries.ts'] });
+  run('node', [tsc, '-p', folder], { cwd: root, stdio: 'inherit' });
 }
 
 /** Compiles the build's types together with those of drivers and frameworks. */
@@ -363,7 +368,9 @@ function compileWithOldest(version) {
   const args = options.flatMap((option) => option.split(' '));
   const tsc = join(folder, 'node_modules/typescript/bin/tsc');
   run('node', [tsc, ...args, file], { cwd: root, stdio: 'inherit' });
-  console.log(`${file} compiles with TypeScript ${version}`);
+  // In a CommonJS project it cannot import as `nodenext`.
+  compileTypes('esnext', 'bundler', tsc);
+  console.log(`${file} and every entry compile with TypeScript ${version}`);
 }
 
 /**

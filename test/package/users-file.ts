@@ -1,4 +1,4 @@
-/** The code of a user, compiled against the installed package: every entry, and one mistake. */
+/** The code of a user, compiled against the installed package: some entries, and one mistake. */
 import { createKeyring, definePolicy, defineScopes, type Me, type Principal, toMe } from 'keyscope';
 import { createMcpGate } from 'keyscope/mcp';
 import { secureDocument } from 'keyscope/openapi';

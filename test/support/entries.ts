@@ -50,7 +50,8 @@ export interface Declared {
   readonly node: ts.Node;
 }
 
-function namesOf(statement: ts.Statement): readonly (readonly [string, ts.Node])[] {
+/** Returns the names that a statement declares, each with its declaration. */
+export function namesOf(statement: ts.Statement): readonly (readonly [string, ts.Node])[] {
   if (ts.isVariableStatement(statement)) {
     return statement.declarationList.declarations.map((each) => [each.name.getText(), each]);
   }
@@ -128,6 +129,16 @@ function referenceOf(node: ts.Node): string | null {
   return ts.isExpressionWithTypeArguments(node) ? node.expression.getText() : null;
 }
 
+/** Returns the project's own types that a declaration names. */
+export function namedBy({ source, node }: Declared): readonly Declared[] {
+  const found: Declared[] = [];
+  visitSurface(node, (part) => {
+    const name = referenceOf(part);
+    if (name !== null) found.push(...declarationsOf(source, name));
+  });
+  return found;
+}
+
 function saysItsType({ type, initializer }: ts.VariableDeclaration): boolean {
   if (type !== undefined) return true;
   const isFunction = initializer !== undefined && ts.isArrowFunction(initializer);
@@ -148,10 +159,8 @@ export function inferredIn(declared: Declared, seen = new Set<object>()): readon
   }
   visitSurface(node, (part) => {
     if (ts.isTypeQueryNode(part)) found.push(`${source.path}: ${part.getText()}`);
-    const name = referenceOf(part);
-    if (name === null) return;
-    if (COMPUTED.test(name)) found.push(`${source.path}: ${part.getText()}`);
-    for (const next of declarationsOf(source, name)) found.push(...inferredIn(next, seen));
+    if (COMPUTED.test(referenceOf(part) ?? '')) found.push(`${source.path}: ${part.getText()}`);
   });
+  for (const next of namedBy(declared)) found.push(...inferredIn(next, seen));
   return found;
 }
