@@ -21,19 +21,25 @@ function assertWhole(values: readonly Value[], method: string): readonly Value[]
   return values;
 }
 
-/** Prepares each writing statement once. */
-export function createWrites(db: SqliteHandle): Writes {
-  const prepare = (sql: string) => db.prepare(inMain(sql));
-  const inTurn = createTurns(MAX_MARKS);
-  const insertOne = prepare(STATEMENTS.insert);
-  const touchOne = prepare(STATEMENTS.touch);
-  const marks: Readonly<Record<Mark['kind'], SqliteStatement>> = {
+type Prepare = (sql: string) => SqliteStatement;
+
+function prepareMarks(prepare: Prepare): Readonly<Record<Mark['kind'], SqliteStatement>> {
+  return {
     revoke: prepare(STATEMENTS.revoke),
     suspend: prepare(STATEMENTS.suspend),
     retire: prepare(STATEMENTS.retire),
     resume: prepare(STATEMENTS.resume),
     withdraw: prepare(STATEMENTS.withdraw),
   };
+}
+
+/** Prepares each writing statement once. */
+export function createWrites(db: SqliteHandle): Writes {
+  const prepare: Prepare = (sql) => db.prepare(inMain(sql));
+  const inTurn = createTurns(MAX_MARKS);
+  const insertOne = prepare(STATEMENTS.insert);
+  const touchOne = prepare(STATEMENTS.touch);
+  const marks = prepareMarks(prepare);
 
   return {
     insert(record, options) {
