@@ -1,5 +1,5 @@
 /** The contract of verifiers of short-lived tokens, and the choice between several. */
-import { assert, assertFunction } from './input.js';
+import { assert, hasMethods } from './input.js';
 import type { Principal } from './principal.js';
 import type { Trust } from './trust.js';
 
@@ -63,17 +63,18 @@ export type ChooseVerifier = (token: string) => TokenVerifier | undefined;
  */
 export function readVerifiers(tokens: unknown): ChooseVerifier {
   if (!Array.isArray(tokens)) {
-    const only = tokens as TokenVerifier | null;
-    assertFunction(only?.verify, 'tokens.verify');
-    return () => only ?? undefined;
+    assert(hasMethods(tokens, 'verify'), 'tokens: pass a verifier, with a method verify');
+    return () => tokens as TokenVerifier;
   }
   assert(tokens.length > 0, 'tokens: the list is empty; pass a verifier, or leave tokens out');
   // `Array.from`, because `map` would skip holes.
   const verifiers = Array.from<TokenVerifier | undefined>(tokens);
   const issuers = new Set<string>();
   for (const verifier of verifiers) {
-    assertFunction(verifier?.verify, 'tokens: verify');
-    assertFunction(verifier?.recognizes, 'tokens: in a list, recognizes');
+    assert(
+      hasMethods(verifier, 'verify', 'recognizes'),
+      'tokens: in a list, each verifier needs verify and recognizes',
+    );
     for (const issuer of verifier?.issuers ?? []) {
       assert(!issuers.has(issuer), 'tokens: two verifiers have one issuer', issuer);
       issuers.add(issuer);

@@ -84,7 +84,8 @@ const BUG: Answer = { status: 500, detail: 'Something went wrong.', challenge: '
  * @param error An `AccessError` becomes 400, 401, 403, 404 or 409 by its code, an `InputError` 400
  *   with its `field`, a `StoreError` 503, and anything else 500 without detail.
  * @returns Status, headers and the body as text. With the same options, the same error code and
- *   `requiredScopes` give the same bytes; for `invalid_request`, `detail` says what is malformed.
+ *   `requiredScopes` give the same bytes; `detail` says what is malformed (`invalid_request`) or how
+ *   long a key may live (`ceiling_exceeded`).
  * @throws TypeError on an unknown option, or on a `realm` or `resourceMetadata` that is not
  *   printable ASCII.
  * @example
@@ -113,7 +114,10 @@ export function toResponse(error: unknown, options: ChallengeOptions): DenialRes
 
 function answerTo(error: unknown): Answer {
   if (isAccessError(error)) {
-    return { ...DENIALS[error.code], detail: detailFor(error.code, error.reason) };
+    const { code, reason, message } = error;
+    // Its message names a limit. No other message is sent: code in between may have added to it.
+    const detail = code === 'ceiling_exceeded' ? message : detailFor(code, reason);
+    return { ...DENIALS[code], detail };
   }
   if (isInputError(error)) return BAD_INPUT;
   return isStoreError(error) ? OUTAGE : BUG;

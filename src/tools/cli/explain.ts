@@ -29,8 +29,6 @@ export function explain(error: unknown): Failure {
 
 const AUTHORITY = /^authority\./;
 
-const LIFETIME = " The keyring's maxLifetimeMs allows no such life: write an earlier --expires.";
-
 function messageOf(error: unknown): string {
   if (isStoreError(error)) {
     const cause = causeOf(error);
@@ -39,9 +37,11 @@ function messageOf(error: unknown): string {
     return `${message}${hintOf(cause)}${adviceOn(cause)}`;
   }
   if (!isAccessError(error)) return withOption(textOf(error));
+  if (error.reason === 'lifetime_beyond_authority') {
+    return `${error.message.replace('expiresAt', '--expires')} (${error.reason})`;
+  }
   const excess = error.excess === undefined ? '' : ` Too much: ${error.excess.join(' ')}.`;
-  const hint = error.reason === 'lifetime_beyond_authority' ? LIFETIME : '';
-  return `${error.message} (${error.reason})${excess}${hint}`;
+  return `${error.message} (${error.reason})${excess}`;
 }
 
 /**

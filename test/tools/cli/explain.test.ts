@@ -35,12 +35,12 @@ describe('the message', () => {
     expect(explain(error).message).toContain('Too much: users:delete.');
   });
 
-  // "More than you hold" means nothing to a person who holds every scope.
-  it('names the limit of the keyring if a life is too long', () => {
-    const error = new AccessError('ceiling_exceeded', 'lifetime_beyond_authority', {
-      excess: ['expiresAt'],
-    });
-    expect(explain(error).message).toContain("The keyring's maxLifetimeMs");
+  it('names the option if a life is too long', () => {
+    const detail = 'The longest life ends at 2030-01-01T00:00:00.000Z. Pass an earlier expiresAt.';
+    const details = { excess: ['expiresAt'], detail };
+    const error = new AccessError('ceiling_exceeded', 'lifetime_beyond_authority', details);
+    expect(explain(error).message).toMatch(/00:00\.000Z\. Pass an earlier --expires\. \(lifetime/);
+    expect(explain(error).message).not.toContain('expiresAt');
   });
 
   it('contains the code of a driver error, and its text only if it is our own', () => {
