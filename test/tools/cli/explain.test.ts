@@ -43,6 +43,24 @@ describe('the message', () => {
     expect(explain(error).message).not.toContain('expiresAt');
   });
 
+  it.each([
+    ['permission denied for table keyscope_schema', 'a right on table keyscope_schema'],
+    ['permission denied for schema keyscope', 'a right on schema keyscope'],
+    [
+      "UPDATE command denied to user 'ada'@'10.0.0.1' for table `app`.`keyscope_keys`",
+      'UPDATE on table keyscope_keys',
+    ],
+    [
+      "SELECT command denied to user 'ada'@'h' for table 'keyscope_keys'",
+      'SELECT on table keyscope_keys',
+    ],
+  ])('names the right that the database user lacks, and not the user: %s', (denied, missing) => {
+    const cause = Object.assign(new Error(denied), { code: '42501' });
+    const { message } = explain(new StoreError('store.list failed', cause));
+    expect(message).toContain(`The database user lacks ${missing}.`);
+    expect(message).not.toContain('ada');
+  });
+
   it('contains the code of a driver error, and its text only if it is our own', () => {
     const refused = Object.assign(new Error('password hunter2 refused'), { code: 'ECONNREFUSED' });
     expect(hintOf(refused)).toBe(' (ECONNREFUSED)');
