@@ -91,7 +91,7 @@ describe('withoutSecrets', () => {
   });
 
   it('masks the values of secret environment variables', () => {
-    vi.stubEnv('KEYSCOPE_PEPPER', 'correct horse battery staple');
+    vi.stubEnv('PEPPER', 'correct horse battery staple');
     vi.stubEnv('SHORT_TOKEN', 'a');
     const text = withoutSecrets('a pepper: correct horse battery staple');
     expect(text).not.toContain('horse');
