@@ -96,7 +96,7 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
 
     await page.getByRole('link', { name: 'Done' }).click();
     const row = page.getByRole('row', {
-      name: /^Nightly export \w+_…\w{4} Active threats:read reports:read/,
+      name: /^Nightly export \w+_…\w{4} Live threats:read reports:read/,
     });
     expect(await row.count()).toBe(1);
     expect(await page.content()).not.toContain(key);
@@ -200,7 +200,7 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
 
     await page.getByRole('link', { name: 'Done' }).click();
     await page
-      .getByRole('row', { name: /^Replaced \w+_…\w{4} Rotated, still works/ })
+      .getByRole('row', { name: /^Replaced \w+_…\w{4} Live, replaced/ })
       .getByRole('link')
       .click();
     const revoke = page.getByRole('button', { name: 'Revoke', exact: true });
