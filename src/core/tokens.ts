@@ -63,22 +63,22 @@ export type ChooseVerifier = (token: string) => TokenVerifier | undefined;
  */
 export function readVerifiers(tokens: unknown): ChooseVerifier {
   if (!Array.isArray(tokens)) {
-    assert(hasMethods(tokens, 'verify'), 'tokens: pass a verifier, with a method verify');
+    assert(hasMethods(tokens, 'verify'), 'tokens: a verifier needs verify');
     return () => tokens as TokenVerifier;
   }
-  assert(tokens.length > 0, 'tokens: the list is empty; pass a verifier, or leave tokens out');
+  assert(tokens.length > 0, 'tokens: the list is empty; leave tokens out');
   // `Array.from`, because `map` would skip holes.
-  const verifiers = Array.from<TokenVerifier | undefined>(tokens);
+  const verifiers = Array.from<TokenVerifier>(tokens);
   const issuers = new Set<string>();
   for (const verifier of verifiers) {
     assert(
       hasMethods(verifier, 'verify', 'recognizes'),
-      'tokens: in a list, each verifier needs verify and recognizes',
+      'tokens: a verifier needs verify, and in a list recognizes',
     );
-    for (const issuer of verifier?.issuers ?? []) {
+    for (const issuer of verifier.issuers ?? []) {
       assert(!issuers.has(issuer), 'tokens: two verifiers have one issuer', issuer);
       issuers.add(issuer);
     }
   }
-  return (token) => verifiers.find((verifier) => verifier?.recognizes?.(token) === true);
+  return (token) => verifiers.find((verifier) => verifier.recognizes?.(token) === true);
 }

@@ -84,8 +84,8 @@ const BUG: Answer = { status: 500, detail: 'Something went wrong.', challenge: '
  * @param error An `AccessError` becomes 400, 401, 403, 404 or 409 by its code, an `InputError` 400
  *   with its `field`, a `StoreError` 503, and anything else 500 without detail.
  * @returns Status, headers and the body as text. With the same options, the same error code and
- *   `requiredScopes` give the same bytes; `detail` says what is malformed (`invalid_request`) or how
- *   long a key may live (`ceiling_exceeded`).
+ *   `requiredScopes` give the same bytes; `detail` says what is malformed (`invalid_request`) or
+ *   the latest expiry (`ceiling_exceeded`).
  * @throws TypeError on an unknown option, or on a `realm` or `resourceMetadata` that is not
  *   printable ASCII.
  * @example

@@ -155,9 +155,9 @@ export function requireCeiling(
 function livesTooLong(latest: number, isOfKeyring: boolean): AccessError {
   // `toJSON` returns null for a time that no Date can hold; `toISOString` would throw.
   const end = new Date(latest).toJSON();
-  const limit = isOfKeyring ? 'the keyring allows' : 'you may grant';
+  const limiter = isOfKeyring ? 'The keyring' : 'You';
   return new AccessError('ceiling_exceeded', 'lifetime_beyond_authority', {
     excess: ['expiresAt'],
-    detail: `The longest life that ${limit} ends at ${end}. Pass an earlier expiresAt.`,
+    detail: `${limiter} can grant no expiresAt after ${end}.`,
   });
 }

@@ -294,7 +294,7 @@ describe('a policy', () => {
     'throws on %j as a principal, also for an operation without scopes',
     (given) => {
       const said =
-        'principal: pass one that this copy of keyscope made. Is an `await` or a guard missing?';
+        'principal: pass one that this copy of keyscope made; is an `await` or a guard missing?';
       const principal = untyped<Principal>(given);
       for (const options of [undefined, { entityUuid: OWN }, { entityUuid: [] }])
         expect(() => policy.authorize(principal, 'whoami', options)).toThrow(new TypeError(said));

@@ -77,7 +77,7 @@ describe('a list of verifiers', () => {
 
   const asked: string[] = [];
   const named = (issuer: string) => verifier('a.', asked, { issuers: [issuer] });
-  const NEEDS = /^tokens: in a list, each verifier needs verify and recognizes$/;
+  const NEEDS = /^tokens: a verifier needs verify, and in a list recognizes$/;
   it.each<readonly [string, unknown, RegExp]>([
     ['is empty', [], /^tokens: the list is empty/],
     ['has a hole', new Array(1), NEEDS],

@@ -121,6 +121,7 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
     await signIn(page);
     await openForm(page);
     await page.getByLabel('Name').fill(name);
+    await page.getByRole('checkbox', { name: /^threats:read/ }).check();
   }
 
   it('creates a key without script', async () => {
@@ -128,7 +129,7 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
     await fillIn(page, 'Without scripts');
     await page.getByRole('button', { name: 'Create' }).click();
     expect(await me(await page.getByLabel('API key', { exact: true }).inputValue())).toMatchObject({
-      scopes: [],
+      scopes: ['threats:read'],
     });
   });
 

@@ -6,7 +6,7 @@ import type { Html } from './frame.ts';
 /** The console points out keys that expire within this time. */
 const SOON_MS = 14 * 24 * 3_600_000;
 
-/** The names of the states, as the command `keyscope` shows them. The search offers them in this order. */
+/** The names of the states, as the command shows them. The search offers them in this order. */
 export const STATES: Readonly<Record<KeyState, string>> = {
   live: 'Live',
   suspended: 'Suspended',
