@@ -5,7 +5,8 @@
  *
  * Nothing in a response depends on why a credential failed: the same code and required scopes give
  * the same bytes. Only `invalid_request` has a sentence for each mistake. It is about the form of a
- * request and is detected before the entity is compared.
+ * request and is detected before the entity is compared. `ceiling_exceeded` may name the latest
+ * expiry: its caller is authenticated and may issue keys.
  */
 import type { AccessErrorCode } from '../core/errors.js';
 import { detailFor, isAccessError, isInputError, isStoreError } from '../core/errors.js';
