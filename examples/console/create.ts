@@ -2,16 +2,14 @@
 import type { Hono } from 'hono';
 import { type Catalog, isInputError } from 'keyscope';
 import { issueInputSchemaFor } from 'keyscope/schemas';
-import { closeForm, leadToNewKey, openForm, requireAuthority } from './forms.ts';
+import { closeForm, expiryOf, leadToNewKey, openForm, requireAuthority } from './forms.ts';
 import type { Faults, NewKey } from './pages/new-key.ts';
-import { LIFETIMES, NOTHING_ENTERED, newKeyPage } from './pages/new-key.ts';
+import { NOTHING_ENTERED, newKeyPage } from './pages/new-key.ts';
 import { shownOncePage } from './pages/shown-once.ts';
 import { KEYS } from './paths.ts';
 import type { ConsoleService } from './service.ts';
 import type { Answer, Env, Visit } from './visit.ts';
 import { field } from './visit.ts';
-
-const DAY_MS = 24 * 3_600_000;
 
 function showForm(c: Visit, catalog: Catalog, input: NewKey, faults: Faults): Answer {
   const { scopes } = requireAuthority(c);
@@ -28,16 +26,6 @@ function readNewKey(c: Visit): NewKey {
     lifetime: field(c, 'lifetime'),
     justification: field(c, 'justification').trim(),
   };
-}
-
-/**
- * Returns the expiry in the form that the schema reads. A lifetime that the form does not offer
- * gives the present time, which the schema refuses.
- */
-function expiryOf(lifetime: string, now: number): string {
-  if (lifetime === 'never') return lifetime;
-  const days = Object.hasOwn(LIFETIMES, lifetime) ? Number(lifetime) : 0;
-  return new Date(now + days * DAY_MS).toISOString();
 }
 
 interface Issue {
@@ -62,13 +50,19 @@ async function create(
   const entered = readNewKey(c);
   const { name, scopes, lifetime, justification } = entered;
   closeForm(c);
+  const expiresAt = expiryOf(lifetime, now);
   const read = schema.safeParse({
     name,
     scopes,
-    expiresAt: expiryOf(lifetime, now),
+    expiresAt: expiresAt === 'never' ? expiresAt : expiresAt.toISOString(),
     ...(justification !== '' && { justification }),
   });
-  if (!read.success) return showForm(c, catalog, entered, faultsOf(read.error.issues));
+  // keyscope allows a key without scopes, but here it is more likely a mistake.
+  const faults: Faults = scopes.length === 0 ? { scopes: 'Select at least one scope.' } : {};
+  if (!read.success) {
+    return showForm(c, catalog, entered, { ...faults, ...faultsOf(read.error.issues) });
+  }
+  if (scopes.length === 0) return showForm(c, catalog, entered, faults);
   try {
     return await leadToNewKey(c, await keyring.issue(read.data, authority), 'Key created.');
   } catch (error) {

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { GrantAuthority, IssuedKey } from 'keyscope';
 import { isInputError } from 'keyscope';
+import { LIFETIMES } from './pages/new-key.ts';
 import { KEYS } from './paths.ts';
 import type { Answer, Visit } from './visit.ts';
 import { field, Refused } from './visit.ts';
@@ -32,6 +33,18 @@ export function closeForm(c: Visit): void {
   if (wasOpen) return;
   const words = 'You already sent this form, or it is too old.';
   throw new Refused(409, `${words} If it created a key that you did not see, revoke that key.`);
+}
+
+const DAY_MS = 24 * 3_600_000;
+
+/**
+ * Returns the expiry for a lifetime of the form. One that the form does not offer gives the present
+ * time, which keyscope refuses.
+ */
+export function expiryOf(lifetime: string, now: number): Date | 'never' {
+  if (lifetime === 'never') return lifetime;
+  const days = Object.hasOwn(LIFETIMES, lifetime) ? Number(lifetime) : 0;
+  return new Date(now + days * DAY_MS);
 }
 
 /** Redirects to a page, which shows the notice once. */

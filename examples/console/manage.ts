@@ -5,6 +5,7 @@ import { isAccessError } from 'keyscope';
 import { unusedScopes } from 'keyscope/reports';
 import {
   closeForm,
+  expiryOf,
   leadTo,
   leadToNewKey,
   openForm,
@@ -84,16 +85,26 @@ async function showKey(c: Visit, id: string, service: ConsoleService): Promise<R
 
 /** The scopes that the new key keeps; `undefined` for all, where the form offered no choice. */
 function keptScopes(c: Visit): readonly string[] | undefined {
-  return field(c, 'narrow') === '' ? undefined : c.var.form.getAll('scopes');
+  if (field(c, 'narrow') === '') return undefined;
+  const scopes = c.var.form.getAll('scopes');
+  if (scopes.length === 0) throw new Refused(400, 'Select at least one scope for the new key.');
+  return scopes;
 }
 
-async function rotate(c: Visit, id: string, { keyring }: ConsoleService): Promise<Response> {
+/** The expiry of the new key; `undefined` for that of the old one. */
+function newExpiry(c: Visit, now: number): Date | 'never' | undefined {
+  const lifetime = field(c, 'lifetime');
+  return lifetime === '' ? undefined : expiryOf(lifetime, now);
+}
+
+async function rotate(c: Visit, id: string, { keyring, now }: ConsoleService): Promise<Response> {
   const authority = requireAuthority(c);
   const overlap = field(c, 'overlap');
   const oldKey = ROTATED.get(overlap);
   if (oldKey === undefined) throw new Refused(400, NOT_OFFERED);
+  const overlapMs = Number(overlap) * HOUR_MS;
+  const input = { overlapMs, scopes: keptScopes(c), expiresAt: newExpiry(c, now()) };
   closeForm(c);
-  const input = { overlapMs: Number(overlap) * HOUR_MS, scopes: keptScopes(c) };
   try {
     const issued = await orRefused(keyring.rotate(id, input, authority));
     return await leadToNewKey(c, issued, `Key rotated. ${oldKey}`);

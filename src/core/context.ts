@@ -118,8 +118,8 @@ export interface Context {
   readonly timeoutMs: number;
   /** Returns a time, or throws a `StoreError`. */
   readonly clock: Clock;
-  /** In milliseconds; null for unlimited. */
-  readonly maxLifetimeMs: number | null;
+  /** In milliseconds; infinite for unlimited. */
+  readonly maxLifetimeMs: number;
   readonly random: RandomBytes;
   /** Null if the keyring accepts no tokens. */
   readonly chooseVerifier: ChooseVerifier | null;

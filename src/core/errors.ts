@@ -19,14 +19,14 @@ export type AccessErrorCode =
   | 'insufficient_scope'
   /** Authenticated, but the key cannot address the entity. */
   | 'entity_forbidden'
-  /** Management: more scopes or entities than the authority may grant. */
+  /** Management: more scopes or entities than the authority may grant, or a longer life. */
   | 'ceiling_exceeded'
   /** Management: this entity has no such key. In the events of an MCP gate: no such tool. */
   | 'not_found'
   /** Management: the key has been rotated or revoked already. */
   | 'conflict';
 
-/** The sentence that the caller gets for each code. */
+/** The sentence that the caller gets for each code, unless the error has a better one. */
 export const DETAILS: Readonly<Record<AccessErrorCode, string>> = {
   missing_credentials: 'Send the key as "Authorization: Bearer <API_KEY>".',
   invalid_request: 'Send one bearer credential and at most one lower-case entity UUID.',
@@ -101,6 +101,8 @@ interface DenialDetails {
   readonly keyId?: string | undefined;
   readonly requiredScopes?: readonly string[];
   readonly excess?: readonly string[];
+  /** The sentence for the caller. Default: that of the code and the reason. */
+  readonly detail?: string | undefined;
 }
 
 // Brands in the global symbol registry: two copies of the package in one process recognise each
@@ -135,10 +137,10 @@ export class AccessError extends Error {
   }
 
   constructor(code: AccessErrorCode, reason: DenialReason, details: DenialDetails = {}) {
+    const { keyId, requiredScopes, excess, detail = detailFor(code, reason) } = details;
     const limit = limitTraces(0);
-    super(detailFor(code, reason));
+    super(detail);
     limitTraces(limit);
-    const { keyId, requiredScopes, excess } = details;
     this.code = code;
     if (requiredScopes !== undefined) this.requiredScopes = requiredScopes;
     if (excess !== undefined) this.excess = excess;

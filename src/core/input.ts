@@ -179,9 +179,10 @@ export function readInteger(value: unknown, min: number, max: number, what: stri
   return Number(value);
 }
 
-/** Reads the longest lifetime of a key, in milliseconds; null for unlimited. */
-export function readMaxLifetime(value: unknown, what: string): number | null {
-  return value === undefined ? null : readInteger(value, 1, Number.MAX_SAFE_INTEGER, what);
+/** Reads the longest lifetime of a key, in milliseconds; infinite if not given. */
+export function readMaxLifetime(value: unknown, what: string): number {
+  if (value === undefined) return Number.POSITIVE_INFINITY;
+  return readInteger(value, 1, Number.MAX_SAFE_INTEGER, what);
 }
 
 /** Reads an expiry. A valid `Date` after `now` becomes milliseconds; `'never'` becomes null. */

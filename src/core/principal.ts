@@ -75,7 +75,7 @@ class VerifiedPrincipal {
   static grantOf(value: unknown): Grant {
     if (typeof value === 'object' && value !== null && #grant in value) return value.#grant;
     throw new TypeError(
-      'principal: pass one that this copy of keyscope made; does the route have a guard?',
+      'principal: pass one that this copy of keyscope made; is an `await` or a guard missing?',
     );
   }
 }

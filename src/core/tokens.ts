@@ -1,5 +1,5 @@
 /** The contract of verifiers of short-lived tokens, and the choice between several. */
-import { assert, assertFunction } from './input.js';
+import { assert, hasMethods } from './input.js';
 import type { Principal } from './principal.js';
 import type { Trust } from './trust.js';
 
@@ -63,21 +63,22 @@ export type ChooseVerifier = (token: string) => TokenVerifier | undefined;
  */
 export function readVerifiers(tokens: unknown): ChooseVerifier {
   if (!Array.isArray(tokens)) {
-    const only = tokens as TokenVerifier | null;
-    assertFunction(only?.verify, 'tokens.verify');
-    return () => only ?? undefined;
+    assert(hasMethods(tokens, 'verify'), 'tokens: a verifier needs verify');
+    return () => tokens as TokenVerifier;
   }
-  assert(tokens.length > 0, 'tokens: the list is empty; pass a verifier, or leave tokens out');
+  assert(tokens.length > 0, 'tokens: the list is empty; leave tokens out');
   // `Array.from`, because `map` would skip holes.
-  const verifiers = Array.from<TokenVerifier | undefined>(tokens);
+  const verifiers = Array.from<TokenVerifier>(tokens);
   const issuers = new Set<string>();
   for (const verifier of verifiers) {
-    assertFunction(verifier?.verify, 'tokens: verify');
-    assertFunction(verifier?.recognizes, 'tokens: in a list, recognizes');
-    for (const issuer of verifier?.issuers ?? []) {
+    assert(
+      hasMethods(verifier, 'verify', 'recognizes'),
+      'tokens: a verifier needs verify, and in a list recognizes',
+    );
+    for (const issuer of verifier.issuers ?? []) {
       assert(!issuers.has(issuer), 'tokens: two verifiers have one issuer', issuer);
       issuers.add(issuer);
     }
   }
-  return (token) => verifiers.find((verifier) => verifier?.recognizes?.(token) === true);
+  return (token) => verifiers.find((verifier) => verifier.recognizes?.(token) === true);
 }

@@ -5,7 +5,8 @@
  *
  * Nothing in a response depends on why a credential failed: the same code and required scopes give
  * the same bytes. Only `invalid_request` has a sentence for each mistake. It is about the form of a
- * request and is detected before the entity is compared.
+ * request and is detected before the entity is compared. `ceiling_exceeded` may name the latest
+ * expiry: its caller is authenticated and may issue keys.
  */
 import type { AccessErrorCode } from '../core/errors.js';
 import { detailFor, isAccessError, isInputError, isStoreError } from '../core/errors.js';
@@ -84,7 +85,8 @@ const BUG: Answer = { status: 500, detail: 'Something went wrong.', challenge: '
  * @param error An `AccessError` becomes 400, 401, 403, 404 or 409 by its code, an `InputError` 400
  *   with its `field`, a `StoreError` 503, and anything else 500 without detail.
  * @returns Status, headers and the body as text. With the same options, the same error code and
- *   `requiredScopes` give the same bytes; for `invalid_request`, `detail` says what is malformed.
+ *   `requiredScopes` give the same bytes; `detail` says what is malformed (`invalid_request`) or
+ *   the latest expiry (`ceiling_exceeded`).
  * @throws TypeError on an unknown option, or on a `realm` or `resourceMetadata` that is not
  *   printable ASCII.
  * @example
@@ -113,7 +115,10 @@ export function toResponse(error: unknown, options: ChallengeOptions): DenialRes
 
 function answerTo(error: unknown): Answer {
   if (isAccessError(error)) {
-    return { ...DENIALS[error.code], detail: detailFor(error.code, error.reason) };
+    const { code, reason, message } = error;
+    // Its message names a limit. No other message is sent: code in between may have added to it.
+    const detail = code === 'ceiling_exceeded' ? message : detailFor(code, reason);
+    return { ...DENIALS[code], detail };
   }
   if (isInputError(error)) return BAD_INPUT;
   return isStoreError(error) ? OUTAGE : BUG;

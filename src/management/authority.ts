@@ -1,5 +1,5 @@
 /** The authority of a management call: for which entity it acts, and which rights it may grant. */
-import { AccessError, type DenialReason } from '../core/errors.js';
+import { AccessError } from '../core/errors.js';
 import {
   assert,
   readEntities,
@@ -70,7 +70,8 @@ export interface CheckedAuthority {
   readonly said: Said;
   /** Patterns; null if the call may grant no scopes. */
   readonly scopes: readonly string[] | null;
-  readonly maxLifetimeMs: number | null;
+  /** Infinite for unlimited. */
+  readonly maxLifetimeMs: number;
 }
 
 /** A checked {@link GrantAuthority}. */
@@ -133,26 +134,30 @@ interface Rights {
 export function requireCeiling(
   authority: CheckedGrant,
   key: Rights,
-  keyringLifetimeMs: number | null,
+  keyringLifetimeMs: number,
 ): void {
   const held = new Set(authority.scopes);
   const allowed = new Set(authority.entities);
-  const limits = [authority.maxLifetimeMs, keyringLifetimeMs];
   const scopes = key.scopes.filter((scope) => !isCovered(scope, held));
   const entities = key.accessibleEntities.filter((entity) => !allowed.has(entity));
-  const isTooLong = limits.some((limit) => livesBeyond(key, limit));
   const excess = [...scopes, ...entities];
-  if (isTooLong) excess.push('expiresAt');
-  if (excess.length === 0) return;
-  throw new AccessError('ceiling_exceeded', reasonFor(scopes, entities), { excess });
+  const lifetimeMs = Math.min(authority.maxLifetimeMs, keyringLifetimeMs);
+  const latest = key.createdAt + lifetimeMs;
+  const isTooLong = (key.expiresAt ?? Number.POSITIVE_INFINITY) > latest;
+  if (excess.length > 0) {
+    if (isTooLong) excess.push('expiresAt');
+    const reason = scopes.length > 0 ? 'scopes_beyond_authority' : 'entities_beyond_authority';
+    throw new AccessError('ceiling_exceeded', reason, { excess });
+  }
+  if (isTooLong) throw livesTooLong(latest, lifetimeMs === keyringLifetimeMs);
 }
 
-function livesBeyond({ createdAt, expiresAt }: Rights, limitMs: number | null): boolean {
-  if (limitMs === null) return false;
-  return expiresAt === null || expiresAt - createdAt > limitMs;
-}
-
-function reasonFor(scopes: readonly string[], entities: readonly string[]): DenialReason {
-  if (scopes.length > 0) return 'scopes_beyond_authority';
-  return entities.length > 0 ? 'entities_beyond_authority' : 'lifetime_beyond_authority';
+function livesTooLong(latest: number, isOfKeyring: boolean): AccessError {
+  // `toJSON` returns null for a time that no Date can hold; `toISOString` would throw.
+  const end = new Date(latest).toJSON();
+  const limiter = isOfKeyring ? 'The keyring' : 'You';
+  return new AccessError('ceiling_exceeded', 'lifetime_beyond_authority', {
+    excess: ['expiresAt'],
+    detail: `${limiter} can grant no expiresAt after ${end}.`,
+  });
 }

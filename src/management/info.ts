@@ -119,7 +119,7 @@ export function toKeyInfo(record: KeyRecord, state: KeyState, tampered: boolean)
   };
 }
 
-function dateOrNull(time: number | null): Date | null {
+export function dateOrNull(time: number | null): Date | null {
   return time === null ? null : new Date(time);
 }
 

@@ -90,7 +90,7 @@ async function manage(page: Page, take: Take): Promise<void> {
   await take('rotated');
   await page.getByRole('link', { name: 'Done' }).click();
   await page
-    .getByRole('row', { name: /^SOC dashboard .*still works/ })
+    .getByRole('row', { name: /^SOC dashboard .*Live, replaced/ })
     .getByRole('link')
     .click();
   await page.getByText('Revoke…').click();

@@ -163,10 +163,10 @@ describe('the options of a keyring', () => {
     [
       'a token verifier that is a function',
       { tokens: () => {} },
-      /^tokens\.verify: pass a function/,
+      /^tokens: a verifier needs verify$/,
     ],
-    ['a token verifier without verify', { tokens: {} }, /^tokens\.verify: pass a function/],
-    ['null as a token verifier', { tokens: null }, /^tokens\.verify: pass a function/],
+    ['a token verifier without verify', { tokens: {} }, /^tokens: a verifier needs verify$/],
+    ['null as a token verifier', { tokens: null }, /^tokens: a verifier needs verify$/],
     ['checkParent that is null', { checkParent: null }, /checkParent: pass true or false/],
     ['checkParent that is a text', { checkParent: 'false' }, /checkParent: pass true or false/],
     ['checkParent that is 0', { checkParent: 0 }, /checkParent: pass true or false/],

@@ -289,11 +289,12 @@ describe('a policy', () => {
   );
 
   // For `undefined`, the error was the engine's, about reading a property.
-  it.each([undefined, null, 'key', {}])(
+  // A promise: `await` was forgotten.
+  it.each([undefined, null, 'key', {}, Promise.resolve({})])(
     'throws on %j as a principal, also for an operation without scopes',
     (given) => {
       const said =
-        'principal: pass one that this copy of keyscope made; does the route have a guard?';
+        'principal: pass one that this copy of keyscope made; is an `await` or a guard missing?';
       const principal = untyped<Principal>(given);
       for (const options of [undefined, { entityUuid: OWN }, { entityUuid: [] }])
         expect(() => policy.authorize(principal, 'whoami', options)).toThrow(new TypeError(said));

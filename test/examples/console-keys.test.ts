@@ -139,6 +139,7 @@ describe('creating a key', () => {
     ['no name', { name: '  ' }, 'name', 'name: '],
     ['a name that is too long', { name: 'n'.repeat(101) }, 'name', 'name: '],
     ['a wildcard', { scopes: ['threats:*', 'users:*'] }, 'scopes', 'a scope of this service'],
+    ['no scope', { scopes: [] }, 'scopes', 'Select at least one scope.'],
     ['an unknown scope', { scopes: ['threats:raed'] }, 'scopes', 'a scope of this service'],
     ['a lifetime that the form does not offer', { lifetime: '36500' }, 'expiresAt', 'expiresAt: '],
     ['a property name of Object', { lifetime: 'constructor' }, 'expiresAt', 'expiresAt: '],
@@ -281,10 +282,35 @@ describe('an own key', () => {
       WHOLE.scopes,
     ]);
     const both = await site.get(path, cookie);
-    expect(both.text).toContain('Rotated, still works');
+    expect(both.text).toContain('Live, replaced');
     expect(both.text).not.toContain('value="rotate"');
     site.clock.ahead = 3_600_001;
     expect([(await site.me(old)).status, (await site.me(next)).status]).toEqual([401, 200]);
+  });
+
+  // A rotated key always ended with its predecessor's expiry.
+  it.each([
+    ['', 30],
+    ['365', 365],
+    ['never', null],
+    ['36500', undefined],
+  ])('is rotated with the lifetime %j to a key that expires after %s days', async (...given) => {
+    const [lifetime, days] = given;
+    const cookie = site.signIn('ana@example.com');
+    const { key_id } = await site.me(keyOf(await site.create(cookie)));
+    const path = `${KEYS}/${key_id}`;
+    const once = onceOf(await site.get(path, cookie));
+    const rotated = await site.post(
+      path,
+      { once, action: 'rotate', overlap: '1', lifetime },
+      cookie,
+    );
+    expect(rotated.status).toBe(days === undefined ? 400 : 303);
+    if (days === undefined) return;
+    const next = await site.me(keyOf(await site.follow(rotated, cookie)));
+    const { createdAt, expiresAt } = await site.infoOf(next.key_id);
+    const life = expiresAt && Math.round((expiresAt.getTime() - createdAt.getTime()) / 86_400_000);
+    expect(life).toBe(days);
   });
 
   it('is rotated to a key without the scopes that were unused for 90 days', async () => {
@@ -302,6 +328,7 @@ describe('an own key', () => {
     expect(unused(page)).toBe(2);
     expect(page.text).toContain('<legend>Scopes of the new key</legend>');
     const fields = { once: onceOf(page), action: 'rotate', overlap: '1', narrow: 'yes' };
+    expect((await site.post(path, fields, cookie)).status).toBe(400);
     const posted = await site.post(path, { ...fields, scopes: ['decoys:read'] }, cookie);
     const next = keyOf(await site.follow(posted, cookie));
     expect((await site.me(next)).scopes).toEqual(['decoys:read']);
@@ -322,7 +349,7 @@ describe('an own key', () => {
     await site.post(path, { action: 'resume' }, cookie);
     expect((await site.me(key)).status).toBe(200);
     const resumed = await site.get(path, cookie);
-    expect(resumed.text).toContain('<span class="state good">Active</span>');
+    expect(resumed.text).toContain('<span class="state good">Live</span>');
     expect(noticeOn(resumed)).toBe('Key resumed.');
     expect(historyOn(resumed)).toHaveLength(1);
   });

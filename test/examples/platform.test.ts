@@ -17,7 +17,7 @@ describe('the platform on a file', () => {
   let folder: string;
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'keyscope-platform-'));
-    vi.stubEnv('KEYSCOPE_PEPPER', '');
+    vi.stubEnv('PEPPER', '');
   });
   afterEach(() => {
     rmSync(folder, { recursive: true, force: true });
@@ -56,9 +56,9 @@ describe('the platform on a file', () => {
     const first = await openPlatform(folder);
     const old = await issue(first);
     await first.close();
-    vi.stubEnv('KEYSCOPE_PEPPER', 'a pepper from the environment, 32 bytes or more');
+    vi.stubEnv('PEPPER', 'a pepper from the environment, 32 bytes or more');
     const second = await openPlatform(folder);
-    expect(second.pepper).toContain('KEYSCOPE_PEPPER');
+    expect(second.pepper).toContain('PEPPER');
     const next = await issue(second);
     expect(await second.keyring.verify(old.key)).toMatchObject({ keyId: old.info.keyId });
     expect(await second.keyring.verify(next.key)).toMatchObject({ keyId: next.info.keyId });
@@ -66,17 +66,17 @@ describe('the platform on a file', () => {
   });
 
   test('does not create a file for a pepper from the environment', async () => {
-    vi.stubEnv('KEYSCOPE_PEPPER', 'a pepper from the environment, 32 bytes or more');
+    vi.stubEnv('PEPPER', 'a pepper from the environment, 32 bytes or more');
     await (await openPlatform(folder)).close();
     expect(readdirSync(folder)).not.toContain('pepper');
   });
 
   test('names the file of a pepper that keys still need', async () => {
     await (await openPlatform(folder)).close();
-    vi.stubEnv('KEYSCOPE_PEPPER', 'a pepper from the environment, 32 bytes or more');
+    vi.stubEnv('PEPPER', 'a pepper from the environment, 32 bytes or more');
     const { pepper, close: end } = await openPlatform(folder);
     await end();
-    expect(pepper).toMatch(/KEYSCOPE_PEPPER, and \S+pepper for keys made under it$/);
+    expect(pepper).toMatch(/PEPPER, and \S+pepper for keys made under it$/);
   });
 
   test('fails at once if its port is in use', async () => {

@@ -20,7 +20,7 @@ afterEach(async () => {
 
 /** An instance on the same database, with the signing key from its environment. */
 async function start(signingKey: string) {
-  vi.stubEnv('KEYSCOPE_PEPPER', 'a pepper of the tests, of 32 bytes and more');
+  vi.stubEnv('PEPPER', 'a pepper of the tests, of 32 bytes and more');
   vi.stubEnv('KEYSCOPE_SIGNING_KEY', signingKey);
   const platform = await openPlatform(file('instances'), { publicUrl: PUBLIC });
   ends.push(() => platform.close());

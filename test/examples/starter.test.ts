@@ -25,6 +25,7 @@ function optionsIn(path: string): ts.CompilerOptions {
     paths: {
       '#noble': [join(ROOT, 'src/native/noble.ts')],
       keyscope: [join(ROOT, 'src/index.ts')],
+      'keyscope/lock': [join(ROOT, 'src/tools/lock/index.ts')],
       'keyscope/cli': [join(ROOT, 'src/tools/cli/index.ts')],
       'keyscope/*': [join(ROOT, 'src/*/index.ts')],
     },
@@ -59,8 +60,8 @@ describe('the files that keyscope init writes', () => {
       const [keyring] = config?.statements.filter(ts.isExportAssignment) ?? [];
       const type = keyring && program.getTypeChecker().getTypeAtLocation(keyring.expression);
       expect(type?.getProperty('keyring')).toBeDefined();
-      // Two of each, and two more where there is a framework.
-      expect(names.length).toBe(14);
+      // Two of each, and three more where there is a framework.
+      expect(names.length).toBe(17);
     } finally {
       own.remove();
     }

@@ -1,5 +1,6 @@
 /** The longest lifetime of a key: the lower of two limits, from now. */
 import { describe, expect, it } from 'vitest';
+import { toResponse } from '../../src/http/challenge.js';
 import {
   AUTHORITY,
   denied,
@@ -106,6 +107,23 @@ describe('the longest lifetime of a key', () => {
     }
     const next = await rotate({ expiresAt: new Date(START + HOUR) });
     expect(next.info.expiresAt).toEqual(new Date(START + HOUR));
+  });
+
+  // The error said only that nobody can grant more than they hold.
+  it('is named in the error: whose limit it is, and the latest expiry', async () => {
+    const end = new Date(START + HOUR).toISOString();
+    const said = async (ofAuthority: number | undefined, ofKeyring: number) => {
+      const { keyring } = setUp({ maxLifetimeMs: ofKeyring });
+      const authority = { ...AUTHORITY, maxLifetimeMs: ofAuthority };
+      const issue = () => keyring.issue(untypedInput({ expiresAt: 'never' }), authority);
+      const error = await denied(issue, 'ceiling_exceeded', 'lifetime_beyond_authority');
+      const { body } = toResponse(error, { realm: 'acme' });
+      expect(JSON.parse(body)).toMatchObject({ status: 403, detail: error.message });
+      return error.message;
+    };
+    expect(await said(undefined, HOUR)).toBe(`The keyring can grant no expiresAt after ${end}.`);
+    expect(await said(HOUR, 2 * HOUR)).toBe(`You can grant no expiresAt after ${end}.`);
+    expect(await said(undefined, Number.MAX_SAFE_INTEGER)).toContain('no expiresAt');
   });
 
   it('is reported with the whole excess: scopes, then entities, then the expiry', async () => {

@@ -38,7 +38,7 @@ describe('readAuthority', () => {
       reason: undefined,
       said: { by: null, reason: null },
       scopes: null,
-      maxLifetimeMs: null,
+      maxLifetimeMs: Number.POSITIVE_INFINITY,
       keyId: null,
     };
     expect(readAuthority({ entityUuid: OWN })).toEqual(checked);

@@ -96,7 +96,7 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
 
     await page.getByRole('link', { name: 'Done' }).click();
     const row = page.getByRole('row', {
-      name: /^Nightly export \w+_…\w{4} Active threats:read reports:read/,
+      name: /^Nightly export \w+_…\w{4} Live threats:read reports:read/,
     });
     expect(await row.count()).toBe(1);
     expect(await page.content()).not.toContain(key);
@@ -121,6 +121,7 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
     await signIn(page);
     await openForm(page);
     await page.getByLabel('Name').fill(name);
+    await page.getByRole('checkbox', { name: /^threats:read/ }).check();
   }
 
   it('creates a key without script', async () => {
@@ -128,7 +129,7 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
     await fillIn(page, 'Without scripts');
     await page.getByRole('button', { name: 'Create' }).click();
     expect(await me(await page.getByLabel('API key', { exact: true }).inputValue())).toMatchObject({
-      scopes: [],
+      scopes: ['threats:read'],
     });
   });
 
@@ -200,7 +201,7 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
 
     await page.getByRole('link', { name: 'Done' }).click();
     await page
-      .getByRole('row', { name: /^Replaced \w+_…\w{4} Rotated, still works/ })
+      .getByRole('row', { name: /^Replaced \w+_…\w{4} Live, replaced/ })
       .getByRole('link')
       .click();
     const revoke = page.getByRole('button', { name: 'Revoke', exact: true });

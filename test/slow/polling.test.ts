@@ -18,7 +18,7 @@ afterEach(async () => {
 
 describeMysql('two instances on MySQL', () => {
   async function startTwo() {
-    vi.stubEnv('KEYSCOPE_PEPPER', 'a pepper of the tests, of 32 bytes and more');
+    vi.stubEnv('PEPPER', 'a pepper of the tests, of 32 bytes and more');
     const database = await emptyDatabase();
     ends.push(() => database.drop());
     const { user, password, host, port } = SERVER;

@@ -25,7 +25,7 @@ type Environment = Readonly<Record<string, string>>;
 
 /** Makes the environment of a service, without any secret from the environment of the tests. */
 export function environmentWith(cache: string, more: Environment = {}): NodeJS.ProcessEnv {
-  const none = { KEYSCOPE_PEPPER: '', KEYSCOPE_SIGNING_KEY: '' };
+  const none = { PEPPER: '', KEYSCOPE_SIGNING_KEY: '' };
   // Without the cache, each start would strip all types again.
   return { ...process.env, ...none, NODE_COMPILE_CACHE: cache, ...more };
 }

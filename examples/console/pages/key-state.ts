@@ -6,16 +6,16 @@ import type { Html } from './frame.ts';
 /** The console points out keys that expire within this time. */
 const SOON_MS = 14 * 24 * 3_600_000;
 
-/** The names of the states. The search offers them in this order. */
+/** The names of the states, as the command shows them. The search offers them in this order. */
 export const STATES: Readonly<Record<KeyState, string>> = {
-  live: 'Active',
+  live: 'Live',
   suspended: 'Suspended',
   expired: 'Expired',
-  retired: 'Rotated',
+  retired: 'Retired',
   revoked: 'Revoked',
   damaged: 'Damaged',
-  orphaned: 'Pepper missing',
-  unknown_format: 'Written by a later release',
+  orphaned: 'Orphaned',
+  unknown_format: 'Unknown format',
 };
 
 /** Checks whether the key has ended, so that there is nothing left to manage. */
@@ -45,7 +45,7 @@ const mark = (tone: Tone, words: string): Html => html`<span class="state ${tone
 export function stateOf(key: AnyKey, now: number): Html {
   const words = STATES[key.state];
   if (key.state !== 'live') return mark(TONES[key.state], words);
-  if ('retireAt' in key && key.retireAt !== null) return mark('wary', 'Rotated, still works');
+  if ('retireAt' in key && key.retireAt !== null) return mark('wary', `${words}, replaced`);
   const endsAt = 'expiresAt' in key ? key.expiresAt : null;
   const endsSoon = endsAt !== null && endsAt.getTime() - now < SOON_MS;
   return endsSoon ? mark('wary', `${words}, expires soon`) : mark('good', words);

@@ -5,6 +5,7 @@ import { KEYS } from '../paths.ts';
 import type { Html } from './frame.ts';
 import { options } from './frame.ts';
 import { scopeName } from './key-state.ts';
+import { LIFETIMES } from './new-key.ts';
 
 /** How long the old key keeps working after a rotation, by hours. */
 const OVERLAPS: Readonly<Record<string, string>> = {
@@ -43,12 +44,16 @@ function keptScopes({ scopes }: KeyInfo, unused: readonly string[]): Html | null
 
 function rotateForm(key: KeyInfo, unused: readonly string[], once: string): Html {
   return html`<h2>Rotate key</h2>
-    <p>Rotating creates a new key with the same expiry, which you then use instead of this one.</p>
+    <p>Rotating creates a new key, which you then use instead of this one.</p>
     <form method="post" action="${KEYS}/${key.keyId}" class="fields">
       <input type="hidden" name="once" value="${once}">
       ${keptScopes(key, unused)}
       <label for="overlap">The old key</label>
       <select id="overlap" name="overlap">${options(OVERLAPS, '24')}</select>
+      <label for="lifetime">The new key expires after</label>
+      <select id="lifetime" name="lifetime">
+        <option value="">The same time as the old key</option>
+        ${options(LIFETIMES, '')}</select>
       <p class="actions"><button name="action" value="rotate">Rotate key</button></p>
     </form>`;
 }

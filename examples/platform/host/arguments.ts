@@ -5,8 +5,8 @@ import { ADDRESSES } from './open-store.ts';
 
 const ENVIRONMENT =
   'The environment variables PORT (default: 8787) and PUBLIC_URL, the origin at which clients ' +
-  'reach the service, are optional. So are the secrets KEYSCOPE_PEPPER and ' +
-  'KEYSCOPE_SIGNING_KEY: see examples/platform/README.md.';
+  'reach the service, are optional. So are the secrets PEPPER and KEYSCOPE_SIGNING_KEY: see ' +
+  'examples/platform/README.md.';
 
 const HELP = `
   --store <address>         keep the keys in this store: ${ADDRESSES}

@@ -20,13 +20,13 @@ const generate = (): string => randomBytes(32).toString('base64url');
  */
 export async function readPeppers(folder: string): Promise<FoundPeppers> {
   const file = join(folder, 'pepper');
-  const { KEYSCOPE_PEPPER: given } = process.env;
+  const { PEPPER: given } = process.env;
   if (!given) {
     const secret = await readSecret(file, generate);
     return { peppers: [{ id: 'file', secret }], source: shownPath(file) };
   }
   const fromEnvironment = { id: 'env', secret: given };
-  const source = 'the environment variable KEYSCOPE_PEPPER';
+  const source = 'the environment variable PEPPER';
   if (!existsSync(file)) return { peppers: [fromEnvironment], source };
   const fromFile = { id: 'file', secret: await readSecret(file, generate) };
   return {

@@ -5,7 +5,7 @@ import { type Clock, readClock } from '../../core/outage.js';
 import { isLaterFormat, type KeyRecord, readRecord } from '../../core/record.js';
 import type { CallOptions, KeyStore, Slice } from '../../core/store.js';
 import { isUuid } from '../../core/uuid.js';
-import type { DamagedKey } from '../info.js';
+import { type DamagedKey, dateOrNull } from '../info.js';
 import {
   ask,
   type Offering,
@@ -181,8 +181,8 @@ function readRow(row: KeyRecord, span: Span): Listed | null {
     entityUuid,
     createdBy,
     expiresAt: new Date(expiresAt),
-    retireAt: retireAt === null ? null : new Date(retireAt),
-    lastUsedAt: lastUsedAt === null ? null : new Date(lastUsedAt),
+    retireAt: dateOrNull(retireAt),
+    lastUsedAt: dateOrNull(lastUsedAt),
   });
 }
 

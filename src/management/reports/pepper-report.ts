@@ -2,6 +2,7 @@
 import { assertFunction, isObject, MAX_TIME, readFields } from '../../core/input.js';
 import { type Clock, readClock } from '../../core/outage.js';
 import type { KeyStore, SchemeSummary } from '../../core/store.js';
+import { dateOrNull } from '../info.js';
 import { ask, readTimeout, requireMethod, withinTime } from './ask.js';
 
 /** The options of {@link pepperReport}. */
@@ -101,6 +102,6 @@ function toPepperUse({ scheme, live, lastUsedAt }: SchemeSummary): PepperUse {
     scheme,
     pepper: scheme.startsWith('h1.') ? scheme.slice('h1.'.length) : null,
     live,
-    lastUsedAt: lastUsedAt === null ? null : new Date(lastUsedAt),
+    lastUsedAt: dateOrNull(lastUsedAt),
   });
 }

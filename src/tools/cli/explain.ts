@@ -29,8 +29,6 @@ export function explain(error: unknown): Failure {
 
 const AUTHORITY = /^authority\./;
 
-const LIFETIME = " The keyring's maxLifetimeMs allows no such life: write an earlier --expires.";
-
 function messageOf(error: unknown): string {
   if (isStoreError(error)) {
     const cause = causeOf(error);
@@ -39,9 +37,11 @@ function messageOf(error: unknown): string {
     return `${message}${hintOf(cause)}${adviceOn(cause)}`;
   }
   if (!isAccessError(error)) return withOption(textOf(error));
+  if (error.reason === 'lifetime_beyond_authority') {
+    return `${error.message.replace('expiresAt', '--expires')} (${error.reason})`;
+  }
   const excess = error.excess === undefined ? '' : ` Too much: ${error.excess.join(' ')}.`;
-  const hint = error.reason === 'lifetime_beyond_authority' ? LIFETIME : '';
-  return `${error.message} (${error.reason})${excess}${hint}`;
+  return `${error.message} (${error.reason})${excess}`;
 }
 
 /**
@@ -71,10 +71,28 @@ const OUTAGES: ReadonlyMap<unknown, string> = new Map([
   ['ER_BAD_DB_ERROR', 'The server has no database of this name'],
 ]);
 
-/** Returns how to fix a connection, after a full stop; empty if the error is something else. */
+/**
+ * A right that a database user lacks: only the words of the server's message that name the right,
+ * which PostgreSQL does not, and the table or schema.
+ */
+const DENIED =
+  /^(?:permission|([A-Z]+) command) denied (?:to .* )?for (table|schema) (?:`\w+`\.)?\W?(\w+)/;
+
+function missingRight(message: unknown): string {
+  const [, right = 'a right', kind, name] = DENIED.exec(String(message)) ?? [];
+  if (name === undefined) return '';
+  const where = 'See “Rights in the database” in docs/operations.md';
+  return `. The database user lacks ${right} on ${kind} ${withoutSecrets(name)}. ${where}.`;
+}
+
+/** Returns how to fix a connection or a right, after a full stop; empty for any other error. */
 export function adviceOn(cause: unknown): string {
-  const problem = OUTAGES.get((Object(cause) as { readonly code?: unknown }).code);
-  if (problem === undefined) return '';
+  const { code, message } = Object(cause) as {
+    readonly code?: unknown;
+    readonly message?: unknown;
+  };
+  const problem = OUTAGES.get(code);
+  if (problem === undefined) return missingRight(message);
   const { DATABASE_URL = '' } = process.env;
   const place =
     DATABASE_URL !== '' ? 'DATABASE_URL' : 'the address in your config (DATABASE_URL is not set)';

@@ -11,9 +11,15 @@ interface Part {
   readonly imports: readonly string[];
 }
 
-/** A framework, with an example service. Its adapter is one of the package's examples. */
+/**
+ * A framework, with an example app and the server that listens, which the lock does not load. Its
+ * adapter is one of the package's examples.
+ */
 interface Framework extends Part {
-  readonly service: string;
+  readonly app: string;
+  readonly server: string;
+  /** A line that the server needs in addition. */
+  readonly serverImport?: string;
 }
 
 /** A database: how to open and close its client, and how `doctor` queries it. */
@@ -28,7 +34,7 @@ interface Database extends Part {
 }
 
 /** For any other framework: a config and a keyring, without a guard. */
-const NO_FRAMEWORK: Framework = { packages: [], imports: [], service: '' };
+const NO_FRAMEWORK: Framework = { packages: [], imports: [], app: '', server: '' };
 
 /** By name. The first one is the default if package.json has none of them. */
 export const FRAMEWORKS: Readonly<Record<string, Framework>> = {
@@ -36,28 +42,32 @@ export const FRAMEWORKS: Readonly<Record<string, Framework>> = {
     packages: ['express'],
     types: ['@types/express'],
     imports: ["import express from 'express';"],
-    service: `export const app = express();
+    app: `export const app = express();
 app.get('/me', guard('whoami'), (req, res) => void res.json(toMe(req.principal)));
-app.get('/reports', guard('listReports'), (req, res) => void res.json({ of: req.entityUuid }));
-app.listen(port, () => console.log(\`http://127.0.0.1:\${port}\`));`,
+app.get('/reports', guard('listReports'), (req, res) => void res.json({ of: req.entityUuid }));`,
+    server: `app.listen(port, () => console.log(\`http://127.0.0.1:\${port}\`));`,
   },
   fastify: {
     packages: ['fastify'],
-    imports: ["import fastify from 'fastify';"],
-    service: `export const app = fastify();
+    imports: ["import fastify from 'fastify';", "import { recordRoutes } from 'keyscope/lock';"],
+    app: `export const app = fastify();
+recordRoutes(app); // For keyscope lock, before the first route.
 app.get('/me', { onRequest: guard('whoami') }, async (request) => toMe(request.principal));
 app.get('/reports', { onRequest: guard('listReports') }, async (request) => ({
   of: request.entityUuid,
 }));
-console.log(await app.listen({ port }));`,
+await app.ready();`,
+    server: `const address = await app.listen({ port });
+console.log(address);`,
   },
   hono: {
     packages: ['hono', '@hono/node-server'],
-    imports: ["import { serve } from '@hono/node-server';", "import { Hono } from 'hono';"],
-    service: `export const app = new Hono();
+    imports: ["import { Hono } from 'hono';"],
+    app: `export const app = new Hono();
 app.get('/me', guard('whoami'), (c) => c.json(toMe(c.get('principal'))));
-app.get('/reports', guard('listReports'), (c) => c.json({ of: c.get('entityUuid') }));
-serve({ fetch: app.fetch, port }, () => console.log(\`http://127.0.0.1:\${port}\`));`,
+app.get('/reports', guard('listReports'), (c) => c.json({ of: c.get('entityUuid') }));`,
+    serverImport: "import { serve } from '@hono/node-server';\n",
+    server: `serve({ fetch: app.fetch, port }, () => console.log(\`http://127.0.0.1:\${port}\`));`,
   },
   none: NO_FRAMEWORK,
 };
@@ -146,6 +156,7 @@ export function starterFiles(choice: Choice): ReadonlyMap<string, string> {
   if (FRAMEWORKS[framework] === NO_FRAMEWORK) return files;
   const adapter =
     ending === 'mjs' ? `dist/adapters/${framework}.js` : `examples/${framework}/adapter.ts`;
+  files.set(`keyscope/app.${ending}`, appText(choice));
   files.set(`keyscope/server.${ending}`, serverText(choice));
   return files.set(`keyscope/adapter.${ending}`, readPackageFile(adapter));
 }
@@ -165,8 +176,20 @@ function headOf(ending: Choice['ending']): string {
   return ending === 'mjs' ? '' : '/// <reference types="node" />\n';
 }
 
+/** The field for the lock: only `keyscope lock` loads the app. */
+function routesText(ending: Choice['ending']): string {
+  const ignore = ending === 'mjs' ? '' : `    ${ALLOW_EXTENSION}`;
+  return `  policy,
+  async routes() {
+${ignore}    const { app } = await import('./keyscope/app.${ending}');
+    return routesOf(app);
+  },
+`;
+}
+
 /** Without SQL, as on Redis, the store migrates by itself and the client stays private. */
-function configText({ database, ending }: Choice): string {
+function configText({ framework, database, ending }: Choice): string {
+  const hasApp = FRAMEWORKS[framework] !== NO_FRAMEWORK;
   const { sql, connections } = DATABASES[database] ?? {};
   const query = `sql: { dialect: '${database}', query: async (sql) => ${sql} },`;
   const fields = [
@@ -176,9 +199,11 @@ function configText({ database, ending }: Choice): string {
   const names = ['catalog', 'close', 'keyring', 'maxLifetimeMs', 'peppers', 'prefix', 'store'];
   if (sql !== undefined) names.push('client');
   if (connections !== undefined) names.push('connections');
+  if (hasApp) names.push('policy');
+  const lock = hasApp ? "\nimport { routesOf } from 'keyscope/lock';" : '';
   const migrate = `\nimport { migrate } from 'keyscope/stores/${database}';`;
   return `// Describes this service to the command keyscope.
-import { defineConfig } from 'keyscope/cli';${sql === undefined ? '' : migrate}
+import { defineConfig } from 'keyscope/cli';${lock}${sql === undefined ? '' : migrate}
 ${importOf(names.sort().join(', '), './keyscope/keyring', ending)}
 
 export default defineConfig({
@@ -188,7 +213,7 @@ export default defineConfig({
   peppers: peppers.map(({ id }) => id),
   prefixes: [prefix],
   maxLifetimeMs,
-${fields.map((field) => `  ${field}\n`).join('')}  close,
+${fields.map((field) => `  ${field}\n`).join('')}${hasApp ? routesText(ending) : ''}  close,
 });
 `;
 }
@@ -241,11 +266,10 @@ if (address === '') {
 `;
 }
 
-function serverText({ framework, prefix, ending }: Choice): string {
-  const { imports = [], service } = FRAMEWORKS[framework] ?? {};
+function appText({ framework, prefix, ending }: Choice): string {
+  const { imports = [], app } = FRAMEWORKS[framework] ?? {};
   const typed = ending === 'mjs' ? '' : ': unknown';
-  return `${headOf(ending)}// An example service. Each route has a guard. Run it with:
-// node keyscope/server.${ending}
+  return `${headOf(ending)}// An example service. Each route has a guard.
 ${imports.join('\n')}
 import { causeOf, toMe } from 'keyscope';
 ${importOf('createGuard', './adapter', ending)}
@@ -254,8 +278,17 @@ ${importOf('keyring, policy', './keyring', ending)}
 // If the store fails, clients get 503; the log says why.
 const onOutage = (error${typed}) => console.error(error, causeOf(error));
 const guard = createGuard({ keyring, policy, realm: '${prefix}', onOutage });
-const port = Number(process.env['PORT'] ?? 3000);
 
-${service}
+${app}
+`;
+}
+
+function serverText({ framework, ending }: Choice): string {
+  const { server, serverImport = '' } = FRAMEWORKS[framework] ?? {};
+  return `${headOf(ending)}// Run it with: node keyscope/server.${ending}
+${serverImport}${importOf('app', './app', ending)}
+
+const port = Number(process.env['PORT'] ?? 3000);
+${server}
 `;
 }

@@ -29,20 +29,20 @@ const CEILINGS: readonly Safeguard[] = [
   {
     name: 'authority over lifetimes',
     file: AUTHORITY,
-    text: 'limits.some((limit) => livesBeyond(key, limit))',
+    text: '(key.expiresAt ?? Number.POSITIVE_INFINITY) > latest',
     instead: 'false',
   },
   {
     name: 'the keyring’s own limit of lifetimes',
     file: AUTHORITY,
-    text: '[authority.maxLifetimeMs, keyringLifetimeMs]',
-    instead: '[authority.maxLifetimeMs]',
+    text: 'Math.min(authority.maxLifetimeMs, keyringLifetimeMs)',
+    instead: 'authority.maxLifetimeMs',
   },
   {
     name: 'a key that never ends exceeds every limit',
     file: AUTHORITY,
-    text: 'return expiresAt === null || ',
-    instead: 'return expiresAt !== null && ',
+    text: 'key.expiresAt ?? Number.POSITIVE_INFINITY',
+    instead: 'key.expiresAt ?? 0',
   },
   {
     name: 'an undefined ceiling is refused',

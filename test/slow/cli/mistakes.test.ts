@@ -1,6 +1,13 @@
 /** Mistakes of new users: each error says what is wrong, where, and what to do. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { ENTITY, issueIn, openPlace, type Place, sqliteConfig } from '../../support/command.ts';
+import {
+  ENTITY,
+  issueIn,
+  openPlace,
+  PEPPER,
+  type Place,
+  sqliteConfig,
+} from '../../support/command.ts';
 import { ROOT } from '../../support/source.ts';
 
 let place: Place;
@@ -58,7 +65,7 @@ describe('a life beyond the maximum', () => {
   it('names the option of the keyring if the config does not know the maximum', async () => {
     place = openPlace(limited(''));
     const { exit, stderr } = await place.run(['issue', ...ON, ...NEW]);
-    expect(stderr).toContain("The keyring's maxLifetimeMs");
+    expect(stderr).toMatch(/The keyring can grant no --expires after \S+Z\./);
     expect(exit).toBe(1);
   });
 });
@@ -79,6 +86,33 @@ describe('a value that the keyring rejects', () => {
     const { exit, stderr } = await place.run(['issue', ...ON, ...others, `${option}=${value}`]);
     expect(stderr).toContain(`keyscope: ${said}`);
     expect(exit).toBe(2);
+  });
+});
+
+describe('a pepper that is not the one of the keys', () => {
+  // `list` said "damaged" about every key, and nothing else.
+  it.each([
+    [`id: 'p1', secret: 'x${PEPPER}'`, 'damaged', ''],
+    [`id: 'p2', secret: '${PEPPER}'`, 'orphaned', 'No key is under a configured pepper.'],
+  ])('is named as the likely reason: %s', async (pepper, state, ofPeppers) => {
+    place = openPlace();
+    await issueIn(place);
+    const sound = await place.run(['list', ...ON]);
+    expect(sound.stderr).toBe('');
+    const config = sqliteConfig(`peppers = [{ ${pepper} }];`);
+    const [, id = ''] = /'(p\d)'/.exec(pepper) ?? [];
+    place.write('keyscope.config.mjs', config.replace("peppers: ['p1']", `peppers: ['${id}']`));
+    const list = await place.run(['list', ...ON]);
+    expect(list.stdout).toContain(state);
+    expect(list.stderr).toMatch(
+      /^Every key shown is damaged or orphaned\. The keyring probably has/,
+    );
+    expect(list.stderr.trim().split('\n')).toHaveLength(1);
+    const asked = await place.run(['list', ...ON, '--state', state]);
+    expect(asked.stderr).toBe('');
+    const peppers = await place.run(['peppers']);
+    expect(peppers.stderr.startsWith(ofPeppers)).toBe(true);
+    expect(peppers.stderr === '').toBe(ofPeppers === '');
   });
 });
 

@@ -71,6 +71,21 @@ describe('a key that scan finds', () => {
     expect([asked.exit, asked.stdout]).toEqual([3, '']);
   });
 
+  // Such a scan found nothing, and ended with 0.
+  it('is not looked for under a prefix that the config does not have', async () => {
+    const { key } = await leak('CI');
+    for (const more of [
+      ['--revoke', '--yes'],
+      ['--config', 'keyscope.config.mjs'],
+    ]) {
+      const ran = await place.run(['scan', '-', '--prefix', 'acme,acne', ...more], key);
+      expect([ran.exit, ran.stdout]).toEqual([2, '']);
+      expect(ran.stderr).toContain(
+        '`prefixes` of the config has acme, not acne. Did you mean acme?',
+      );
+    }
+  });
+
   it('is revoked once with --revoke --yes, with the actor on record', async () => {
     const { keyId } = await leak('CI');
     const ran = await place.run(['scan', 'leaked.txt', '--revoke', '--yes', '--actor', 'ada']);

@@ -26,6 +26,7 @@ describe('keyscope init', () => {
     expect(paths.sort()).toEqual([
       'keyscope.config.mts',
       'keyscope/adapter.mts',
+      'keyscope/app.mts',
       'keyscope/keyring.mts',
       'keyscope/server.mts',
     ]);
@@ -98,6 +99,26 @@ describe('keyscope init', () => {
     expect(states.filter(({ state }) => state !== 'ok')).toEqual([]);
     expect(exit).toBe(0);
   });
+
+  // The only file with the routes listened, so that the command could not load it.
+  it.each(['express', 'fastify', 'hono'])(
+    'writes a service on %s that can be locked',
+    async (framework) => {
+      place = openPlace(null);
+      symlinkSync(`${ROOT}/node_modules`, place.file('node_modules'));
+      place.write('package.json', '{ "devDependencies": { "typescript": "6" } }');
+      await place.run(['init', '--yes', '--framework', framework]);
+      const env = { PEPPER };
+      expect(await place.run(['lock', '--write'], '', env)).toMatchObject({ exit: 0 });
+      const lock = readFileSync(place.file('keyscope.lock.json'), 'utf8');
+      expect(lock).toContain('"GET /me": {"operations":["whoami"]');
+      expect(lock).toContain(
+        '"GET /reports": {"operations":["listReports"],"scopes":["reports:read"]',
+      );
+      const unguarded = await place.run(['lock', '--check'], '', env);
+      expect(unguarded).toMatchObject({ exit: 0, stderr: '' });
+    },
+  );
 
   it.each([
     ['sqlite', {}, 'PEPPER is not set, or shorter than 32 bytes. Set it to the output of: node -p'],

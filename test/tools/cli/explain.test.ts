@@ -35,12 +35,30 @@ describe('the message', () => {
     expect(explain(error).message).toContain('Too much: users:delete.');
   });
 
-  // "More than you hold" means nothing to a person who holds every scope.
-  it('names the limit of the keyring if a life is too long', () => {
-    const error = new AccessError('ceiling_exceeded', 'lifetime_beyond_authority', {
-      excess: ['expiresAt'],
-    });
-    expect(explain(error).message).toContain("The keyring's maxLifetimeMs");
+  it('names the option if a life is too long', () => {
+    const detail = 'The keyring can grant no expiresAt after 2030-01-01T00:00:00.000Z.';
+    const details = { excess: ['expiresAt'], detail };
+    const error = new AccessError('ceiling_exceeded', 'lifetime_beyond_authority', details);
+    expect(explain(error).message).toMatch(/can grant no --expires after 2030-\S+Z\. \(lifetime/);
+    expect(explain(error).message).not.toContain('expiresAt');
+  });
+
+  it.each([
+    ['permission denied for table keyscope_schema', 'a right on table keyscope_schema'],
+    ['permission denied for schema keyscope', 'a right on schema keyscope'],
+    [
+      "UPDATE command denied to user 'ada'@'10.0.0.1' for table `app`.`keyscope_keys`",
+      'UPDATE on table keyscope_keys',
+    ],
+    [
+      "SELECT command denied to user 'ada'@'h' for table 'keyscope_keys'",
+      'SELECT on table keyscope_keys',
+    ],
+  ])('names the right that the database user lacks, and not the user: %s', (denied, missing) => {
+    const cause = Object.assign(new Error(denied), { code: '42501' });
+    const { message } = explain(new StoreError('store.list failed', cause));
+    expect(message).toContain(`The database user lacks ${missing}.`);
+    expect(message).not.toContain('ada');
   });
 
   it('contains the code of a driver error, and its text only if it is our own', () => {
@@ -73,7 +91,7 @@ describe('withoutSecrets', () => {
   });
 
   it('masks the values of secret environment variables', () => {
-    vi.stubEnv('KEYSCOPE_PEPPER', 'correct horse battery staple');
+    vi.stubEnv('PEPPER', 'correct horse battery staple');
     vi.stubEnv('SHORT_TOKEN', 'a');
     const text = withoutSecrets('a pepper: correct horse battery staple');
     expect(text).not.toContain('horse');

@@ -7,6 +7,7 @@ import { causeOf } from '../../../core/errors.js';
 import { isObject } from '../../../core/input.js';
 import type { KeyRecord } from '../../../core/record.js';
 import { within } from '../../../core/thenable.js';
+import { isUuid } from '../../../core/uuid.js';
 import { pepperReport } from '../../../management/reports/pepper-report.js';
 import type { Call } from '../call.js';
 import { EXIT } from '../command-error.js';
@@ -232,7 +233,8 @@ async function checkPeppers({ config, timeoutMs }: Asked): Promise<Verdict> {
   });
   const what = shown.join('; ');
   const isMissing = uses.some((use) => isConfigured(use.pepper, config) === false);
-  if (isMissing) return ['to do', `${what}; keys whose pepper is not configured do not work`];
+  const other = 'keys whose pepper is not configured work only in a keyring that has it';
+  if (isMissing) return ['to do', `${what}; ${other}`];
   if (config.peppers === undefined)
     return ['not known', `${what}; the config has no \`peppers\` to compare with`];
   return ['ok', what];
@@ -243,6 +245,9 @@ async function checkPeppers({ config, timeoutMs }: Asked): Promise<Verdict> {
 /** The number of keys to compare. */
 const SAMPLE = 50;
 
+/** The number of rows to find them in, because a table may have keys of other prefixes. */
+const ROWS = 1_000;
+
 /** Whether the seal of a row matches. */
 type Seal = 'sound' | 'broken' | 'not known';
 
@@ -250,13 +255,13 @@ type Seal = 'sound' | 'broken' | 'not known';
 async function checkSeals(config: CommandConfig): Promise<Verdict> {
   const { store } = config;
   if (store.listAll === undefined) return ['not known', 'the store cannot list its keys'];
-  const { items } = await store.listAll({ after: null, limit: SAMPLE }, { fresh: true });
+  const { items } = await store.listAll({ after: null, limit: ROWS }, { fresh: true });
   if (items.length === 0) return ['ok', 'no keys yet'];
+  const rows = items.filter((row) => isObject(row) && String(row.digest).startsWith('h1.'));
+  const prefix = await prefixOf(config, rows);
+  const own = rows.filter((row) => row.prefix === prefix).slice(0, SAMPLE);
   const seals = new Map<string, Seal>();
-  for (const row of items) {
-    const isPeppered = isObject(row) && String(row.digest).startsWith('h1.');
-    if (isPeppered) seals.set(row.keyId, await sealOf(config, row));
-  }
+  for (const row of own) seals.set(row.keyId, await sealOf(config, row));
   const broken = [...seals].filter(([, seal]) => seal === 'broken').map(([keyId]) => keyId);
   const sound = [...seals.values()].filter((seal) => seal === 'sound').length;
   if (broken.length === 0 && sound === 0) return ['not known', 'no key has a seal to compare'];
@@ -269,10 +274,26 @@ async function checkSeals(config: CommandConfig): Promise<Verdict> {
   return ['to do', `none of ${broken.length} seals match: ${instead}`];
 }
 
+/**
+ * Returns the prefix of the keyring, which lists only keys that have it; undefined if it lists none
+ * of these organizations' keys. To `get` another keyring's key would be a denial in the audit log.
+ */
+async function prefixOf(
+  { keyring }: CommandConfig,
+  rows: readonly KeyRecord[],
+): Promise<string | undefined> {
+  const entities = new Set(rows.map((row) => row.entityUuid).filter(isUuid));
+  for (const entityUuid of entities) {
+    const { keys } = await keyring.list({}, { entityUuid });
+    const key = keys.find((each) => 'prefix' in each);
+    if (key !== undefined) return key.prefix;
+  }
+  return undefined;
+}
+
 async function sealOf({ keyring }: CommandConfig, row: KeyRecord): Promise<Seal> {
   const { keyId, entityUuid } = row;
   const info = await keyring.get(keyId, { entityUuid });
-  // A key with another prefix belongs to another keyring.
   if (info === null || !('tampered' in info) || info.state === 'orphaned') return 'not known';
   return info.tampered ? 'broken' : 'sound';
 }

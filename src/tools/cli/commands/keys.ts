@@ -1,4 +1,5 @@
 /** `keyscope list`, `show`, `whois`, `suspend` and `resume`: existing keys. */
+import type { KeyState } from '../../../core/record.js';
 import type { Authority } from '../../../management/authority.js';
 import type { Keyring } from '../../../management/keyring.js';
 import { authorityOf, type Call, configWithKeys, keyIdOf, whoOf } from '../call.js';
@@ -10,6 +11,7 @@ import {
   ALL_KEY_COLUMNS,
   fieldsOf,
   KEY_COLUMNS,
+  OTHER_SECRETS,
   requireKey,
   type ShownKey,
 } from '../shown-keys.js';
@@ -24,12 +26,22 @@ export async function list(call: Call): Promise<undefined> {
   const config = await configWithKeys(call);
   const columns = selection.authority === null ? ALL_KEY_COLUMNS : KEY_COLUMNS;
   const print = tablePrinter<ShownKey>(output, columns);
+  const states = new Set<KeyState>();
   for await (const keys of selectedKeys(config, selection, createProgress(output))) {
+    for (const { state } of keys) states.add(state);
     await print(keys.slice(0, left));
     left -= keys.length;
     if (left <= 0) break;
   }
+  // A revocation without a seal can be read under any pepper.
+  states.delete('revoked');
+  const areBroken = states.size > 0 && [...states].every((state) => BROKEN.includes(state));
+  if (areBroken && selection.states === null) {
+    output.say(`Every key shown is damaged or orphaned. ${OTHER_SECRETS}`);
+  }
 }
+
+const BROKEN: readonly KeyState[] = ['damaged', 'orphaned'];
 
 /** Shows one key of the organization. */
 export async function show(call: Call): Promise<undefined> {

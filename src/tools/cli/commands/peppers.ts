@@ -4,7 +4,7 @@ import { type Call, configWithKeys } from '../call.js';
 import { CommandError } from '../command-error.js';
 import { isConfigured } from '../define-config.js';
 import { whileShowing } from '../progress.js';
-import { shownDay } from '../shown-keys.js';
+import { OTHER_SECRETS, shownDay } from '../shown-keys.js';
 import { type Column, tablePrinter } from '../table.js';
 
 interface Row extends PepperUse {
@@ -39,4 +39,6 @@ export async function run(call: Call): Promise<undefined> {
   const uses = await whileShowing(output, 'Counting keys', counting);
   const rows = uses.map((use): Row => ({ ...use, configured: isConfigured(use.pepper, opened) }));
   await tablePrinter(output, COLUMNS)(rows);
+  const isOther = rows.length > 0 && rows.every(({ configured }) => configured === false);
+  if (isOther) output.say(`No key is under a configured pepper. ${OTHER_SECRETS}`);
 }

@@ -1,7 +1,7 @@
 /** `keyscope scan` */
 import type { Keyring } from '../../../management/keyring.js';
 import { type Call, prefixesOf, readPrefixes } from '../call.js';
-import { EXIT, usageError } from '../command-error.js';
+import { EXIT, suggest, usageError } from '../command-error.js';
 import { ReaderGone } from '../output.js';
 import { readVersion } from '../package-file.js';
 import { keysInDiff } from '../scan/diff.js';
@@ -77,5 +77,12 @@ async function soughtBy({ given, config }: Call): Promise<SoughtBy> {
   const isOffline = given.text('config') === undefined && !given.flag('revoke');
   if (prefixes !== null && isOffline) return { prefixes, keyring: null };
   const loaded = await config();
+  const own = loaded.prefixes ?? prefixes ?? [];
+  const foreign = prefixes?.find((prefix) => !own.includes(prefix));
+  if (foreign !== undefined) {
+    const known = `\`prefixes\` of the config has ${own.join(', ')}, not ${foreign}`;
+    const instead = 'Correct --prefix, add it to the config, or scan without --config and --revoke';
+    throw usageError(`--prefix: ${known}.${suggest(foreign, own)} ${instead}.`);
+  }
   return { prefixes: prefixes ?? prefixesOf(loaded), keyring: loaded.keyring };
 }

@@ -124,6 +124,24 @@ describe('doctor with a store', () => {
     expect(events).toEqual([]);
   });
 
+  // A look-up of each was a denial in the audit log.
+  it('leaves out the keys of another prefix, and causes no event about them', async () => {
+    const events: string[] = [];
+    const store = memoryStore();
+    const onEvent = ({ type }: KeyringEvent): void => void events.push(type);
+    const own = { catalog, store, peppers: [P1] };
+    const other = createKeyring({ ...own, prefix: 'acme_test' });
+    const keyring = createKeyring({ ...own, prefix: 'acme', onEvent });
+    for (let count = 0; count < 60; count += 1) await other.issue(KEY, authority);
+    const alone = await examine(configOver(store, { keyring }));
+    expect(alone('deployment')).toMatchObject({ state: 'not known' });
+    await keyring.issue(KEY, authority);
+    const findings = await examine(configOver(store, { keyring }));
+    const what = 'the seals of 1 keys match';
+    expect(findings('deployment')).toMatchObject({ state: 'ok', what });
+    expect(events).toEqual(['key.issued']);
+  });
+
   it('reports not known if it cannot list or count', async () => {
     const { listAll: _, summarize: __, ...least } = memoryStore();
     const findings = await examine(configOver(least));
