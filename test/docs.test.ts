@@ -11,13 +11,12 @@ import { filesUnder, ROOT, readProjectFile } from './support/source.ts';
 
 /** All pages except the site's first one and those that include a document from elsewhere. */
 const PAGES = filesUnder('docs', '.md').filter((path) => {
-  return path !== 'docs/index.md' && !readProjectFile(path).startsWith('<!--@include');
+  return path !== 'docs/index.md' && !readProjectFile(path).includes('<!--@include');
 });
 const DOCUMENTS = [
   'README.md',
   'CONTRIBUTING.md',
   'SECURITY.md',
-  'bench/README.md',
   'examples/platform/README.md',
   ...PAGES,
 ];
