@@ -29,7 +29,9 @@ const MEASURE = `(() => {
   };
 })()`;
 
-const pages = readdirSync(SITE, { recursive: true }).filter((path) => path.endsWith('.html'));
+const pages = readdirSync(SITE, { recursive: true })
+  .filter((path) => path.endsWith('.html'))
+  .filter((path) => path.startsWith(process.env.ONLY ?? ''));
 if (pictures !== undefined) mkdirSync(pictures, { recursive: true });
 const site = await serve({ root: import.meta.dirname, port: PORT });
 const browser = await launch();

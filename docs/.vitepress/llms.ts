@@ -17,7 +17,9 @@ function pagesIn({ link = '', items = [] }: Item): readonly string[] {
 /** The first sentence below the heading. */
 function sentenceOf(text: string): string {
   const [, below = ''] = /^# .+$([\s\S]*)/m.exec(text) ?? [];
-  const paragraph = below.split(/\n\n+/).find((part) => /^[\w*`[]/.test(part) && !/^```/.test(part));
+  const paragraph = below
+    .split(/\n\n+/)
+    .find((part) => /^[\w*`[]/.test(part) && !/^```/.test(part));
   const plain = (paragraph ?? '').replaceAll('\n', ' ').replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1');
   return /^.*?[.:](?= |$)/.exec(plain)?.[0].replace(/:$/, '.') ?? plain;
 }
