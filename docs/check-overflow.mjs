@@ -1,17 +1,20 @@
 // `npm run docs:overflow` opens every page of the built site at 1,440 px and at 390 px. Code has to
 // fit, and so do tables at 1,440 px; at 390 px a table may scroll. No page scrolls sideways, and
-// nothing is cut off. With `-- FOLDER` it writes a picture of each page there.
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+// nothing is cut off.
+import { readdirSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { serve } from 'vitepress';
 import { launch } from '../test/support/browser.ts';
 
 const SITE = resolve(import.meta.dirname, '.vitepress/dist');
-const [pictures] = process.argv.slice(2);
 const PORT = 4174;
 
 /** Runs in the page. */
 const MEASURE = `(() => {
+  // Tabs that are not open.
+  for (const block of document.querySelectorAll('.vp-code-group .blocks > *')) {
+    block.style.display = 'block';
+  }
   const isWide = (element) => element.scrollWidth > element.clientWidth + 1;
   const describe = (element) => element.tagName + ' ' + element.textContent.trim().slice(0, 60);
   const root = document.querySelector('.vp-doc, .col-content') ?? document.body;
@@ -29,10 +32,7 @@ const MEASURE = `(() => {
   };
 })()`;
 
-const pages = readdirSync(SITE, { recursive: true })
-  .filter((path) => path.endsWith('.html'))
-  .filter((path) => path.startsWith(process.env.ONLY ?? ''));
-if (pictures !== undefined) mkdirSync(pictures, { recursive: true });
+const pages = readdirSync(SITE, { recursive: true }).filter((path) => path.endsWith('.html'));
 const site = await serve({ root: import.meta.dirname, port: PORT });
 const browser = await launch();
 try {
@@ -55,10 +55,6 @@ async function measure(width) {
     counts.scrolling += wide.length;
     const found = [...code, ...cut, ...whole, ...(width < 960 ? [] : wide)];
     faults.push(...found.map((fault) => `${path}: ${fault}`));
-    if (pictures !== undefined && !path.startsWith('api/')) {
-      const name = `${path.replace('.html', '').replaceAll('/', '-')}-${width}.png`;
-      writeFileSync(join(pictures, name), await page.screenshot({ fullPage: true }));
-    }
   }
   await context.close();
   const { blocks, tables, scrolling } = counts;
