@@ -21,7 +21,7 @@ function sentenceOf(text: string): string {
     .split(/\n\n+/)
     .find((part) => /^[\w*`[]/.test(part) && !/^```/.test(part));
   const plain = (paragraph ?? '').replaceAll('\n', ' ').replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1');
-  return /^.*?[.:](?= |$)/.exec(plain)?.[0].replace(/:$/, '.') ?? plain;
+  return /^.*?[.?](?= |$)/.exec(plain)?.[0] ?? plain.replace(/:$/, '.');
 }
 
 /** Writes both files. Throws if the sidebar leaves out a page. */
