@@ -58,7 +58,8 @@ async function send(command) {
 
 /** Breaks at spaces where it can, so that the picture is narrow enough for a phone. */
 function wrap(text) {
-  return text.match(new RegExp(`.{1,${COLUMNS}}(?= |$)`, 'g')) ?? [];
+  const some = `.{1,${COLUMNS}}`;
+  return text.match(new RegExp(`${some}(?= |$)|${some}`, 'gy')) ?? [];
 }
 
 /** On a dark ground of its own, so that it is readable on light and dark pages. */
