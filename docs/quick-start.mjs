@@ -14,7 +14,7 @@ const COLORS = { prompt: '#7ee787', status: '#79c0ff', text: '#e6edf3', header: 
 const SIZE = 13;
 const LINE = 20;
 const PADDING = 20;
-const COLUMNS = 108;
+const COLUMNS = 68;
 
 const lines = await record();
 writeFileSync(join(import.meta.dirname, 'quick-start.svg'), draw(lines));
@@ -32,7 +32,7 @@ async function record() {
     const withoutKey = command.replace(/ -H '[^']*'/, '');
     return [
       { text: '$ node server.mjs &', kind: 'prompt' },
-      { text: command, kind: 'text' },
+      ...wrap(command).map((text) => ({ text, kind: 'text' })),
       ...(await send(command)),
       ...(await send(withoutKey)),
     ];
@@ -49,15 +49,17 @@ async function send(command) {
   const shown = head.split('\r\n').filter((line) => HEADERS.test(line));
   return [
     { text: '', kind: 'text' },
-    { text: `$ ${command}`, kind: 'prompt' },
+    ...wrap(`$ ${command}`).map((text) => ({ text, kind: 'prompt' })),
     ...shown.map((text) => ({ text, kind: text.startsWith('HTTP') ? 'status' : 'header' })),
     { text: '', kind: 'text' },
     ...wrap(body).map((text) => ({ text, kind: 'text' })),
   ];
 }
 
+/** Breaks at spaces where it can, so that the picture is narrow enough for a phone. */
 function wrap(text) {
-  return text.match(new RegExp(`.{1,${COLUMNS}}`, 'g')) ?? [];
+  const some = `.{1,${COLUMNS}}`;
+  return text.match(new RegExp(`${some}(?= |$)|${some}`, 'gy')) ?? [];
 }
 
 /** On a dark ground of its own, so that it is readable on light and dark pages. */

@@ -1,23 +1,23 @@
 /** Checks that the README and the pages are short and linked, and print what runs. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, normalize } from 'node:path';
 import { createInterface } from 'node:readline';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { FIGURES } from '../docs/figures.ts';
 import { freePort } from './support/postgres-servers.ts';
 import { filesUnder, ROOT, readProjectFile } from './support/source.ts';
 
 /** All pages except the site's first one and those that include a document from elsewhere. */
 const PAGES = filesUnder('docs', '.md').filter((path) => {
-  return path !== 'docs/index.md' && !readProjectFile(path).startsWith('<!--@include');
+  return path !== 'docs/index.md' && !readProjectFile(path).includes('<!--@include');
 });
 const DOCUMENTS = [
   'README.md',
   'CONTRIBUTING.md',
   'SECURITY.md',
-  'bench/README.md',
   'examples/platform/README.md',
   ...PAGES,
 ];
@@ -49,33 +49,60 @@ function faultOf(page: string, link: string): string | undefined {
   return isMissing ? `${page}: ${link} has no such heading` : undefined;
 }
 
-/** Runs the README's quick start from the source. Returns its answer as the README prints it. */
-async function answerOfQuickStart(): Promise<string> {
-  const [, code = ''] = /```js\n([\s\S]*?)```/.exec(readProjectFile('README.md')) ?? [];
-  const folder = mkdtempSync(join(tmpdir(), 'keyscope-quick-start-'));
-  writeFileSync(join(folder, 'server.mjs'), code.replaceAll('3000', String(await freePort())));
+/**
+ * Runs the server of a page from the source, `server.mjs` or `server.ts`, on a free port. Returns
+ * its answer to each credential that the caller takes from its first line, as pages print it.
+ */
+async function answersOf(
+  files: Readonly<Record<string, string>>,
+  credentials: (line: string) => readonly (string | null)[],
+): Promise<readonly string[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'keyscope-docs-'));
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  const port = String(await freePort());
+  for (const [name, code] of Object.entries(files)) {
+    writeFileSync(join(folder, name), code.replaceAll('3000', port));
+  }
+  const main = 'server.ts' in files ? 'server.ts' : 'server.mjs';
   const hooks = join(ROOT, 'test/support/typescript.ts');
-  const server = spawn(process.execPath, ['--import', hooks, 'server.mjs'], {
+  const server = spawn(process.execPath, ['--import', hooks, main], {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   try {
-    const [command = ''] = (await once(createInterface(server.stdout), 'line')) as string[];
-    const [, authorization = '', url = ''] = /'Authorization: (.*)' (.*)$/.exec(command) ?? [];
-    const { status, statusText, headers, body } = await fetchText(url, authorization);
-    const names = ['Cache-Control', 'Content-Type'];
-    const lines = names.map((name) => `${name}: ${headers.get(name)}`);
-    return [`HTTP/1.1 ${status} ${statusText}`, ...lines, '', body].join('\n');
+    const [line = ''] = (await once(createInterface(server.stdout), 'line')) as string[];
+    const url = `http://127.0.0.1:${port}/threats`;
+    const answers: string[] = [];
+    for (const credential of credentials(line)) {
+      // A server may print its first line before it listens.
+      answers.push(await vi.waitFor(() => answerTo(url, credential), 10_000));
+    }
+    return answers;
   } finally {
     server.kill();
     rmSync(folder, { recursive: true });
   }
 }
 
-async function fetchText(url: string, authorization: string) {
-  const response = await fetch(url, { headers: { authorization } });
+const PRINTED = ['cache-control', 'content-type', 'www-authenticate'];
+
+async function answerTo(url: string, authorization: string | null): Promise<string> {
+  const response = await fetch(url, { headers: authorization === null ? {} : { authorization } });
   const { status, statusText, headers } = response;
-  return { status, statusText, headers, body: await response.text() };
+  const lines = PRINTED.filter((name) => headers.has(name)).map((name) => {
+    return `${name}: ${headers.get(name)}`;
+  });
+  return [`HTTP/1.1 ${status} ${statusText}`, ...lines, '', await response.text()].join('\n');
+}
+
+/** The files of getting started for a framework, by the comment on the first line of each. */
+function filesOfGettingStarted(framework: string): Readonly<Record<string, string>> {
+  const page = readProjectFile('docs/getting-started.md');
+  const named = page.matchAll(/^```ts\n(\/\/ (\S+\.ts)\n[\s\S]*?)^```/gm);
+  const files = Array.from(named, ([, code = '', name = '']) => [name, code] as const);
+  const chosen = files.filter(([name, code]) => name !== 'server.ts' || code.includes(framework));
+  const adapter = readProjectFile(`examples/${framework.toLowerCase()}/adapter.ts`);
+  return Object.fromEntries([...chosen, ['adapter.ts', adapter]]);
 }
 
 describe('the documentation', () => {
@@ -115,10 +142,31 @@ describe('the documentation', () => {
   });
 
   it('prints the answer of the quick start, and shows it in the picture', async () => {
-    const answer = await answerOfQuickStart();
-    expect(readProjectFile('README.md')).toContain(`\`\`\`\n${answer}\n\`\`\``);
+    const [, code = ''] = /```js\n([\s\S]*?)```/.exec(readProjectFile('README.md')) ?? [];
+    const keyIn = (line: string) => [/Authorization: ([^']*)'/.exec(line)?.[1] ?? null];
+    const [answer = ''] = await answersOf({ 'server.mjs': code }, keyIn);
+    const printed = answer
+      .replace('cache-control', 'Cache-Control')
+      .replace('content-type', 'Content-Type');
+    expect(readProjectFile('README.md')).toContain(`\`\`\`\n${printed}\n\`\`\``);
     const picture = readProjectFile('docs/quick-start.svg');
-    for (const line of answer.split('\n')) expect(picture).toContain(`>${line}<`);
+    for (const line of printed.split('\n')) expect(picture).toContain(`>${line}<`);
+  });
+
+  it.each(['Express', 'Fastify', 'Hono'])(
+    'prints the answers of getting started with %s',
+    async (framework) => {
+      const files = filesOfGettingStarted(framework);
+      const answers = await answersOf(files, (key) => [`Bearer ${key}`, null]);
+      const page = readProjectFile('docs/getting-started.md');
+      const [admitted = '', refused = ''] = answers;
+      expect(page).toContain(`\`\`\`\n${admitted.replace(/^content-type.*\n/m, '')}\n\`\`\``);
+      expect(page).toContain(`\`\`\`\n${refused}\n\`\`\``);
+    },
+  );
+
+  it.each(Object.entries(FIGURES))('has the figure %s as it is drawn', (name, svg) => {
+    expect(readProjectFile(`docs/figures/${name}.svg`)).toBe(svg);
   });
 
   it('prints the tested file for production, which has at most 60 lines', () => {

@@ -2,78 +2,75 @@
  * The site: the pages of this folder, the documents at the top of the repository, the files that
  * they link to, and the reference that TypeDoc writes. `npm run docs` builds it.
  */
-import { copyFileSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { defineConfig, type MarkdownOptions, type UserConfig } from 'vitepress';
+import { type DefaultTheme, defineConfig, type MarkdownOptions, type UserConfig } from 'vitepress';
+import { writeLists } from './llms.ts';
 
-const { KEYSCOPE_DOCS_BASE } = process.env;
+const { KEYSCOPE_DOCS_BASE: base = '/' } = process.env;
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Pages that are documents of the repository, from elsewhere. */
-const INCLUDED: Readonly<Record<string, string>> = {
-  'docs/overview.md': 'README.md',
-  'docs/security.md': 'SECURITY.md',
-  'docs/contributing.md': 'CONTRIBUTING.md',
-  'docs/benchmark.md': 'bench/README.md',
-  'docs/results.md': 'bench/results/README.md',
-};
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
-const SIDEBAR = [
+/** Returns what a page shows, as a path in the repository: itself, or a document from elsewhere. */
+function documentOf(page: string): string {
+  const [, from] = /^<!--@include: (.+)-->$/m.exec(read(page)) ?? [];
+  return from === undefined ? page : join('docs', from);
+}
+
+const PAGE_OF = new Map(
+  globSync('docs/*.md', { cwd: ROOT }).map((page) => [documentOf(page), page]),
+);
+
+/** Links to pages by their headings. A document from elsewhere may have a `title:` above it. */
+function pages(...names: readonly string[]): DefaultTheme.SidebarItem[] {
+  return names.map((name) => {
+    const page = `docs/${name}.md`;
+    const title = /^(?:title:|#) (.+)$/m;
+    const [, text = name] = title.exec(read(page)) ?? title.exec(read(documentOf(page))) ?? [];
+    return { text: text.replaceAll('`', ''), link: `/${name}` };
+  });
+}
+
+const runbooks = globSync('runbooks/*.md', { cwd: join(ROOT, 'docs') })
+  .map((path) => path.replace(/\.md$/, ''))
+  .sort();
+
+const sidebar: DefaultTheme.SidebarItem[] = [
+  { text: 'Start', items: pages('overview', 'getting-started', 'production') },
   {
-    text: 'Use it',
-    pages: [
-      'overview',
-      'getting-started',
-      'frameworks',
-      'concepts',
-      'managing-keys',
-      'command',
-      'admin',
-      'mcp',
-      'openapi',
-      'tokens',
-      'key-format',
-      'leaks',
-      'lock',
-      'recipes',
-      'testing',
-      'migrating',
+    text: 'How-to',
+    items: [
+      ...pages('frameworks', 'adapters', 'managing-keys', 'leaks', 'recipes', 'testing'),
+      ...pages('mcp', 'tokens', 'openapi', 'lock', 'orms', 'operations'),
+      { text: 'Runbooks', collapsed: false, items: pages(...runbooks) },
+      ...pages('observing', 'migrating'),
     ],
   },
   {
-    text: 'Run it',
-    pages: ['production', 'stores', 'orms', 'operations', 'observing', 'reliability'],
+    text: 'Reference',
+    items: [
+      ...pages('concepts', 'stores', 'command', 'admin', 'key-format', 'versioning'),
+      { text: 'All exports', link: '/api/index.html', target: '_self' },
+    ],
   },
   {
-    text: 'Check it',
-    pages: [
-      'comparison',
-      'auditing',
-      'security',
-      'promises',
-      'versioning',
-      'performance',
-      'benchmark',
-      'results',
+    text: 'Background',
+    items: [
+      ...pages('reliability', 'security', 'promises', 'auditing'),
+      ...pages('performance', 'results', 'comparison', 'contributing'),
     ],
   },
 ];
-
-/** `managing-keys` → `Managing keys`. */
-function titleOf(page: string): string {
-  const words = page.replaceAll('-', ' ');
-  if (page === 'orms') return 'ORMs';
-  if (page === 'command') return 'The command';
-  if (page === 'admin') return 'Endpoints to manage keys';
-  if (page === 'openapi') return 'OpenAPI';
-  if (page === 'production') return 'In production';
-  if (page === 'lock') return 'The access lock';
-  if (page === 'leaks') return 'Leaked keys';
-  if (page === 'key-format') return 'Key format and scanning';
-  if (page === 'versioning') return 'Versions and support';
-  return page === 'mcp' ? 'MCP' : words.charAt(0).toUpperCase() + words.slice(1);
-}
 
 /** Files that pages link to but that are not pages. The site shows their text under `/source`. */
 const linked = new Set<string>();
@@ -89,7 +86,7 @@ function onSite(document: string, link: string): string {
   const target = targetOf(document, link);
   if (target === null) return link;
   const anchor = /#.*/.exec(link)?.[0] ?? '';
-  const [page = target] = Object.entries(INCLUDED).find(([, from]) => from === target) ?? [];
+  const page = PAGE_OF.get(target) ?? target;
   if (page.startsWith('docs/')) return `/${page.slice('docs/'.length)}${anchor}`;
   linked.add(target);
   const isFolder = statSync(join(ROOT, target)).isDirectory();
@@ -97,22 +94,33 @@ function onSite(document: string, link: string): string {
 }
 
 /** Images are part of the build, which looks for them from where the page is. */
-function fromHere(document: string, link: string): string {
+function fromPage(page: string, document: string, link: string): string {
   const target = targetOf(document, link);
-  return target === null ? link : relative(join(ROOT, 'docs'), join(ROOT, target));
+  return target === null ? link : `./${relative(dirname(page), target)}`;
+}
+
+/** Blocks between `<!-- tabs -->` and `<!-- /tabs -->`, each below its name in bold. */
+function toCodeGroups(text: string): string {
+  return text.replaceAll(/<!-- tabs -->([\s\S]*?)<!-- \/tabs -->/g, (_, blocks: string) => {
+    return `::: code-group\n${blocks.replaceAll(/\*\*(.+)\*\*\s+```(\w+)/g, '```$2 [$1]')}\n:::`;
+  });
 }
 
 const markdown: MarkdownOptions = {
   config(md) {
+    md.core.ruler.before('block', 'tabs', (state) => {
+      state.src = toCodeGroups(state.src);
+    });
     md.core.ruler.push('links', ({ tokens, env }) => {
-      const { path } = env as { readonly path: string };
+      const { path } = env as { readonly path?: string };
+      if (path === undefined) return; // A title.
       const page = relative(ROOT, path);
-      const document = INCLUDED[page] ?? page;
+      const document = documentOf(page);
       for (const token of tokens.flatMap((each) => each.children ?? [])) {
         const href = token.type === 'link_open' ? token.attrGet('href') : null;
         if (href !== null) token.attrSet('href', onSite(document, href));
         const src = token.type === 'image' ? token.attrGet('src') : null;
-        if (src !== null) token.attrSet('src', fromHere(document, src));
+        if (src !== null) token.attrSet('src', fromPage(page, document, src));
       }
     });
   },
@@ -133,25 +141,27 @@ function copyLinked(outDir: string): void {
 const config: UserConfig = {
   title: 'keyscope',
   description: 'API keys and access scopes for TypeScript services.',
-  base: KEYSCOPE_DOCS_BASE ?? '/',
+  base,
+  head: [['link', { rel: 'icon', type: 'image/svg+xml', href: `${base}favicon.svg` }]],
   cleanUrls: true,
   lastUpdated: false,
   // Files, and pages that TypeDoc writes later.
   ignoreDeadLinks: [/^\/source\//, /^\/api\//],
   markdown,
   themeConfig: {
+    logo: '/favicon.svg',
     search: { provider: 'local' },
     nav: [
       { text: 'Getting started', link: '/getting-started' },
-      { text: 'Reference', link: '/api/index.html', target: '_self' },
+      { text: 'All exports', link: '/api/index.html', target: '_self' },
     ],
-    sidebar: SIDEBAR.map(({ text, pages }) => ({
-      text,
-      items: pages.map((page) => ({ text: titleOf(page), link: `/${page}` })),
-    })),
+    sidebar,
     outline: [2, 3],
   },
-  buildEnd: ({ outDir }) => copyLinked(outDir),
+  buildEnd({ outDir, pages: built }) {
+    copyLinked(outDir);
+    writeLists(outDir, sidebar, built, (page) => read(documentOf(`docs/${page}`)));
+  },
 };
 
 export default defineConfig(config);

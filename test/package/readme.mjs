@@ -72,7 +72,7 @@ function frameworksOf(block) {
 function writeBlock(place, block, framework) {
   const file = `${place}-${framework}.ts`;
   const text = textFor(block, framework);
-  const name = /^\/\/ (\w+\.ts)\n/.exec(block)?.[1];
+  const name = /^\/\/ ([\w-]+\.ts)\n/.exec(block)?.[1];
   if (name !== undefined) named.set(name, file);
   const wanted = namesTakenForGranted(text);
   const imports =
