@@ -14,6 +14,7 @@ export const FIGURES: Readonly<Record<string, string>> = {
   rotation: rotation(),
   revocation: revocation(),
   request: request(),
+  parts: parts(),
 };
 
 if (import.meta.main) {
@@ -170,6 +171,20 @@ function request(): string {
     }),
   ];
   return draw('A request through the parts, and the answer of each that refuses it', 516, drawn);
+}
+
+function parts(): string {
+  return draw('The parts of the package, and which imports which', 232, [
+    box(16, 20, 408, 'wings', 'stores, cache, jwt, mcp, leaks, …: imported one by one'),
+    arrow('M87 68V98'),
+    arrow('M220 68V172'),
+    arrow('M353 68V98'),
+    box(16, 102, 142, 'management', 'makes and ends keys'),
+    box(282, 102, 142, 'http', 'writes responses'),
+    arrow('M120 150L162 172'),
+    arrow('M320 150L278 172'),
+    box(130, 176, 180, 'core', 'decides who gets in'),
+  ]);
 }
 
 function fixed(number: number): number {
