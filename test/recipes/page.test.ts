@@ -14,6 +14,8 @@ const FILES = [
   'limits.ts',
   'failures.ts',
   'cors.ts',
+  'sockets.ts',
+  'jobs.ts',
 ] as const;
 
 /** The files that users copy next to the recipe. */
