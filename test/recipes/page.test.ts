@@ -15,6 +15,8 @@ const FILES = [
   'failures.ts',
   'cors.ts',
   'sockets.ts',
+  'lambda.ts',
+  'authorizers.ts',
   'jobs.ts',
 ] as const;
 
