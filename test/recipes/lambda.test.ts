@@ -177,7 +177,6 @@ describe('an authorizer of a REST API', () => {
     expect(await authorizer(toEvent([['authorization', bearer(key)]]))).toEqual({
       principalId: keyId,
       policyDocument: { Version: '2012-10-17', Statement },
-      context: { keyId, entityUuid: OWN },
     });
   });
 
@@ -190,10 +189,10 @@ describe('an authorizer of a REST API', () => {
   });
 
   test('denies a key without the scope', async () => {
-    const { authorizer, key, keyId } = await authorize('restAuthorizer', 'triage');
+    const { authorizer, key } = await authorize('restAuthorizer', 'triage');
     const Statement = [{ Action, Effect: 'Deny', Resource: methodArn }];
     expect(await authorizer(toEvent([['Authorization', bearer(key)]]))).toEqual({
-      principalId: keyId,
+      principalId: 'denied',
       policyDocument: { Version: '2012-10-17', Statement },
     });
   });
@@ -211,7 +210,7 @@ describe('an authorizer of an HTTP API', () => {
   test('answers whether the caller is authorized, and who calls', async () => {
     const { authorizer, key, keyId, keyring } = await authorize('httpAuthorizer', 'list');
     const event = toEvent([['Authorization', bearer(key)]]);
-    const context = { keyId, entityUuid: OWN };
+    const context = { keyId };
     expect(await authorizer(event)).toEqual({ isAuthorized: true, context });
     expect(await authorizer(toEvent([]))).toEqual({ isAuthorized: false });
     await keyring.revoke(keyId, AUTHORITY);
