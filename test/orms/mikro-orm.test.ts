@@ -72,6 +72,7 @@ describeOrm('keys next to MikroORM', () => {
   test('survive in a schema that ignoreSchema names', async () => {
     await migrateIn('keys');
     await update({ ignoreSchema: ['keys'] });
+    expect(await purges()).toBe(true);
     const kept = KEYS.map((name) => `keys.${name}`);
     expect(await tablesIn(database)).toEqual([...kept, 'public.threats']);
   });

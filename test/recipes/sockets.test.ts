@@ -135,7 +135,21 @@ describe('a WebSocket', () => {
     expect((await closed)[0]).toBe(1008);
   });
 
-  test('is not read any more then, even if the client does not close it', async () => {
+  test('is closed with 1013 when its key cannot be checked', async () => {
+    let isBroken = false;
+    const store = wrap(memoryStore(), (method, _, call) => {
+      if (isBroken && method === 'findByDigest') throw new Error('away');
+      return call();
+    });
+    const { connect, key } = await serve('listen', store);
+    const client = connect(bearer(key));
+    await once(client, 'open');
+    const closed = once(client, 'close');
+    isBroken = true;
+    expect((await closed)[0]).toBe(1013);
+  });
+
+  test('is not read after its key was revoked, even if the client does not close it', async () => {
     const { connect, key, keyId, keyring, received, gone } = await serve();
     const client = connect(bearer(key));
     await once(client, 'open');
