@@ -39,10 +39,8 @@ async function runByNode(file: string): Promise<{ pass: number; fail: number }> 
 }
 
 test('the adapter in the docs passes its contract as printed', async () => {
-  const page = readFileSync(path('docs/getting-started.md'), 'utf8');
-  const [, chapter = ''] = page.split('## An adapter of your own');
-  const [section = ''] = chapter.split('\n## ');
-  const blocks = section.matchAll(/^```ts\n([\s\S]*?)^```/gm);
+  const page = readFileSync(path('docs/adapters.md'), 'utf8');
+  const blocks = page.matchAll(/^```ts\n([\s\S]*?)^```/gm);
   const [guard = '', contract = ''] = Array.from(blocks, ([, code]) => code);
   expect(guard).toContain('guard.mark');
   const folder = mkdtempSync(join(tmpdir(), 'keyscope-'));

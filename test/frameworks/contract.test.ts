@@ -3,9 +3,8 @@
  * says that a test cannot pass, it has to fail: otherwise the page is out of date.
  */
 import { adapterContract } from 'keyscope/testing';
-import { afterAll, describe, test } from 'vitest';
-import { hold, runContract, TESTS } from './contract.ts';
-import { tableOf } from './exceptions.ts';
+import { describe, test } from 'vitest';
+import { hold, runContract } from './contract.ts';
 import { binary, DENO_RUN, describeInstalled, FRAMEWORKS } from './installed.ts';
 
 describeInstalled.each(Object.entries(FRAMEWORKS))('the contract: %s', (framework, load) => {
@@ -20,5 +19,3 @@ describeInstalled('the contract, in a separate process:', () => {
   describe('Bun', () => runContract('Bun', [binary('bun')], 'bun'));
   describe('Deno', () => runContract('Deno', [binary('deno'), ...DENO_RUN], 'deno'));
 });
-
-afterAll(() => console.log(tableOf(TESTS)));

@@ -14,6 +14,10 @@ const FILES = [
   'limits.ts',
   'failures.ts',
   'cors.ts',
+  'sockets.ts',
+  'lambda.ts',
+  'authorizers.ts',
+  'jobs.ts',
 ] as const;
 
 /** The files that users copy next to the recipe. */

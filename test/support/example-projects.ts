@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 /** The examples to copy into each folder of `test`. */
 const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   frameworks: ['keys.ts', 'fetch', 'koa', 'elysia', 'nest', 'next', 'trpc', 'bun', 'deno'],
-  orms: ['drizzle', 'kysely'],
+  orms: ['drizzle', 'kysely', 'mikro-orm', 'typeorm'],
 };
 
 function copy(from: string, to: string): void {
