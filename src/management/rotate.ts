@@ -79,10 +79,8 @@ export async function rotate(
   if (old.retireAt !== null) throw alreadyEnded(keyId);
 
   const { issued, record } = await mint(context, authority, draft, old);
-  const { withdrawn } = old;
-  const times = { at: retireAt, changedAt: time };
-  const mark = { kind: 'retire', ...times, ...authority.said, withdrawn } as const;
-  const wrote = await context.store.mark(keyId, mark);
+  const times = { at: retireAt, changedAt: time, withdrawn: old.withdrawn };
+  const wrote = await context.store.mark(keyId, { kind: 'retire', ...times, ...authority.said });
   if (!wrote) {
     // Another call was faster. Nobody has the successor's plaintext, so end the successor.
     await endRow(context, authority, record);
@@ -147,5 +145,6 @@ function requireSubset(
   reason: DenialReason,
 ): void {
   const excess = asked.filter((element) => !held.includes(element));
-  if (excess.length > 0) throw new AccessError('ceiling_exceeded', reason, { excess });
+  const detail = 'A rotation cannot add scopes or entities. Issue a new key.';
+  if (excess.length > 0) throw new AccessError('ceiling_exceeded', reason, { excess, detail });
 }
