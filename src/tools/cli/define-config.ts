@@ -13,7 +13,7 @@ export interface CommandSql {
   /** The kind of the database. */
   readonly dialect: Dialect;
   /** Runs one read-only statement over the service's own client. Returns its rows as objects. */
-  query(sql: string): Awaitable<readonly object[]>;
+  query(sql: string): Awaitable<readonly unknown[]>;
 }
 
 /** The default export of a `keyscope.config`. Pass it through {@link defineConfig}. */

@@ -39,7 +39,7 @@ export async function run(call: Call): Promise<undefined> {
     '  --scopes reports:read --expires 1d',
     files.has(server)
       ? `node ${server}`
-      : 'guard your routes with keyring.admit (README: “In your own framework”)',
+      : 'guard your routes with an adapter of your own: see docs/adapters.md',
   ];
   output.say('Then:');
   for (const step of steps) output.say(`  ${step}`);
