@@ -141,23 +141,21 @@ export function requireCeiling(
   const scopes = key.scopes.filter((scope) => !isCovered(scope, held));
   const entities = key.accessibleEntities.filter((entity) => !allowed.has(entity));
   const excess = [...scopes, ...entities];
-  const lifetimeMs = Math.min(authority.maxLifetimeMs, keyringLifetimeMs);
-  const latest = key.createdAt + lifetimeMs;
+  const latest = key.createdAt + Math.min(authority.maxLifetimeMs, keyringLifetimeMs);
   const isTooLong = (key.expiresAt ?? Number.POSITIVE_INFINITY) > latest;
   if (excess.length > 0) {
     if (isTooLong) excess.push('expiresAt');
     const reason = scopes.length > 0 ? 'scopes_beyond_authority' : 'entities_beyond_authority';
     throw new AccessError('ceiling_exceeded', reason, { excess });
   }
-  if (isTooLong) throw livesTooLong(latest, lifetimeMs === keyringLifetimeMs);
+  if (isTooLong) throw livesTooLong(latest);
 }
 
-function livesTooLong(latest: number, isOfKeyring: boolean): AccessError {
+function livesTooLong(latest: number): AccessError {
   // `toJSON` returns null for a time that no Date can hold; `toISOString` would throw.
   const end = new Date(latest).toJSON();
-  const limiter = isOfKeyring ? 'The keyring' : 'You';
   return new AccessError('ceiling_exceeded', 'lifetime_beyond_authority', {
     excess: ['expiresAt'],
-    detail: `${limiter} can grant no expiresAt after ${end}.`,
+    detail: `The latest expiresAt that you can grant is ${end}.`,
   });
 }

@@ -145,6 +145,5 @@ function requireSubset(
   reason: DenialReason,
 ): void {
   const excess = asked.filter((element) => !held.includes(element));
-  const detail = 'A rotation cannot add scopes or entities. Issue a new key.';
-  if (excess.length > 0) throw new AccessError('ceiling_exceeded', reason, { excess, detail });
+  if (excess.length > 0) throw new AccessError('ceiling_exceeded', reason, { excess });
 }

@@ -40,8 +40,10 @@ function messageOf(error: unknown): string {
   if (error.reason === 'lifetime_beyond_authority') {
     return `${error.message.replace('expiresAt', '--expires')} (${error.reason})`;
   }
+  const isWider = error.reason.endsWith('_beyond_predecessor');
+  const message = isWider ? 'A rotation cannot add rights. Issue a new key.' : error.message;
   const excess = error.excess === undefined ? '' : ` Too much: ${error.excess.join(' ')}.`;
-  return `${error.message} (${error.reason})${excess}`;
+  return `${message} (${error.reason})${excess}`;
 }
 
 /**

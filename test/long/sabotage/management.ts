@@ -129,8 +129,8 @@ const ROTATION: readonly Safeguard[] = [
   {
     name: 'a withdrawal meanwhile is a conflict',
     file: ROTATE,
-    text: '...authority.said, withdrawn }',
-    instead: '...authority.said }',
+    text: ', withdrawn: old.withdrawn }',
+    instead: ' }',
   },
   {
     name: 'the loser of a race ends its own successor',

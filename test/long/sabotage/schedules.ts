@@ -10,10 +10,8 @@ const MARKS = 'src/stores/marks.ts';
 const CACHE_STORE = 'src/cache/cache-store.ts';
 
 const MINTED = '  const { issued, record } = await mint(context, authority, draft, old);\n';
-const RETIRED = `  const { withdrawn } = old;
-  const times = { at: retireAt, changedAt: time };
-  const mark = { kind: 'retire', ...times, ...authority.said, withdrawn } as const;
-  const wrote = await context.store.mark(keyId, mark);
+const RETIRED = `  const times = { at: retireAt, changedAt: time, withdrawn: old.withdrawn };
+  const wrote = await context.store.mark(keyId, { kind: 'retire', ...times, ...authority.said });
 `;
 
 const MARKED = `runThen(
@@ -36,8 +34,8 @@ const ROTATIONS: readonly Safeguard[] = [
   {
     name: 'schedules: a rotation ends the predecessor',
     file: ROTATE,
-    text: 'const wrote = await context.store.mark(keyId, mark);',
-    instead: 'const wrote = mark.kind === "retire";',
+    text: "const wrote = await context.store.mark(keyId, { kind: 'retire', ...times, ...authority.said });",
+    instead: 'const wrote = times.at > 0;',
     tests: SCHEDULES,
   },
   {

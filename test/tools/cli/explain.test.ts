@@ -35,11 +35,18 @@ describe('the message', () => {
     expect(explain(error).message).toContain('Too much: users:delete.');
   });
 
+  it('says what to do if a rotation asks for more', () => {
+    const error = new AccessError('ceiling_exceeded', 'scopes_beyond_predecessor');
+    expect(explain(error).message).toMatch(/^A rotation cannot add rights. Issue a new key/);
+  });
+
   it('names the option if a life is too long', () => {
-    const detail = 'The keyring can grant no expiresAt after 2030-01-01T00:00:00.000Z.';
+    const detail = 'The latest expiresAt that you can grant is 2030-01-01T00:00:00.000Z.';
     const details = { excess: ['expiresAt'], detail };
     const error = new AccessError('ceiling_exceeded', 'lifetime_beyond_authority', details);
-    expect(explain(error).message).toMatch(/can grant no --expires after 2030-\S+Z\. \(lifetime/);
+    expect(explain(error).message).toMatch(
+      /latest --expires that you can grant is 2030-\S+Z\. \(lifetime/,
+    );
     expect(explain(error).message).not.toContain('expiresAt');
   });
 
