@@ -116,8 +116,8 @@ export function toResponse(error: unknown, options: ChallengeOptions): DenialRes
 function answerTo(error: unknown): Answer {
   if (isAccessError(error)) {
     const { code, reason, message } = error;
-    // Its message names a limit. No other message is sent: code in between may have added to it.
-    const detail = code === 'ceiling_exceeded' ? message : detailFor(code, reason);
+    // This message names a limit. No other is sent: code in between may have added to it.
+    const detail = reason === 'lifetime_beyond_authority' ? message : detailFor(code, reason);
     return { ...DENIALS[code], detail };
   }
   if (isInputError(error)) return BAD_INPUT;

@@ -156,6 +156,6 @@ function livesTooLong(latest: number): AccessError {
   const end = new Date(latest).toJSON();
   return new AccessError('ceiling_exceeded', 'lifetime_beyond_authority', {
     excess: ['expiresAt'],
-    detail: `The latest expiresAt that you can grant is ${end}.`,
+    detail: `expiresAt: pass at most ${end}.`,
   });
 }

@@ -11,6 +11,9 @@ import { revokeRow } from './revoke.js';
 /** Far more passes than concurrent rotations and new keys can require. */
 const MAX_PASSES = 100;
 
+/** How many keys end in one turn of the event loop. */
+const MAX_IN_A_TURN = 50;
+
 /** A walk through a lineage. */
 interface Walk {
   readonly context: Context;
@@ -83,6 +86,8 @@ async function end(walk: Walk, row: KeyRecord, since: number): Promise<number> {
   }
   if (hasEnded(context, row)) return 0;
   if (await revokeRow(context, authority, row)) ended.push(row.keyId);
+  // A synchronous store would keep everything else waiting until the whole lineage has ended.
+  if (ended.length % MAX_IN_A_TURN === 0) await new Promise((resolve) => setTimeout(resolve));
   return 1;
 }
 

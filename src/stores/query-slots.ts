@@ -1,6 +1,5 @@
 /** Limits how many look-up queries are in flight, so that other queries find a connection. */
 import { readInteger } from '../core/input.js';
-import type { Awaitable } from '../core/store.js';
 
 /** Measured: more queries are not faster, and take more of the service's connections. */
 const DEFAULT_QUERIES = 4;
@@ -69,32 +68,6 @@ type Turn = (run: () => void) => unknown;
  */
 export const nextTurn: Turn =
   (globalThis as { setImmediate?: Turn }).setImmediate ?? queueMicrotask;
-
-/** Runs work of one kind, and returns its answer. */
-export type RunInTurn = <T>(work: () => Awaitable<T>) => Awaitable<T>;
-
-/**
- * Makes a function that runs work at once. If `max` answers have been awaited in one turn, it waits
- * for the next turn first. Code that awaits none of them is not interrupted.
- */
-export function createTurns(max: number): RunInTurn {
-  let awaited = 0;
-
-  function run<T>(work: () => Awaitable<T>): Awaitable<T> {
-    if (awaited >= max) return untilNextTurn().then(() => run(work));
-    if (awaited === 0) {
-      nextTurn(() => {
-        awaited = 0;
-      });
-    }
-    queueMicrotask(() => {
-      awaited += 1;
-    });
-    return work();
-  }
-
-  return run;
-}
 
 /** Resolves in the next turn: what waits meanwhile is served first. */
 export function untilNextTurn(): Promise<void> {

@@ -3,11 +3,9 @@
  * 13.0, `libsql` 0.4.5 (on a local file) or newer, or `bun:sqlite`. Imports no driver. Needs SQLite
  * 3.37 or newer.
  *
- * All methods are synchronous, with two exceptions that block no look-up: a write pauses while
- * another process has the lock, for up to the handle's busy timeout; and after 50 marks that were
- * awaited in one turn of the event loop, as when a lineage is revoked, the next mark waits for the
- * next turn.
- * `migrate` and `purgeEnded` block.
+ * All methods are synchronous, except for a write while another process has the lock. Such a write
+ * pauses between attempts, for up to the handle's busy timeout, and blocks no look-up meanwhile.
+ * `migrate` blocks.
  *
  * Give keyscope its own handle, even if the file also has the service's own tables. A call throws
  * if the handle is in the middle of a transaction: a write could still be rolled back, and a read

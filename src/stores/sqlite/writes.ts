@@ -1,6 +1,5 @@
 /** The methods that write, each in a separate transaction. */
 import type { Mark } from '../../core/store.js';
-import { createTurns } from '../query-slots.js';
 import { isText } from '../reads.js';
 import { markValues, toValues, type Value } from '../rows.js';
 import type { Writes } from '../writes.js';
@@ -11,9 +10,6 @@ import { writeWhenUnlocked } from './transactions.js';
 /** How long usage waits for a lock: less than the 2 s that a keyring waits by default. */
 const TOUCH_WAIT_MS = 900;
 
-/** The most marks, awaited one by one, in a turn of the event loop. Each waits for the disk. */
-const MAX_MARKS = 50;
-
 /** libsql would keep only the part of a text before a NUL. The core never sends one. */
 function assertWhole(values: readonly Value[], method: string): readonly Value[] {
   const isWhole = values.every((value) => typeof value !== 'string' || isText(value));
@@ -21,25 +17,18 @@ function assertWhole(values: readonly Value[], method: string): readonly Value[]
   return values;
 }
 
-type Prepare = (sql: string) => SqliteStatement;
-
-function prepareMarks(prepare: Prepare): Readonly<Record<Mark['kind'], SqliteStatement>> {
-  return {
+/** Prepares each writing statement once. */
+export function createWrites(db: SqliteHandle): Writes {
+  const prepare = (sql: string) => db.prepare(inMain(sql));
+  const insertOne = prepare(STATEMENTS.insert);
+  const touchOne = prepare(STATEMENTS.touch);
+  const marks: Readonly<Record<Mark['kind'], SqliteStatement>> = {
     revoke: prepare(STATEMENTS.revoke),
     suspend: prepare(STATEMENTS.suspend),
     retire: prepare(STATEMENTS.retire),
     resume: prepare(STATEMENTS.resume),
     withdraw: prepare(STATEMENTS.withdraw),
   };
-}
-
-/** Prepares each writing statement once. */
-export function createWrites(db: SqliteHandle): Writes {
-  const prepare: Prepare = (sql) => db.prepare(inMain(sql));
-  const inTurn = createTurns(MAX_MARKS);
-  const insertOne = prepare(STATEMENTS.insert);
-  const touchOne = prepare(STATEMENTS.touch);
-  const marks = prepareMarks(prepare);
 
   return {
     insert(record, options) {
@@ -56,10 +45,7 @@ export function createWrites(db: SqliteHandle): Writes {
         const { changes } = marks[mark.kind].run(...values);
         return Number(changes) === 1;
       }
-      return inTurn(() => {
-        options?.signal?.throwIfAborted();
-        return writeWhenUnlocked(db, markRow, { signal: options?.signal });
-      });
+      return writeWhenUnlocked(db, markRow, { signal: options?.signal });
     },
 
     touch(entries) {

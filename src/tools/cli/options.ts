@@ -14,10 +14,7 @@ export interface Option {
 
 /** By name. A name means the same in every subcommand. */
 export const OPTIONS = {
-  config: {
-    value: '<path>',
-    help: 'the config file; default: keyscope.config.mjs, .js, .ts or .mts',
-  },
+  config: { value: '<path>', help: 'the config file; default: keyscope.config.{mjs,js,ts,mts}' },
   json: { help: 'print JSON, one object per line' },
   timeout: { value: '<seconds>', help: 'time limit for the config, and for a report; default: 30' },
   help: { help: 'show this help; -h for short' },

@@ -65,16 +65,10 @@ const REMEMBERED_ROWS: readonly Safeguard[] = [
 
 const GROWTH: readonly Safeguard[] = [
   {
-    name: 'growth: marks that are awaited let other work run',
-    file: 'src/stores/query-slots.ts',
-    text: 'if (awaited >= max) return',
-    instead: 'if (awaited < 0) return',
-  },
-  {
-    name: 'a mark that waited for its turn asks whether its caller still waits',
-    file: 'src/stores/sqlite/writes.ts',
-    text: 'options?.signal?.throwIfAborted();',
-    instead: '',
+    name: 'growth: revoking a lineage lets other work run',
+    file: 'src/management/lineage.ts',
+    text: 'if (ended.length % MAX_IN_A_TURN === 0) await',
+    instead: 'if (ended.length < 0) await',
   },
   {
     name: 'growth: withdrawals are looked up in a set',

@@ -10,9 +10,11 @@ const MARKS = 'src/stores/marks.ts';
 const CACHE_STORE = 'src/cache/cache-store.ts';
 
 const MINTED = '  const { issued, record } = await mint(context, authority, draft, old);\n';
+const WROTE =
+  '  const wrote = await context.store.mark(keyId, ' +
+  "{ kind: 'retire', ...times, ...authority.said });\n";
 const RETIRED = `  const times = { at: retireAt, changedAt: time, withdrawn: old.withdrawn };
-  const wrote = await context.store.mark(keyId, { kind: 'retire', ...times, ...authority.said });
-`;
+${WROTE}`;
 
 const MARKED = `runThen(
         () => outdateAround(changes, [keyId], () => store.mark(keyId, mark, call)),
@@ -34,8 +36,8 @@ const ROTATIONS: readonly Safeguard[] = [
   {
     name: 'schedules: a rotation ends the predecessor',
     file: ROTATE,
-    text: "const wrote = await context.store.mark(keyId, { kind: 'retire', ...times, ...authority.said });",
-    instead: 'const wrote = times.at > 0;',
+    text: WROTE,
+    instead: '  const wrote = times.at > 0;\n',
     tests: SCHEDULES,
   },
   {

@@ -65,7 +65,7 @@ describe('a life beyond the maximum', () => {
   it('names the option of the keyring if the config does not know the maximum', async () => {
     place = openPlace(limited(''));
     const { exit, stderr } = await place.run(['issue', ...ON, ...NEW]);
-    expect(stderr).toMatch(/The latest --expires that you can grant is \S+Z\./);
+    expect(stderr).toMatch(/--expires: pass at most \S+Z\./);
     expect(exit).toBe(1);
   });
 });

@@ -4,7 +4,6 @@ import { applyMark } from '../../../src/stores/marks.ts';
 import { OTHER, THIRD, untyped } from '../../support/keyring.ts';
 import { RECORD } from '../../support/records.ts';
 import { another, dropSafeguards, stocked } from '../../support/sqlite-databases.ts';
-import { countTurns } from '../../support/turns.ts';
 
 const { keyId } = RECORD;
 
@@ -84,29 +83,4 @@ test('a mark changes a row as applyMark changes a record, in any order of three'
     }
     expect(store.findById(another(n).keyId), what).toEqual(expected);
   }
-});
-
-const SUSPEND: Mark = { kind: 'suspend', at: 5, by: null, reason: null };
-
-// Revoking a lineage of 1,000 keys kept the whole process waiting for a quarter of a second.
-test('marks that are awaited one by one let other work run', async () => {
-  const { store } = stocked();
-  const ids = Array.from({ length: 120 }, (_, n) => another(n).keyId);
-  for (const n of ids.keys()) store.insert(another(n));
-  const { turns } = await countTurns(async () => {
-    for (const keyId of ids) await store.mark(keyId, SUSPEND);
-  });
-  expect(turns).toBeGreaterThanOrEqual(2);
-  expect(store.findById(ids[119] as string)).toMatchObject({ suspendedAt: 5 });
-});
-
-test('a mark that waits for its turn is not written if nobody waits any more', async () => {
-  const { store } = stocked();
-  store.insert(another(1));
-  for (let n = 0; n < 50; n++) await store.mark(another(0).keyId, { kind: 'resume', at: 1 });
-  const caller = new AbortController();
-  const marked = store.mark(another(1).keyId, SUSPEND, { signal: caller.signal });
-  caller.abort(new Error('gone'));
-  await expect(marked).rejects.toThrow('gone');
-  expect(store.findById(another(1).keyId)).toMatchObject({ suspendedAt: null });
 });

@@ -41,12 +41,10 @@ describe('the message', () => {
   });
 
   it('names the option if a life is too long', () => {
-    const detail = 'The latest expiresAt that you can grant is 2030-01-01T00:00:00.000Z.';
+    const detail = 'expiresAt: pass at most 2030-01-01T00:00:00.000Z.';
     const details = { excess: ['expiresAt'], detail };
     const error = new AccessError('ceiling_exceeded', 'lifetime_beyond_authority', details);
-    expect(explain(error).message).toMatch(
-      /latest --expires that you can grant is 2030-\S+Z\. \(lifetime/,
-    );
+    expect(explain(error).message).toMatch(/--expires: pass at most 2030-\S+Z\. \(lifetime/);
     expect(explain(error).message).not.toContain('expiresAt');
   });
 
