@@ -78,7 +78,7 @@ const OUTAGES: ReadonlyMap<unknown, string> = new Map([
  * which PostgreSQL does not, and the table or schema.
  */
 const DENIED =
-  /^(?:permission|([A-Z]+) command) denied (?:to .* )?for (table|schema) (?:`\w+`\.)?\W?(\w+)/;
+  /^(?:permission|([A-Z, ]+) command) denied .*for (table|schema) (?:`[^`]+`\.)?\W?([\w-]+)/;
 
 function missingRight(message: unknown): string {
   const [, right = 'a right', kind, name] = DENIED.exec(String(message)) ?? [];

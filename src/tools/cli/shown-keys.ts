@@ -31,8 +31,8 @@ export const KEY_STATES: readonly KeyState[] = Object.keys(STYLES) as KeyState[]
 
 /** The likely reason if nothing can be read. */
 export const OTHER_SECRETS =
-  'The keyring probably has other peppers or another `deployment` than the one that made the ' +
-  'keys. Run `keyscope doctor`.';
+  'the keyring has other peppers or another `deployment` than the one that made the keys. ' +
+  'Run `keyscope doctor`.';
 
 /** Returns the prefix and the last four characters of a key, by which people recognize it. */
 export function shownKey({ prefix, hint }: Pick<KeyInfo, 'prefix' | 'hint'>): string {

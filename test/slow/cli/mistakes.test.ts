@@ -93,7 +93,7 @@ describe('a pepper that is not the one of the keys', () => {
   // `list` said "damaged" about every key, and nothing else.
   it.each([
     [`id: 'p1', secret: 'x${PEPPER}'`, 'damaged', ''],
-    [`id: 'p2', secret: '${PEPPER}'`, 'orphaned', 'No key is under a configured pepper.'],
+    [`id: 'p2', secret: '${PEPPER}'`, 'orphaned', 'No key is under a configured pepper: '],
   ])('is named as the likely reason: %s', async (pepper, state, ofPeppers) => {
     place = openPlace();
     await issueIn(place);
@@ -105,7 +105,7 @@ describe('a pepper that is not the one of the keys', () => {
     const list = await place.run(['list', ...ON]);
     expect(list.stdout).toContain(state);
     expect(list.stderr).toMatch(
-      /^Every key shown is damaged or orphaned\. The keyring probably has/,
+      /^Every key shown is damaged or orphaned\. Unless rows were edited: the keyring has/,
     );
     expect(list.stderr.trim().split('\n')).toHaveLength(1);
     const asked = await place.run(['list', ...ON, '--state', state]);

@@ -56,6 +56,11 @@ describe('the message', () => {
       'UPDATE on table keyscope_keys',
     ],
     [
+      "INSERT, UPDATE command denied to user 'ada'@'h' for table `my-db`.`keyscope_keys`",
+      'INSERT, UPDATE on table keyscope_keys',
+    ],
+    ['permission denied for schema my-schema', 'a right on schema my-schema'],
+    [
       "SELECT command denied to user 'ada'@'h' for table 'keyscope_keys'",
       'SELECT on table keyscope_keys',
     ],

@@ -242,7 +242,7 @@ async function checkPeppers({ config, timeoutMs }: Asked): Promise<Verdict> {
 
 // ── The keyring's `deployment`, compared with the seals of stored keys ──────────────────────────
 
-/** The number of keys to compare. */
+/** The number of keys to compare, and of organizations in which to look for one. */
 const SAMPLE = 50;
 
 /** The number of rows to find them in, because a table may have keys of other prefixes. */
@@ -283,7 +283,7 @@ async function prefixOf(
   rows: readonly KeyRecord[],
 ): Promise<string | undefined> {
   const entities = new Set(rows.map((row) => row.entityUuid).filter(isUuid));
-  for (const entityUuid of entities) {
+  for (const entityUuid of [...entities].slice(0, SAMPLE)) {
     const { keys } = await keyring.list({}, { entityUuid });
     const key = keys.find((each) => 'prefix' in each);
     if (key !== undefined) return key.prefix;

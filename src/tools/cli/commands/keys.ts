@@ -28,8 +28,9 @@ export async function list(call: Call): Promise<undefined> {
   const print = tablePrinter<ShownKey>(output, columns);
   const states = new Set<KeyState>();
   for await (const keys of selectedKeys(config, selection, createProgress(output))) {
-    for (const { state } of keys) states.add(state);
-    await print(keys.slice(0, left));
+    const shown = keys.slice(0, left);
+    for (const { state } of shown) states.add(state);
+    await print(shown);
     left -= keys.length;
     if (left <= 0) break;
   }
@@ -37,7 +38,7 @@ export async function list(call: Call): Promise<undefined> {
   states.delete('revoked');
   const areBroken = states.size > 0 && [...states].every((state) => BROKEN.includes(state));
   if (areBroken && selection.states === null) {
-    output.say(`Every key shown is damaged or orphaned. ${OTHER_SECRETS}`);
+    output.say(`Every key shown is damaged or orphaned. Unless rows were edited: ${OTHER_SECRETS}`);
   }
 }
 

@@ -40,5 +40,5 @@ export async function run(call: Call): Promise<undefined> {
   const rows = uses.map((use): Row => ({ ...use, configured: isConfigured(use.pepper, opened) }));
   await tablePrinter(output, COLUMNS)(rows);
   const isOther = rows.length > 0 && rows.every(({ configured }) => configured === false);
-  if (isOther) output.say(`No key is under a configured pepper. ${OTHER_SECRETS}`);
+  if (isOther) output.say(`No key is under a configured pepper: ${OTHER_SECRETS}`);
 }
