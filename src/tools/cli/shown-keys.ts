@@ -6,6 +6,7 @@ import type { DamagedKey, KeyInfo } from '../../management/info.js';
 import type { Keyring } from '../../management/keyring.js';
 import type { AddressedKey, ListInput, ListPage } from '../../management/list.js';
 import { partsOf } from '../../management/reports/ask.js';
+import type { ExpiringKey } from '../../management/reports/expiring-keys.js';
 import type { Style } from './output.js';
 import { type Column, cut } from './table.js';
 
@@ -52,7 +53,7 @@ function shownTime(date: Date): string {
 const isRead = (key: ShownKey): key is KeyInfo | AddressedKey => 'name' in key;
 
 /** When a replaced key retires; null for any other key. */
-function retireAtOf(key: ShownKey): Date | null {
+function retireAtOf(key: ShownKey | ExpiringKey): Date | null {
   return 'retireAt' in key ? key.retireAt : null;
 }
 
@@ -63,7 +64,7 @@ function shownState(key: ShownKey): string {
 }
 
 /** The earlier of expiry and retirement; null for never. */
-function endOf(key: KeyInfo | AddressedKey): Date | null {
+export function endOf(key: KeyInfo | AddressedKey | ExpiringKey): Date | null {
   const { expiresAt } = key;
   const retireAt = retireAtOf(key);
   if (retireAt === null || expiresAt === null) return retireAt ?? expiresAt;

@@ -287,8 +287,17 @@ function serverText({ framework, ending }: Choice): string {
   const { server, serverImport = '' } = FRAMEWORKS[framework] ?? {};
   return `${headOf(ending)}// Run it with: node keyscope/server.${ending}
 ${serverImport}${importOf('app', './app', ending)}
+${importOf('close, keyring', './keyring', ending)}
 
 const port = Number(process.env['PORT'] ?? 3000);
 ${server}
+
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.once(signal, async () => {
+    await keyring.flush(); // Writes the last uses of keys.
+    await close();
+    process.exit();
+  });
+}
 `;
 }

@@ -1,8 +1,11 @@
 /** The files of `keyscope init`, in projects of every kind. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
-import { openPlace, PEPPER, type Place } from '../../support/command.ts';
+import { ENTITY, ended, openPlace, PEPPER, type Place } from '../../support/command.ts';
 import { ROOT } from '../../support/source.ts';
+import { NODE_ARGUMENTS } from '../../support/store-process.ts';
 
 let place: Place;
 afterEach(() => place?.remove());
@@ -54,7 +57,7 @@ describe('keyscope init', () => {
     place.write('package.json', '{ "type": "module" }');
     const { stdout, stderr } = await place.run(['init', '--yes', '--framework', 'none']);
     expect(stdout).toBe('keyscope.config.mjs\nkeyscope/keyring.mjs\n');
-    expect(stderr).toContain('guard your routes with keyring.admit');
+    expect(stderr).toContain('guard your routes with an adapter of your own');
     expect(stderr).not.toContain('express');
     expect(await place.run(['migrate'], '', { PEPPER })).toMatchObject({ exit: 0 });
   });
@@ -177,5 +180,30 @@ describe('keyscope init', () => {
     expect(stdout).toBe('keyscope.config.mts\nkeyscope/keyring.mts\n');
     expect(stderr).toContain('npm install --save-dev typescript @types/node');
     expect(stderr).not.toContain('tsx');
+  });
+
+  // Keys that a service had just admitted were listed as never used.
+  it('writes a service that notes the last uses of keys before it ends', async () => {
+    place = openPlace(null);
+    symlinkSync(`${ROOT}/node_modules`, place.file('node_modules'));
+    place.write('package.json', '{ "devDependencies": { "typescript": "6" } }');
+    await place.run(['init', '--yes', '--framework', 'fastify']);
+    const env = { ...process.env, PEPPER, PORT: '0' };
+    await place.run(['migrate'], '', env);
+    const to = ['--entity', ENTITY];
+    const what = ['--name', 'CI', '--scopes', 'reports:read', '--expires', '1d', '--json'];
+    const { stdout } = await place.run(['issue', ...to, ...what], '', env);
+    const { key } = JSON.parse(stdout) as { readonly key: string };
+    const options = { cwd: place.file(''), env };
+    const child = spawn(process.execPath, [...NODE_ARGUMENTS, 'keyscope/server.mts'], options);
+    const ran = ended(child);
+    const [address] = (await once(child.stdout, 'data')) as [Buffer];
+    const headers = { Authorization: `Bearer ${key}` };
+    const answer = await fetch(`${String(address).trim()}/reports`, { headers });
+    expect(answer.status).toBe(200);
+    child.kill('SIGTERM');
+    expect(await ran).toMatchObject({ exit: 0, stderr: '' });
+    const listed = await place.run(['list', ...to, '--json'], '', env);
+    expect(listed.stdout).toMatch(/"lastUsedAt":"20/);
   });
 });

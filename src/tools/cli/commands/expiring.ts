@@ -7,7 +7,7 @@ import {
 import { type Call, configWithKeys } from '../call.js';
 import { CommandError, usageError } from '../command-error.js';
 import { readSpan } from '../options.js';
-import { shownDay, shownKey } from '../shown-keys.js';
+import { endOf, shownDay, shownKey } from '../shown-keys.js';
 import { type Column, tablePrinter } from '../table.js';
 
 type Row = ExpiringKey | UnreadableKey;
@@ -17,7 +17,7 @@ const isRead = (key: Row): key is ExpiringKey => 'name' in key;
 const COLUMNS: readonly Column<Row>[] = [
   { title: 'KEY ID', cell: ({ keyId }) => keyId },
   { title: 'KEY', cell: (key) => (isRead(key) ? shownKey(key) : key.state) },
-  { title: 'EXPIRES', cell: (key) => (isRead(key) ? shownDay(key.expiresAt, '') : '') },
+  { title: 'EXPIRES', cell: (key) => (isRead(key) ? shownDay(endOf(key), '') : '') },
   { title: 'NAME', cell: (key) => (isRead(key) ? key.name : ''), atLeast: 8 },
   { title: 'LAST USED', cell: (key) => (isRead(key) ? shownDay(key.lastUsedAt, 'not known') : '') },
   { title: 'ORGANIZATION', cell: ({ entityUuid }) => entityUuid },
