@@ -4,7 +4,7 @@
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { copyFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Keyring, KeyringEvent, KeyStore } from 'keyscope';
 import { mysqlStore } from 'keyscope/stores/mysql';
@@ -278,5 +278,31 @@ describe('the script', () => {
     await replay(setUp().keyring as Keyring, events);
     const broken = { ...keyring, revoke: () => Promise.reject(new Error('down')) } as Keyring;
     await expect(replay(broken, events)).rejects.toThrow('down');
+  });
+
+  test('names a line that it cannot read, goes on, and refuses to run without a date', () => {
+    const own = folder();
+    onTestFinished(() => own.remove());
+    const [script = ''] = blocksUnder(PAGE, '## The script', 'js');
+    mkdirSync(own.file('keyscope'));
+    const files = {
+      'restore.mjs': script,
+      'replay.ts': 'export const replay = async (_, events) => events.map(({ type }) => type);',
+      'keyscope/keyring.mjs': 'export const keyring = {}, close = async () => {};',
+      'a.log': '{"type":"key.revo\n{"level":30,"time":9999999999999}\nlistening\n',
+      'b.log': '{"type":"key.revoked","time":9999999999999}\n{"type":"key.resumed","time":1}\n',
+    };
+    for (const [name, text] of Object.entries(files)) writeFileSync(own.file(name), text);
+    const start = (...args: string[]) =>
+      spawnSync(process.execPath, [own.file('restore.mjs'), ...args], {
+        cwd: own.file(''),
+        encoding: 'utf8',
+      });
+    const { status, stdout, stderr } = start('2026-11-22T02:00Z', 'a.log', 'b.log');
+    expect({ status, stdout }).toEqual({ status: 1, stdout: "[ 'key.revoked' ]\n" });
+    expect(stderr).toContain('a.log:1 is not a whole event');
+    expect(stderr).not.toContain('a.log:2');
+    expect(start('2026-11-22T02:00Z', 'b.log').status).toBe(0);
+    expect(start('b.log').stderr).toContain('Usage: node restore.mjs');
   });
 });
