@@ -12,6 +12,7 @@ export const FIGURES: Readonly<Record<string, string>> = {
   'key-anatomy': anatomy(),
   'key-states': states(),
   rotation: rotation(),
+  peppers: peppers(),
   revocation: revocation(),
   request: request(),
   parts: parts(),
@@ -110,6 +111,24 @@ function rotation(): string {
     arrow('M225 186H154'),
     arrow('M225 186H296'),
     text(225, 206, 'overlapMs: replace it in your clients', 'middle'),
+  ]);
+}
+
+function peppers(): string {
+  return draw('Three roll-outs: add the new pepper, put it first, remove the old one', 190, [
+    ...[110, 220, 340].flatMap((x, index) => [
+      line(`M${x} 36V140`, 'soft dashed'),
+      text(x, 28, `roll-out ${index + 1}`, 'middle'),
+    ]),
+    bar(16, 48, 324, 'blue'),
+    text(118, 68, 'old: digests new keys', 'middle', BOLD),
+    text(280, 68, 'only verifies', 'middle'),
+    bar(110, 96, 314, 'green'),
+    text(165, 116, 'only verifies', 'middle'),
+    text(322, 116, 'new: digests new keys', 'middle', BOLD),
+    arrow('M280 156H224'),
+    arrow('M280 156H336'),
+    text(280, 176, 'replace the keys', 'middle'),
   ]);
 }
 

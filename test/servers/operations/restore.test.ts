@@ -3,7 +3,8 @@
  * says, and its script ends the ended keys again.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { copyFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Keyring, KeyringEvent, KeyStore } from 'keyscope';
 import { mysqlStore } from 'keyscope/stores/mysql';
@@ -17,14 +18,15 @@ import { AUTHORITY, HOUR, OTHER, OWN, PLAIN, setUp } from '../../support/keyring
 import { emptyDatabase, SERVER } from '../../support/mysql-clients.ts';
 import { outcome } from '../../support/outcome.ts';
 import { blocksUnder } from '../../support/pages.ts';
-import { emptySchema, pgPool, url } from '../../support/postgres-clients.ts';
+import { pgClient, url } from '../../support/postgres-clients.ts';
 import { type Recipes, writeRecipes } from '../../support/recipes.ts';
 import { connectTo } from '../../support/redis-clients.ts';
 import { isRedisInstalled, startOwn, startRedis } from '../../support/redis-servers.ts';
 import { describeOn } from '../../support/servers.ts';
 
 const PAGE = 'docs/runbooks/06-restore.md';
-const [OF_POSTGRES = '', OF_MARIADB = '', OF_REDIS = ''] = blocksUnder(PAGE, '## Back up', 'sh');
+const BACK_UP = blocksUnder(PAGE, '## Back up', 'sh');
+const RESTORE = blocksUnder(PAGE, '## Restore', 'sh');
 
 /** A database with a store, and the same as it was at the call of `backUp`. */
 interface Engine {
@@ -52,36 +54,28 @@ function run(own: Folder, lines: string, env: Readonly<Record<string, string>>):
   });
 }
 
-/** The lines of a block before and after the loss of the database. */
-function halves(block: string): readonly [string, string] {
-  const [first = '', ...rest] = block.trim().split('\n');
-  return [first, rest.join('\n')];
-}
-
 async function openPostgres(own: Folder): Promise<Engine> {
-  const schema = await emptySchema();
-  const database = schema.name;
-  await schema.sql(`CREATE DATABASE ${database}`);
-  const empty = new URL(url);
-  empty.pathname = `/${database}`;
-  const pools = [pgPool(schema.settings)];
+  const admin = await pgClient();
+  const name = `keyscope_${randomUUID().replaceAll('-', '')}`;
+  await admin.query(`CREATE DATABASE ${name}`);
+  const address = new URL(url);
+  address.pathname = `/${name}`;
+  let pool = new pg.Pool({ connectionString: address.href });
   onTestFinished(async () => {
-    await Promise.all(pools.map((pool) => pool.end()));
-    await schema.sql(`DROP DATABASE ${database}`);
-    await schema.drop();
+    await pool.end();
+    for (const each of [name, `${name}_lost`]) await admin.query(`DROP DATABASE ${each}`);
+    await admin.end();
   });
-  const [dump, restore] = halves(OF_POSTGRES.replaceAll(/\bkeyscope\b/g, schema.name));
-  const env = { OWNER_URL: url, EMPTY_URL: empty.href };
+  const typed = (block = '') =>
+    block.replaceAll('acme', name).replace('keyscope_owner', address.username);
+  const env = { ADMIN_URL: url, OWNER_URL: address.href };
   return {
-    store: postgresStore(pools[0] as pg.Pool),
-    backUp: () => run(own, dump, env),
+    store: postgresStore(pool),
+    backUp: () => run(own, typed(BACK_UP[0]), env),
     async restore() {
-      run(own, restore, env);
-      const pool = new pg.Pool({
-        connectionString: empty.href,
-        options: `-c search_path=${database}`,
-      });
-      pools.push(pool);
+      await pool.end();
+      run(own, typed(RESTORE[0]), env);
+      pool = new pg.Pool({ connectionString: address.href });
       const erase = () => pool.query('DELETE FROM keyscope_keys');
       return { store: postgresStore(pool), erase };
     },
@@ -89,24 +83,27 @@ async function openPostgres(own: Folder): Promise<Engine> {
 }
 
 async function openMariadb(own: Folder): Promise<Engine> {
-  const before = await emptyDatabase();
-  const after = await emptyDatabase();
-  const pools = [mysql.createPool(before.settings), mysql.createPool(after.settings)] as const;
+  const database = await emptyDatabase();
+  let pool = mysql.createPool(database.settings);
   onTestFinished(async () => {
-    await Promise.all(pools.map((pool) => pool.end()));
-    await before.drop();
-    await after.drop();
+    await pool.end();
+    await database.drop();
   });
   const { host, port, user, password } = SERVER;
   const env = { MYSQL_HOST: host, MYSQL_TCP_PORT: String(port), MYSQL_PWD: password };
-  const [dump, restore] = halves(OF_MARIADB.replaceAll(/^mariadb\S*/gm, `$& --user=${user}`));
+  const typed = (block = '') =>
+    block
+      .replaceAll(/^mariadb\S*/gm, `$& --user=${user}`)
+      .replaceAll(/\bkeyscope\b/g, database.name);
   return {
-    store: mysqlStore(pools[0]),
-    backUp: () => run(own, dump.replaceAll(/\bkeyscope\b/g, before.name), env),
+    store: mysqlStore(pool),
+    backUp: () => run(own, typed(BACK_UP[1]), env),
     async restore() {
-      run(own, restore.replaceAll(/\bkeyscope\b/g, after.name), env);
-      const erase = () => pools[1].query('DELETE FROM keyscope_keys');
-      return { store: mysqlStore(pools[1]), erase };
+      await pool.end();
+      run(own, typed(RESTORE[1]), env);
+      pool = mysql.createPool(database.settings);
+      const erase = () => pool.query('DELETE FROM keyscope_keys');
+      return { store: mysqlStore(pool), erase };
     },
   };
 }
@@ -118,7 +115,7 @@ async function openRedis(own: Folder): Promise<Engine> {
   onTestFinished(async () => {
     for (const end of ends) await end();
   });
-  const line = OF_REDIS.replaceAll(/^redis-cli/gm, `redis-cli -p ${before.port}`);
+  const line = (BACK_UP[2] ?? '').replaceAll(/^redis-cli/gm, `redis-cli -p ${before.port}`);
   return {
     store: redisStore(client),
     backUp: () => run(own, line, {}),
@@ -140,7 +137,7 @@ const onMysql = has('mariadb-dump') ? await describeOn('mysql') : describe.skip;
 const onRedis = isRedisInstalled && has('redis-cli') ? describe : describe.skip;
 
 interface Replay {
-  replay(keyring: Keyring, events: AsyncIterable<KeyringEvent>): Promise<void>;
+  replay(keyring: Keyring, events: KeyringEvent[]): Promise<Readonly<Record<string, number>>>;
 }
 
 let recipes: Recipes;
@@ -150,10 +147,6 @@ beforeAll(async () => {
   ({ replay } = (await recipes.load('replay.ts')) as Replay);
 });
 afterAll(() => recipes.remove());
-
-async function* each<T>(items: Iterable<T>): AsyncGenerator<T> {
-  yield* items;
-}
 
 const NAMES = [
   'kept',
@@ -231,7 +224,15 @@ async function playIn(open: Open): Promise<void> {
   const log = events
     .slice(backedUp - 2)
     .map((event) => JSON.parse(JSON.stringify(event)) as KeyringEvent);
-  await replay(after.keyring as Keyring, each(log));
+  // The order in which several files are read does not matter.
+  const done = await replay(after.keyring as Keyring, log.toReversed());
+  expect(done).toEqual({
+    'ended again': 2,
+    suspended: 2,
+    resumed: 1,
+    withdrawn: 1,
+    'overlap not over': 1,
+  });
   const replayed = {
     kept: 'passed',
     revoked: 'invalid_token revoked',
@@ -246,11 +247,11 @@ async function playIn(open: Open): Promise<void> {
   const info = await after.keyring.get(of('revoked').keyId, AUTHORITY);
   expect(info).toMatchObject({ endedBy: 'ada', endReason: 'because', tampered: false });
 
-  const done = after.events.length;
-  await replay(after.keyring as Keyring, each(log));
+  const count = after.events.length;
+  await replay(after.keyring as Keyring, log);
   expect(await states()).toEqual(replayed);
   // Keys that were suspended and resumed are so again; ended keys stay ended.
-  expect(after.events.slice(done).filter(({ type }) => type === 'key.revoked')).toEqual([]);
+  expect(after.events.slice(count).filter(({ type }) => type === 'key.revoked')).toEqual([]);
 }
 
 onPostgres('a backup of PostgreSQL', () => {
@@ -274,8 +275,34 @@ describe('the script', () => {
     const { keyring, events } = setUp();
     const { info } = await keyring.issue(PLAIN, AUTHORITY);
     await keyring.revoke(info.keyId, AUTHORITY);
-    await replay(setUp().keyring as Keyring, each(events));
+    await replay(setUp().keyring as Keyring, events);
     const broken = { ...keyring, revoke: () => Promise.reject(new Error('down')) } as Keyring;
-    await expect(replay(broken, each(events))).rejects.toThrow('down');
+    await expect(replay(broken, events)).rejects.toThrow('down');
+  });
+
+  test('names a line that it cannot read, goes on, and refuses to run without a date', () => {
+    const own = folder();
+    onTestFinished(() => own.remove());
+    const [script = ''] = blocksUnder(PAGE, '## The script', 'js');
+    mkdirSync(own.file('keyscope'));
+    const files = {
+      'restore.mjs': script,
+      'replay.ts': 'export const replay = async (_, events) => events.map(({ type }) => type);',
+      'keyscope/keyring.mjs': 'export const keyring = {}, close = async () => {};',
+      'a.log': '{"type":"key.revo\n{"level":30,"time":9999999999999}\nlistening\n',
+      'b.log': '{"type":"key.revoked","time":9999999999999}\n{"type":"key.resumed","time":1}\n',
+    };
+    for (const [name, text] of Object.entries(files)) writeFileSync(own.file(name), text);
+    const start = (...args: string[]) =>
+      spawnSync(process.execPath, [own.file('restore.mjs'), ...args], {
+        cwd: own.file(''),
+        encoding: 'utf8',
+      });
+    const { status, stdout, stderr } = start('2026-11-22T02:00Z', 'a.log', 'b.log');
+    expect({ status, stdout }).toEqual({ status: 1, stdout: "[ 'key.revoked' ]\n" });
+    expect(stderr).toContain('a.log:1 is not a whole event');
+    expect(stderr).not.toContain('a.log:2');
+    expect(start('2026-11-22T02:00Z', 'b.log').status).toBe(0);
+    expect(start('b.log').stderr).toContain('Usage: node restore.mjs');
   });
 });
