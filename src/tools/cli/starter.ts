@@ -57,8 +57,7 @@ app.get('/reports', { onRequest: guard('listReports') }, async (request) => ({
   of: request.entityUuid,
 }));
 await app.ready();`,
-    server: `const address = await app.listen({ port });
-console.log(address);`,
+    server: 'console.log(await app.listen({ port }));',
   },
   hono: {
     packages: ['hono', '@hono/node-server'],
@@ -162,8 +161,7 @@ export function starterFiles(choice: Choice): ReadonlyMap<string, string> {
 }
 
 /** Lets TypeScript accept the extension that Node needs, without a change to tsconfig.json. */
-const ALLOW_EXTENSION =
-  '// @ts-ignore: Node needs the extension. Or set allowImportingTsExtensions.\n';
+const ALLOW_EXTENSION = '// @ts-ignore: Node needs it. Or set allowImportingTsExtensions.\n';
 
 /** Makes a relative import. */
 function importOf(names: string, path: string, ending: Choice['ending']): string {
@@ -292,12 +290,10 @@ ${importOf('close, keyring', './keyring', ending)}
 const port = Number(process.env['PORT'] ?? 3000);
 ${server}
 
-for (const signal of ['SIGINT', 'SIGTERM']) {
-  process.once(signal, async () => {
-    await keyring.flush(); // Writes the last uses of keys.
-    await close();
-    process.exit();
-  });
-}
+process.once('SIGTERM', async () => {
+  await keyring.flush(); // Writes the last uses of keys.
+  await close();
+  process.exit();
+});
 `;
 }
