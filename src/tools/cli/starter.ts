@@ -57,7 +57,8 @@ app.get('/reports', { onRequest: guard('listReports') }, async (request) => ({
   of: request.entityUuid,
 }));
 await app.ready();`,
-    server: 'console.log(await app.listen({ port }));',
+    server: `const address = await app.listen({ port });
+console.log(address);`,
   },
   hono: {
     packages: ['hono', '@hono/node-server'],
