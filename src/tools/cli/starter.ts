@@ -290,7 +290,6 @@ ${importOf('close, keyring', './keyring', ending)}
 
 const port = Number(process.env['PORT'] ?? 3000);
 ${server}
-
 process.once('SIGTERM', async () => {
   await keyring.flush(); // Writes the last uses of keys.
   await close();
