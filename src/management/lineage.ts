@@ -85,9 +85,11 @@ async function end(walk: Walk, row: KeyRecord, since: number): Promise<number> {
     roots.set(root, since);
   }
   if (hasEnded(context, row)) return 0;
-  if (await revokeRow(context, authority, row)) ended.push(row.keyId);
-  // A synchronous store would keep everything else waiting until the whole lineage has ended.
-  if (ended.length % MAX_IN_A_TURN === 0) await new Promise((resolve) => setTimeout(resolve));
+  if (await revokeRow(context, authority, row)) {
+    const count = ended.push(row.keyId);
+    // A synchronous store would keep everything else waiting until the whole lineage has ended.
+    if (count % MAX_IN_A_TURN === 0) await new Promise((resolve) => setTimeout(resolve));
+  }
   return 1;
 }
 

@@ -67,8 +67,8 @@ const GROWTH: readonly Safeguard[] = [
   {
     name: 'growth: revoking a lineage lets other work run',
     file: 'src/management/lineage.ts',
-    text: 'if (ended.length % MAX_IN_A_TURN === 0) await',
-    instead: 'if (ended.length < 0) await',
+    text: 'if (count % MAX_IN_A_TURN === 0) await',
+    instead: 'if (count < 0) await',
   },
   {
     name: 'growth: withdrawals are looked up in a set',
