@@ -42,7 +42,7 @@ function messageOf(error: unknown): string {
   }
   const isWider = error.reason.endsWith('_beyond_predecessor');
   const message = isWider ? 'A rotation cannot add rights. Issue a new key.' : error.message;
-  const excess = error.excess === undefined ? '' : ` Too much: ${error.excess.join(' ')}.`;
+  const excess = error.excess === undefined ? '' : ` Not allowed: ${error.excess.join(' ')}.`;
   return `${message} (${error.reason})${excess}`;
 }
 

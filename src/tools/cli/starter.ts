@@ -228,7 +228,7 @@ ${imports.join('\n')}
 const pepper = process.env['PEPPER'] ?? '';
 if (Buffer.byteLength(pepper) < 32) {
   throw new Error(
-    'PEPPER is not set, or shorter than 32 bytes. Set it to the output of: ' +
+    'PEPPER is not set, or shorter than 32 bytes. If there are keys, use theirs. If not: ' +
       \`${PEPPER_COMMAND}\`,
   );
 }

@@ -56,7 +56,7 @@ export const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   },
   rotate: {
     usage: 'rotate <key id>',
-    summary: 'replace a key with a new one and print that once',
+    summary: 'replace a key with a new one, and print the new one once',
     needs: ['entity', 'overlap'],
     takes: ['name', 'scopes', 'entities', 'expires', 'justification', 'out', 'yes', ...WHO],
     load: async () => (await import('./commands/issue.js')).rotate,
@@ -96,7 +96,7 @@ export const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   },
   revoke: {
     usage: 'revoke [key id]',
-    summary: 'end a key, or all keys that you select, for good',
+    summary: 'permanently end a key of --entity, or every key that you select',
     takes: ['entity', 'state', 'created-by', 'lineage', 'yes', ...WHO],
     load: async () => (await import('./commands/revoke.js')).run,
   },
@@ -120,7 +120,7 @@ export const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   },
   lock: {
     usage: 'lock',
-    summary: 'record who may call each route, and report changes that let more in',
+    summary: 'record who may call each route, and report what lets more callers in',
     takes: ['write', 'check', 'against', 'file', 'keys', 'sarif'],
     load: async () => (await import('./commands/lock.js')).run,
   },

@@ -124,7 +124,11 @@ describe('keyscope init', () => {
   );
 
   it.each([
-    ['sqlite', {}, 'PEPPER is not set, or shorter than 32 bytes. Set it to the output of: node -p'],
+    [
+      'sqlite',
+      {},
+      'PEPPER is not set, or shorter than 32 bytes. If there are keys, use theirs. If not: node -p',
+    ],
     ['sqlite', { PEPPER: 'hunter2' }, 'PEPPER is not set, or shorter than 32 bytes.'],
     ['postgres', { PEPPER }, 'DATABASE_URL is not set. Set it to the address of your database: po'],
     ['mysql', { PEPPER }, 'DATABASE_URL is not set.'],

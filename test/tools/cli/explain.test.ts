@@ -32,7 +32,7 @@ describe('the message', () => {
   it('names the excess', () => {
     const details = { excess: ['users:delete'] };
     const error = new AccessError('ceiling_exceeded', 'scopes_beyond_authority', details);
-    expect(explain(error).message).toContain('Too much: users:delete.');
+    expect(explain(error).message).toContain('Not allowed: users:delete.');
   });
 
   it('says what to do if a rotation asks for more', () => {
