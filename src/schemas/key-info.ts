@@ -92,6 +92,8 @@ const metadata = tableOf({
   json: { additionalProperties: { type: 'string' } },
 });
 
+const trust = tableOf({ holds: () => true, instead: 'trust: an object', json: {} });
+
 const times = tableOf({
   holds: (pairs) => pairs.every(([, content]) => timeText.safeParse(content).success),
   instead: 'scopesUsed: times',
@@ -136,7 +138,7 @@ export const keyInfoSchema: z.ZodType<KeyInfoJson, KeyInfoJson | KeyInfo> = clos
     rotatedFrom: uuid.nullable(),
     rootKeyId: uuid,
     issuedUnder: uuid.nullable(),
-    trust: z.record(z.string(), z.unknown()).nullable(),
+    trust: trust.nullable(),
     lastUsedAt: timeOrNull,
     scopesUsed: z.preprocess(datesToTexts, times),
   }),
