@@ -68,8 +68,8 @@ const SQL_CHECKS = [
     where.pathname = `/${database.name}`;
     try {
       const { exit, checks } = await start('mysql', { DATABASE_URL: where.href });
-      const rights = 'rights: not known';
-      expect({ exit, checks }).toEqual({ exit: 0, checks: [...SQL_CHECKS, rights] });
+      // The tables of rights have columns of several collations, which once made the check fail.
+      expect({ exit, checks }).toEqual({ exit: 0, checks: [...SQL_CHECKS, 'rights: ok'] });
     } finally {
       await database.drop();
     }

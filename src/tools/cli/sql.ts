@@ -27,9 +27,16 @@ const MAY_USE = `has_schema_privilege(name, t.relnamespace, 'USAGE')
         AND (has_any_column_privilege(name, t.oid, 'SELECT, INSERT, UPDATE')
           OR has_table_privilege(name, t.oid, 'DELETE, TRUNCATE, TRIGGER'))`;
 
+/** A column of MySQL's tables of rights, without its collation, which depends on the server. */
+const plain = (column: string): string => `CAST(${column} AS BINARY)`;
+
+/** A user of MySQL. */
+const WHO = `CONVERT(CONCAT(${plain('User')}, '@', ${plain('Host')}) USING utf8mb4)`;
+
+const PRIVILEGES = ['Select', 'Insert', 'Update', 'Delete', 'Drop', 'Alter', 'Trigger', 'Grant'];
+
 /** The privileges of MySQL and MariaDB that read or write. */
-const GRANTED = `'Y' IN (Select_priv, Insert_priv, Update_priv, Delete_priv, Drop_priv, Alter_priv,
-        Trigger_priv, Grant_priv)`;
+const GRANTED = `'Y' IN (${PRIVILEGES.map((name) => plain(`${name}_priv`)).join(', ')})`;
 
 const QUESTIONS: Readonly<Record<Dialect, Questions>> = {
   postgres: {
@@ -62,14 +69,14 @@ const QUESTIONS: Readonly<Record<Dialect, Questions>> = {
       WHERE EVENT_OBJECT_SCHEMA = DATABASE()`,
     rights: `
       SELECT DISTINCT who AS answer FROM (
-        SELECT CONCAT(User, '@', Host) AS who FROM mysql.user
-        WHERE ${GRANTED} AND Super_priv <> 'Y'
-        UNION SELECT CONCAT(User, '@', Host) FROM mysql.db
+        SELECT ${WHO} AS who FROM mysql.user
+        WHERE ${GRANTED} AND ${plain('Super_priv')} <> 'Y'
+        UNION SELECT ${WHO} FROM mysql.db
         WHERE DATABASE() LIKE Db AND ${GRANTED}
-        UNION SELECT CONCAT(User, '@', Host) FROM mysql.tables_priv
+        UNION SELECT ${WHO} FROM mysql.tables_priv
         WHERE Db = DATABASE() AND Table_name LIKE 'keyscope\\_%'
       ) AS granted
-      WHERE CONVERT(who USING utf8mb4) <> CONVERT(CURRENT_USER() USING utf8mb4) ORDER BY who`,
+      WHERE who <> CONVERT(CURRENT_USER() USING utf8mb4) ORDER BY who`,
   },
   sqlite: {
     schema: "SELECT count(*) AS answer FROM sqlite_master WHERE name = 'keyscope_schema'",
