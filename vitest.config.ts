@@ -1,11 +1,8 @@
 import { fileURLToPath } from 'node:url';
-import { setFlagsFromString } from 'node:v8';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import type { Reporter } from 'vitest/node';
+import './test/support/exit-flags.ts';
 import { packageEntries } from './test/support/package-entries.ts';
-
-// Without these, Node 24 may hang at exit (nodejs/node#64274).
-for (const flag of ['--no-maglev', '--no-concurrent-sparkplug']) setFlagsFromString(flag);
 
 // Examples import the package by name. Here the name resolves to the source, so that coverage
 // counts it and no stale build is used.

@@ -4,7 +4,7 @@
  * ./test/support/typescript.ts child.ts`.
  */
 import { registerHooks } from 'node:module';
-import { setFlagsFromString } from 'node:v8';
+import './exit-flags.ts';
 import { packageEntries } from './package-entries.ts';
 
 const SOURCE = new URL('../../src/', import.meta.url).href;
@@ -14,9 +14,6 @@ const ENTRIES = new Map(
     new URL(`../../${source}`, import.meta.url).href,
   ]),
 );
-
-// Without these, Node 24 may hang at exit (nodejs/node#64274).
-for (const flag of ['--no-maglev', '--no-concurrent-sparkplug']) setFlagsFromString(flag);
 
 registerHooks({
   resolve(specifier, context, next) {
