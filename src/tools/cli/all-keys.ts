@@ -2,7 +2,7 @@
 import { StoreError } from '../../core/errors.js';
 import type { KeyRecord } from '../../core/record.js';
 import type { KeyStore } from '../../core/store.js';
-import { partsOf, type ReadPart } from '../../management/reports/ask.js';
+import { partsOf, type ReadPart } from '../../reports/ask.js';
 
 /** How many rows are read at once. */
 const PART = 1000;

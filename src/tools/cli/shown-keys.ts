@@ -5,8 +5,8 @@ import type { Authority } from '../../management/authority.js';
 import type { DamagedKey, KeyInfo } from '../../management/info.js';
 import type { Keyring } from '../../management/keyring.js';
 import type { AddressedKey, ListInput, ListPage } from '../../management/list.js';
-import { partsOf } from '../../management/reports/ask.js';
-import type { ExpiringKey } from '../../management/reports/expiring-keys.js';
+import { partsOf } from '../../reports/ask.js';
+import type { ExpiringKey } from '../../reports/expiring-keys.js';
 import type { Style } from './output.js';
 import { type Column, cut } from './table.js';
 

@@ -165,10 +165,10 @@ export const COMMAND: readonly Safeguard[] = [
   },
   {
     name: 'reports: a listing that leads back ends',
-    file: 'src/management/reports/ask.ts',
+    file: 'src/reports/ask.ts',
     text: 'known.has(next)',
     instead: "known.has('')",
-    tests: 'test/management/reports',
+    tests: 'test/reports',
   },
   {
     name: 'scan: no link in a SARIF message',

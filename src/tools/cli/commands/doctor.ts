@@ -8,7 +8,7 @@ import { isObject } from '../../../core/input.js';
 import type { KeyRecord } from '../../../core/record.js';
 import { within } from '../../../core/thenable.js';
 import { isUuid } from '../../../core/uuid.js';
-import { pepperReport } from '../../../management/reports/pepper-report.js';
+import { pepperReport } from '../../../reports/pepper-report.js';
 import type { Call } from '../call.js';
 import { EXIT } from '../command-error.js';
 import { type CommandConfig, type CommandSql, isConfigured } from '../define-config.js';

@@ -3,7 +3,7 @@ import {
   type ExpiringKey,
   expiringKeys,
   type UnreadableKey,
-} from '../../../management/reports/expiring-keys.js';
+} from '../../../reports/expiring-keys.js';
 import { type Call, configWithKeys } from '../call.js';
 import { CommandError, usageError } from '../command-error.js';
 import { readSpan } from '../options.js';

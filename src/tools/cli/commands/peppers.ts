@@ -1,5 +1,5 @@
 /** `keyscope peppers` */
-import { type PepperUse, pepperReport } from '../../../management/reports/pepper-report.js';
+import { type PepperUse, pepperReport } from '../../../reports/pepper-report.js';
 import { type Call, configWithKeys } from '../call.js';
 import { CommandError } from '../command-error.js';
 import { isConfigured } from '../define-config.js';

@@ -1,5 +1,5 @@
 /** `keyscope unused` */
-import { unusedScopes } from '../../../management/reports/unused-scopes.js';
+import { unusedScopes } from '../../../reports/unused-scopes.js';
 import { authorityOf, type Call, configWithKeys } from '../call.js';
 import { usageError } from '../command-error.js';
 import { readSpan } from '../options.js';

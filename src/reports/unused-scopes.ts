@@ -1,7 +1,7 @@
 /** Finds the scopes that an integration does not use. */
-import { assert, assertFunction, isObject, readFields, readInteger } from '../../core/input.js';
-import { type Clock, readClock } from '../../core/outage.js';
-import type { KeyInfo } from '../info.js';
+import { assert, assertFunction, isObject, readFields, readInteger } from '../core/input.js';
+import { type Clock, readClock } from '../core/outage.js';
+import type { KeyInfo } from '../management/info.js';
 
 /** The options of {@link unusedScopes}. */
 export interface UnusedScopesOptions {

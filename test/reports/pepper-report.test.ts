@@ -19,7 +19,7 @@ import {
   storeError,
   typeError,
   untyped,
-} from '../../support/keyring.ts';
+} from '../support/keyring.ts';
 
 /** A store that returns any value from `summarize`. */
 function summing(summarize: (...args: readonly unknown[]) => unknown): KeyStore {

@@ -3,7 +3,7 @@ import type { KeyInfo } from 'keyscope';
 import { unusedScopes } from 'keyscope/reports';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it, vi } from 'vitest';
-import { complaint } from '../../support/complaint.ts';
+import { complaint } from '../support/complaint.ts';
 import {
   AUTHORITY,
   bearer,
@@ -15,7 +15,7 @@ import {
   setUp,
   tampering,
   untyped,
-} from '../../support/keyring.ts';
+} from '../support/keyring.ts';
 
 const scopes = ['threats:read', 'threats:write', 'decoys:read'] as const;
 const unusedForMs = 10;

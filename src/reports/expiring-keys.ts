@@ -1,11 +1,11 @@
 /** Lists the keys of all entities that expire soon. */
-import { StoreError } from '../../core/errors.js';
-import { assert, assertFunction, isObject, readFields } from '../../core/input.js';
-import { type Clock, readClock } from '../../core/outage.js';
-import { isLaterFormat, type KeyRecord, readRecord } from '../../core/record.js';
-import type { CallOptions, KeyStore, Slice } from '../../core/store.js';
-import { isUuid } from '../../core/uuid.js';
-import { type DamagedKey, dateOrNull } from '../info.js';
+import { StoreError } from '../core/errors.js';
+import { assert, assertFunction, isObject, readFields } from '../core/input.js';
+import { type Clock, readClock } from '../core/outage.js';
+import { isLaterFormat, type KeyRecord, readRecord } from '../core/record.js';
+import type { CallOptions, KeyStore, Slice } from '../core/store.js';
+import { isUuid } from '../core/uuid.js';
+import { type DamagedKey, dateOrNull } from '../management/info.js';
 import {
   ask,
   type Offering,

@@ -1,8 +1,8 @@
 /** Counts the keys under each pepper. */
-import { assertFunction, isObject, MAX_TIME, readFields } from '../../core/input.js';
-import { type Clock, readClock } from '../../core/outage.js';
-import type { KeyStore, SchemeSummary } from '../../core/store.js';
-import { dateOrNull } from '../info.js';
+import { assertFunction, isObject, MAX_TIME, readFields } from '../core/input.js';
+import { type Clock, readClock } from '../core/outage.js';
+import type { KeyStore, SchemeSummary } from '../core/store.js';
+import { dateOrNull } from '../management/info.js';
 import { ask, readTimeout, requireMethod, withinTime } from './ask.js';
 
 /** The options of {@link pepperReport}. */

@@ -18,8 +18,8 @@ import {
   THIRD,
   typeError,
   untyped,
-} from '../../support/keyring.ts';
-import { numbered, RECORD } from '../../support/records.ts';
+} from '../support/keyring.ts';
+import { numbered, RECORD } from '../support/records.ts';
 
 const DAY = 24 * HOUR;
 const BEFORE = new Date(START + 14 * DAY);

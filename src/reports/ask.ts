@@ -1,8 +1,8 @@
 /** Calls a store for a report, with the report's own time limit. */
-import { StoreError } from '../../core/errors.js';
-import { assert, hasMethods, readInteger } from '../../core/input.js';
-import { answerInTime } from '../../core/outage.js';
-import type { Awaitable, CallOptions, KeyStore, Slice } from '../../core/store.js';
+import { StoreError } from '../core/errors.js';
+import { assert, hasMethods, readInteger } from '../core/input.js';
+import { answerInTime } from '../core/outage.js';
+import type { Awaitable, CallOptions, KeyStore, Slice } from '../core/store.js';
 
 /** The optional methods of a store that reports need. */
 export type ReportMethod = 'summarize' | 'listExpiring';
