@@ -1,6 +1,6 @@
 /** The table of all endpoints. Both the routing and the OpenAPI document use it. */
 import { AccessError, isAccessError } from '../core/errors.js';
-import { answerJson, answerNothing, answerRefusal } from '../http/answer.js';
+import { answerJson, answerNothing, answerProblem, type Problem } from '../http/answer.js';
 import type { GrantAuthority } from '../management/authority.js';
 import type { DamagedKey, IssuedKey, KeyInfo } from '../management/info.js';
 import type { IssueInput } from '../management/issue.js';
@@ -15,6 +15,13 @@ import {
   REASON_INPUT,
   ROTATE_INPUT,
 } from './inputs.js';
+
+/** Not 401, because the caller's own credential is valid. */
+const NOT_LIVE: Problem = {
+  status: 409,
+  detail: 'The key is not live, so it cannot be rotated; its state says why.',
+  error: 'conflict',
+};
 
 /** The operation of a request. The OpenAPI document uses these as `operationId`s. */
 export type KeyAdminOperation =
@@ -178,9 +185,8 @@ export const ROUTES: readonly Route[] = [
       try {
         return answerNewKey(basePath, await keyring.rotate(keyId, input, authority));
       } catch (error) {
-        // The old key is not the caller's credential, and a 401 would sign a person out.
         const isNotLive = isAccessError(error) && error.code === 'invalid_token';
-        if (isNotLive) return answerRefusal('not_live');
+        if (isNotLive) return answerProblem(NOT_LIVE);
         throw error;
       }
     },

@@ -1,6 +1,6 @@
 /** The endpoints that manage keys, as one handler of fetch requests. */
 import { isAccessError, isInputError } from '../core/errors.js';
-import { answerNothing, isResponse } from '../http/answer.js';
+import { answerNothing, isResponse, type Problem } from '../http/answer.js';
 import { createFetchHandler, Refusal, requireRoute } from '../http/fetch-handler.js';
 import type { GrantAuthority } from '../management/authority.js';
 import { askAuthority } from './ask-authority.js';
@@ -14,6 +14,18 @@ import {
 } from './key-admin-options.js';
 import { isFromOwnPage } from './origin.js';
 import { isJson, readJson, readQuery } from './sent.js';
+
+const MEDIA_TYPE: Problem = {
+  status: 415,
+  detail: 'Send a JSON object, if only {}, with "Content-Type: application/json".',
+};
+
+const CROSS_SITE: Problem = {
+  status: 403,
+  detail:
+    'Pages of another origin may not do this. To allow a page of your own, add its origin in ' +
+    'the server: createKeyAdmin({ origins }).',
+};
 
 /** The part of a request that a body parser has read before. */
 export interface KeyAdminInput {
@@ -94,8 +106,8 @@ async function answer(
   const route = requireRoute(found.routes, method, allowed);
   // 2. Is it certain that no page of another site sent it?
   if (route.method === 'POST') {
-    if (!isFromOwnPage(request, config.origins)) throw new Refusal('cross_site');
-    if (!isJson(request)) throw new Refusal('media_type', { Accept: 'application/json' });
+    if (!isFromOwnPage(request, config.origins)) throw new Refusal(CROSS_SITE);
+    if (!isJson(request)) throw new Refusal(MEDIA_TYPE, { Accept: 'application/json' });
   }
   // 3. Who asks? The body has not been read yet.
   const { authorityOf, authorityTimeoutMs } = config;

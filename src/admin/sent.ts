@@ -1,4 +1,5 @@
 /** Reads the query parameters and the JSON body of a request. */
+import type { Problem } from '../http/answer.js';
 import { readBody } from '../http/body.js';
 import { requireBody } from '../http/fetch-handler.js';
 import { ShownInputError } from '../schemas/closed-object.js';
@@ -14,6 +15,14 @@ const MAX_BODY_BYTES = 128 * 1024;
  * could send `text/plain; application/json`, which is `text/plain`, without asking first.
  */
 const JSON_TYPE = /^application\/json[ \t]*(?:;|$)/i;
+
+/** A mistake of the service, which its developer must see at the first request. */
+const READ_BEFORE: Problem = {
+  status: 500,
+  detail:
+    'A body parser in front of the key endpoints has read the body. In the server, pass it on ' +
+    'with admin(request, { parsedBody: req.body }), or mount the endpoints before the parser.',
+};
 
 /** Checks whether the body is declared as JSON. */
 export function isJson({ headers }: Request): boolean {
@@ -41,7 +50,7 @@ export function readQuery(parameters: URLSearchParams): object {
 export async function readJson(request: Request, parsedBody: unknown): Promise<unknown> {
   if (parsedBody !== undefined) return parsedBody;
   const read = await readBody(request, MAX_BODY_BYTES).catch(refuseBrokenOff);
-  const text = requireBody(read, 'read_before_admin');
+  const text = requireBody(read, READ_BEFORE);
   try {
     return JSON.parse(text);
   } catch {

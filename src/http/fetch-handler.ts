@@ -1,20 +1,28 @@
 /** The fetch handler behind `keyscope/admin`, `keyscope/leaks` and `keyscope/mcp`. */
 import { assert, hasMethods, quote } from '../core/input.js';
-import { answerRefusal, detailOf, type RefusalReason } from './answer.js';
+import { answerProblem, type Problem } from './answer.js';
 
 /** Answers a request. An adapter passes additional data as `input`. */
 export type FetchHandler<Input, Answer> = (request: Request, input?: Input) => Promise<Answer>;
 
 /** Thrown to refuse a request. Only the handler catches it. */
 export class Refusal {
+  readonly problem: Problem;
   readonly response: Response;
-  readonly reason: RefusalReason;
 
-  constructor(reason: RefusalReason, headers?: Readonly<Record<string, string>>) {
-    this.response = answerRefusal(reason, headers);
-    this.reason = reason;
+  constructor(problem: Problem, headers?: Readonly<Record<string, string>>) {
+    this.problem = problem;
+    this.response = answerProblem(problem, headers);
   }
 }
+
+const UNKNOWN_PATH: Problem = { status: 404, detail: 'There is nothing at this path.' };
+const ONLY_METHOD: Problem = { status: 405, detail: 'Send the method in the Allow header.' };
+const UNKNOWN_METHOD: Problem = {
+  status: 405,
+  detail: 'Send one of the methods in the Allow header.',
+};
+const TOO_LONG: Problem = { status: 413, detail: 'The body is too large.' };
 
 /**
  * Makes a handler. It does not omit the body of an answer to a `HEAD` request.
@@ -36,8 +44,8 @@ export function createFetchHandler<Input, Answer>(
 
   function recover(error: unknown, request: Request): Response {
     if (!(error instanceof Refusal)) return answerThrown(error, request);
-    const { response, reason } = error;
-    if (response.status === 500) report(new TypeError(`${name}: ${detailOf(reason)}`));
+    const { problem, response } = error;
+    if (problem.status === 500) report(new TypeError(`${name}: ${problem.detail}`));
     return response;
   }
 
@@ -59,22 +67,22 @@ export function requireRoute<Route extends { readonly method: string }>(
   method: string,
   allowed: readonly string[],
 ): Route {
-  if (routes.length === 0) throw new Refusal('unknown_path');
+  if (routes.length === 0) throw new Refusal(UNKNOWN_PATH);
   const route = routes.find((each) => each.method === method);
   if (route !== undefined) return route;
-  const reason = allowed.length === 1 ? 'only_method' : 'unknown_method';
-  throw new Refusal(reason, { Allow: allowed.join(', ') });
+  const problem = allowed.length === 1 ? ONLY_METHOD : UNKNOWN_METHOD;
+  throw new Refusal(problem, { Allow: allowed.join(', ') });
 }
 
 /**
  * Returns the result of `readBody` or `readBytes`.
  *
- * @param ifRead The reason to refuse a body that has been read before.
+ * @param ifRead The answer if something else has read the body.
  * @throws Refusal, also if the body is too long.
  */
-export function requireBody<Body>(body: Body | null | undefined, ifRead: RefusalReason): Body {
+export function requireBody<Body>(body: Body | null | undefined, ifRead: Problem): Body {
   if (body === undefined) throw new Refusal(ifRead);
-  if (body === null) throw new Refusal('too_long');
+  if (body === null) throw new Refusal(TOO_LONG);
   return body;
 }
 

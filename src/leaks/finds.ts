@@ -1,4 +1,5 @@
 /** Reads the JSON list of a report, and handles each of its tokens once. */
+import type { Problem } from '../http/answer.js';
 import type { LeakEnder } from './ender.js';
 import type { Find } from './leak-handler-options.js';
 import type { Source } from './sources.js';
@@ -6,6 +7,21 @@ import { createWhereReader } from './where.js';
 
 /** Enough for more than a thousand finds. */
 export const MAX_BODY_BYTES: number = 1024 * 1024;
+
+/** A body that is not a report, with the code of RFC 6749 §5.2, which RFC 7009 §2.2.1 refers to. */
+export const MALFORMED: Problem = {
+  status: 400,
+  detail: 'The body does not follow this protocol.',
+  error: 'invalid_request',
+};
+
+/** A mistake of the service, which its developer must see at the first request. */
+export const READ_BEFORE: Problem = {
+  status: 500,
+  detail:
+    'A body parser in front of the leak handler has read the body, but the signature is over ' +
+    'its exact bytes. In the server, mount the handler before the parser.',
+};
 
 /** A find, and the sender's name for this type of token. */
 export interface ReportedFind extends Find {

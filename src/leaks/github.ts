@@ -4,18 +4,30 @@
  * scanning partner program").
  */
 import { StoreError } from '../core/errors.js';
-import { answerError, answerJson } from '../http/answer.js';
+import { answerError, answerJson, type Problem } from '../http/answer.js';
 import { readBytes } from '../http/body.js';
 import { Refusal, requireBody } from '../http/fetch-handler.js';
 import { digestKey } from '../management/keys.js';
 import type { LeakEnder } from './ender.js';
-import { endAll, MAX_BODY_BYTES, type ReportedFind, readFinds } from './finds.js';
+import {
+  endAll,
+  MALFORMED,
+  MAX_BODY_BYTES,
+  READ_BEFORE,
+  type ReportedFind,
+  readFinds,
+} from './finds.js';
 import { createPublishedKeys } from './published-keys.js';
 import { isSignedBy } from './signature.js';
 import { CHALLENGE, type GitHub } from './sources.js';
 
 const IDENTIFIER = /^[0-9A-Za-z_-]{1,128}$/;
 const SIGNATURE = /^[0-9A-Za-z+/]{64,100}={0,2}$/;
+
+const NOT_SIGNED: Problem = {
+  status: 403,
+  detail: 'The signature is missing, does not match these bytes, or is by a key not in use.',
+};
 
 /** The feedback on a find, from which GitHub learns how good its pattern is. */
 interface KeyLabel {
@@ -32,23 +44,23 @@ export function createGitHubDoor(
   report: (error: unknown) => void,
 ): (request: Request) => Promise<Response> {
   const now = (): number => performance.now();
-  const publishedKeys = createPublishedKeys(github.publicKeysUrl, github.fetch, now, report);
+  const publishedKeys = createPublishedKeys(github.fetch, now, report);
   return async (request) => {
     // 1. Require a signature by a key in use, before reading the body.
     const identifier = request.headers.get('github-public-key-identifier') ?? '';
     const signature = request.headers.get('github-public-key-signature') ?? '';
-    if (!IDENTIFIER.test(identifier) || !SIGNATURE.test(signature)) throw new Refusal('not_signed');
+    if (!IDENTIFIER.test(identifier) || !SIGNATURE.test(signature)) throw new Refusal(NOT_SIGNED);
     const key = await publishedKeys.find(identifier);
     // GitHub retries. Not reported, because strangers could fill the log with made-up identifiers.
     if (key === undefined) return answerError(new StoreError('not known yet'), CHALLENGE);
-    if (key === null) throw new Refusal('not_signed');
+    if (key === null) throw new Refusal(NOT_SIGNED);
     // 2. Verify the signature over the raw bytes.
     const read = await readBytes(request, MAX_BODY_BYTES);
-    const bytes = requireBody(read, 'read_before_leaks');
-    if (!(await isSignedBy(key, signature, bytes))) throw new Refusal('not_signed');
+    const bytes = requireBody(read, READ_BEFORE);
+    if (!(await isSignedBy(key, signature, bytes))) throw new Refusal(NOT_SIGNED);
     // 3. Read the finds and end their keys.
     const finds = readFinds(new TextDecoder().decode(bytes), 'url');
-    if (finds === null) throw new Refusal('malformed_report');
+    if (finds === null) throw new Refusal(MALFORMED);
     const known = await endAll(ender, github, finds);
     return answerJson(
       200,

@@ -3,13 +3,23 @@
  * (https://docs.gitlab.com/development/sec/token_revocation_api).
  */
 import { equalText } from '../core/bytes.js';
-import { answerJson, answerNothing } from '../http/answer.js';
+import { answerJson, answerNothing, type Problem } from '../http/answer.js';
 import { readBody } from '../http/body.js';
 import { Refusal, requireBody } from '../http/fetch-handler.js';
 import { digestKey } from '../management/keys.js';
 import type { LeakEnder } from './ender.js';
-import { endAll, MAX_BODY_BYTES, readFinds } from './finds.js';
+import { endAll, MALFORMED, MAX_BODY_BYTES, READ_BEFORE, readFinds } from './finds.js';
 import type { GitLab } from './sources.js';
+
+const WRONG_SECRET: Problem = {
+  status: 401,
+  detail: 'The Authorization header does not contain the agreed secret.',
+};
+
+const UNKNOWN_TYPE: Problem = {
+  status: 400,
+  detail: 'The report has a token type that cannot be revoked here.',
+};
 
 /** Makes the route that lists the revocable types. */
 export function createTypesDoor({
@@ -29,10 +39,10 @@ export function createTokensDoor(
 ): (request: Request) => Promise<Response> {
   return async (request) => {
     requireSecret(request, gitlab.secret);
-    const text = requireBody(await readBody(request, MAX_BODY_BYTES), 'read_before_leaks');
+    const text = requireBody(await readBody(request, MAX_BODY_BYTES), READ_BEFORE);
     const finds = readFinds(text, 'location');
-    if (finds === null) throw new Refusal('malformed_report');
-    if (!finds.every(({ type }) => gitlab.types.has(type))) throw new Refusal('unknown_type');
+    if (finds === null) throw new Refusal(MALFORMED);
+    if (!finds.every(({ type }) => gitlab.types.has(type))) throw new Refusal(UNKNOWN_TYPE);
     await endAll(ender, gitlab, finds);
     return answerNothing();
   };
@@ -46,5 +56,5 @@ function requireSecret({ headers }: Request, secret: string): void {
   const given = headers.get('authorization') ?? '';
   const bare = given.replace(/^Bearer +/i, '');
   if (equalText(digestKey(bare), digestKey(secret))) return;
-  throw new Refusal('wrong_secret', { 'WWW-Authenticate': 'Bearer realm="leaks"' });
+  throw new Refusal(WRONG_SECRET, { 'WWW-Authenticate': 'Bearer realm="leaks"' });
 }

@@ -7,7 +7,7 @@ import { answerError, answerNothing } from '../http/answer.js';
 import { readBody } from '../http/body.js';
 import { Refusal, requireBody } from '../http/fetch-handler.js';
 import type { LeakEnder } from './ender.js';
-import { endAll } from './finds.js';
+import { endAll, MALFORMED, READ_BEFORE } from './finds.js';
 import { CHALLENGE, type Source } from './sources.js';
 
 /** Enough for a key and a type hint, even if every character is escaped. */
@@ -21,11 +21,10 @@ export function createHolderDoor(
   ender: LeakEnder,
 ): (request: Request) => Promise<Response> {
   return async (request) => {
-    if (!FORM.test(request.headers.get('content-type') ?? ''))
-      throw new Refusal('malformed_report');
-    const text = requireBody(await readBody(request, MAX_BODY_BYTES), 'read_before_leaks');
+    if (!FORM.test(request.headers.get('content-type') ?? '')) throw new Refusal(MALFORMED);
+    const text = requireBody(await readBody(request, MAX_BODY_BYTES), READ_BEFORE);
     const [token, another] = new URLSearchParams(text).getAll('token');
-    if (token === undefined || another !== undefined) throw new Refusal('malformed_report');
+    if (token === undefined || another !== undefined) throw new Refusal(MALFORMED);
     // Not reported, because a stranger who floods this route would fill the log.
     if (ender.isFull()) return answerError(new StoreError('too many reports at once'), CHALLENGE);
     await endAll(ender, holder, [{ token, where: null }]);

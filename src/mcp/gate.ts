@@ -5,7 +5,7 @@ import { type EventContext, quietly } from '../core/events.js';
 import { readFields } from '../core/input.js';
 import type { Principal } from '../core/principal.js';
 import { type RequestLike, readAuthorization } from '../core/request.js';
-import { answerError } from '../http/answer.js';
+import { answerError, type Problem } from '../http/answer.js';
 import { createFetchHandler, Refusal } from '../http/fetch-handler.js';
 import { requireAudience } from './audience.js';
 import { createAuthInfo, type McpAuthInfo } from './auth-info.js';
@@ -15,6 +15,14 @@ import { type McpGateInput, readMessage } from './message-body.js';
 import { requestIdOf, type ToolCall, toolCallsOf } from './messages.js';
 import { sessionOwnerOf } from './session-owner.js';
 import { answerUnknownTool, tellUnknownTools } from './unknown-tools.js';
+
+const FOREIGN_SESSION: Problem = {
+  status: 404,
+  detail: 'There is no such session; start a new one.',
+};
+
+/** The argument in which a call of a tool names its entity. */
+const ENTITY_ARGUMENT = 'entity_uuid';
 
 /** An admitted caller. Pass it to the SDK's handlers: `handler.fetch(request, entry)`. */
 export interface McpEntry {
@@ -53,7 +61,9 @@ export type McpGate = (request: Request, input?: McpGateInput) => Promise<McpEnt
 
 /**
  * Makes the HTTP gate of an MCP endpoint. It authenticates every request with one look-up, then
- * reads the JSON-RPC message and admits each tool call by the policy, before the SDK sees it.
+ * reads the JSON-RPC message and admits each tool call by the policy, before the SDK sees it. A call
+ * names its entity in the argument `entity_uuid`; without it, the key's own entity counts. If your
+ * tool names it elsewhere, check it there with `guardTool`.
  *
  * Denials are HTTP responses (MCP authorization, "Runtime insufficient scope errors"): 401, 400,
  * 403 and 503. Every challenge has `resource_metadata`, and that of a 401 the scopes that every
@@ -125,7 +135,7 @@ async function admitRequest(
   const principal = await authenticateLines(config, lines, context);
   // 2. If the request names a session, require that it is the caller's own.
   const sessionOwner = sessionOwnerOf(principal);
-  if (!(await isOwnSession(config, request, sessionOwner))) throw new Refusal('foreign_session');
+  if (!(await isOwnSession(config, request, sessionOwner))) throw new Refusal(FOREIGN_SESSION);
   // 3. Read the message of a POST, once and up to a limit. The parsed message is passed on, so that
   //    nothing else parses it differently.
   const isMessage = request.method === 'POST';
@@ -197,10 +207,10 @@ async function admitToolCalls(
   calls: readonly ToolCall[],
   context: EventContext | undefined,
 ): Promise<void> {
-  const { keyring, policy, entityArgument } = config;
+  const { keyring, policy } = config;
   const authenticate = (): Principal => principal;
   for (const { name, args } of calls) {
-    const entityUuid = args[entityArgument];
+    const entityUuid = args[ENTITY_ARGUMENT];
     const operation = String(name);
     await keyring.admit(authenticate, { policy, operation, entityUuid, context });
   }

@@ -1,7 +1,21 @@
 /** Reads the message of a POST from its body or from an earlier parser. */
+import type { Problem } from '../http/answer.js';
 import { readBody } from '../http/body.js';
 import { Refusal, requireBody } from '../http/fetch-handler.js';
 import { isTooLong, parseMessages } from './messages.js';
+
+const MALFORMED: Problem = {
+  status: 400,
+  detail: 'Send one JSON-RPC message, or a batch of at most 100.',
+};
+
+/** A mistake of the service, which its developer must see at the first request. */
+const READ_BEFORE: Problem = {
+  status: 500,
+  detail:
+    'A body parser in front of the MCP gate has read the body. In the server, pass it on with ' +
+    'gate(request, { parsedBody: req.body }), or mount the gate before the parser.',
+};
 
 /** The second argument of a gate. */
 export interface McpGateInput {
@@ -25,11 +39,11 @@ export async function readMessage(
   { parsedBody }: McpGateInput,
 ): Promise<unknown> {
   if (parsedBody !== undefined) {
-    if (isTooLong(parsedBody)) throw new Refusal('malformed_message');
+    if (isTooLong(parsedBody)) throw new Refusal(MALFORMED);
     return parsedBody;
   }
-  const text = requireBody(await readBody(request, maxBytes), 'read_before_gate');
+  const text = requireBody(await readBody(request, maxBytes), READ_BEFORE);
   const message = parseMessages(text);
-  if (message === undefined) throw new Refusal('malformed_message');
+  if (message === undefined) throw new Refusal(MALFORMED);
   return message;
 }

@@ -3,12 +3,17 @@ import { AccessError, isAccessError } from '../core/errors.js';
 import type { EventContext } from '../core/events.js';
 import type { Policy } from '../core/policy.js';
 import type { Principal } from '../core/principal.js';
-import { answerJson, answerRefusal, detailOf } from '../http/answer.js';
+import { answerJson, answerProblem, type Problem } from '../http/answer.js';
 import type { GateConfig } from './gate-options.js';
 import type { ToolCall } from './messages.js';
 
 /** The operation in the events: the method of MCP, which no policy has as an operation. */
 const OPERATION = 'tools/call';
+
+const UNKNOWN_TOOL: Problem = {
+  status: 400,
+  detail: 'The server has no such tool, or did not name it to its gate.',
+};
 
 const DENIAL = new AccessError('not_found', 'unknown_tool');
 
@@ -61,7 +66,7 @@ const INVALID_PARAMS = -32_602;
  * clients show it to the model. A batch, and a message that expects no answer, get a status.
  */
 export function answerUnknownTool(id: string | number | undefined): Response {
-  if (id === undefined) return answerRefusal('unknown_tool');
-  const message = `Unknown tool. ${detailOf('unknown_tool')}`;
+  if (id === undefined) return answerProblem(UNKNOWN_TOOL);
+  const message = `Unknown tool. ${UNKNOWN_TOOL.detail}`;
   return answerJson(200, { jsonrpc: '2.0', id, error: { code: INVALID_PARAMS, message } });
 }

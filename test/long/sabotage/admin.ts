@@ -119,7 +119,7 @@ export const ADMIN: readonly Safeguard[] = [
   {
     name: 'admin: a dead key is not a 401',
     file: 'src/admin/endpoints.ts',
-    text: "if (isNotLive) return answerRefusal('not_live');",
+    text: 'if (isNotLive) return answerProblem(NOT_LIVE);',
     instead: '',
     tests,
   },
