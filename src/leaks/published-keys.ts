@@ -35,6 +35,8 @@ const TIMEOUT_MS = 5_000;
 /** GitHub's list has less than 2 kB. */
 const MAX_BYTES = 64 * 1024;
 
+const ADDRESS = 'https://api.github.com/meta/public_keys/secret_scanning';
+
 interface ListedKey {
   /** `null` if the list says that it is not in use. */
   readonly key: PublicKey | null;
@@ -43,12 +45,11 @@ interface ListedKey {
 }
 
 /**
- * Keeps the list from one address.
+ * Keeps the list.
  *
  * @param report Called once per failed fetch, however many reports waited for it.
  */
 export function createPublishedKeys(
-  url: string,
   fetch: Fetch,
   now: SteadyClock,
   report: (error: unknown) => void,
@@ -60,7 +61,7 @@ export function createPublishedKeys(
 
   async function renew(): Promise<void> {
     askedAt = now();
-    const listed = await fetchInTime(url, fetch).catch(report);
+    const listed = await fetchInTime(fetch).catch(report);
     hasFailed = !listed;
     if (listed) keys = mergeKeys(keys, listed, now());
   }
@@ -114,19 +115,18 @@ function mergeKeys(
   return merged;
 }
 
-function fetchInTime(url: string, fetch: Fetch): Promise<ReadonlyMap<string, PublicKey | null>> {
+function fetchInTime(fetch: Fetch): Promise<ReadonlyMap<string, PublicKey | null>> {
   const late = new AbortController();
-  const list = fetchList(url, fetch, late.signal);
+  const list = fetchList(fetch, late.signal);
   return answerInTime('the list of public keys', list, TIMEOUT_MS, () => late.abort());
 }
 
 /** Returns the listed keys; `null` for a key that is not in use or not readable. */
 async function fetchList(
-  url: string,
   fetch: Fetch,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, PublicKey | null>> {
-  const text = await fetchText(url, fetch, signal).catch((cause: unknown) => {
+  const text = await fetchText(fetch, signal).catch((cause: unknown) => {
     throw new StoreError('the list of public keys cannot be fetched: see causeOf', cause);
   });
   const keys = new Map<string, PublicKey | null>();
@@ -138,9 +138,9 @@ async function fetchList(
   return keys;
 }
 
-async function fetchText(url: string, fetch: Fetch, signal: AbortSignal): Promise<string> {
+async function fetchText(fetch: Fetch, signal: AbortSignal): Promise<string> {
   // Follows no redirects, because nobody has agreed to trust their targets. They are not `ok`.
-  const response = await fetch(url, { redirect: 'manual', signal });
+  const response = await fetch(ADDRESS, { redirect: 'manual', signal });
   if (!response.ok) throw new Error(`the answer has the status ${response.status}`);
   const text = await readBody(response, MAX_BYTES);
   if (typeof text !== 'string') throw new Error('the answer is too long or was already read');

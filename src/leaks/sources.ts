@@ -1,12 +1,5 @@
 /** The options of each source of reports. */
-import {
-  assert,
-  assertFunction,
-  readFields,
-  readFlag,
-  readStrings,
-  readText,
-} from '../core/input.js';
+import { assert, assertFunction, readFields, readFlag, readStrings } from '../core/input.js';
 import type { ChallengeOptions } from '../http/challenge.js';
 import type { Fetch } from './published-keys.js';
 
@@ -30,18 +23,11 @@ export interface LeakSource {
    * false, so that an old key in a public history does not end a new one.
    */
   readonly evenIfEnded?: boolean | undefined;
-  /** The actor in records and events. Default: the name of the source. */
-  readonly actor?: string | undefined;
 }
 
 /** GitHub's secret scanning partner programme. */
 export interface GitHubSource extends LeakSource {
-  /**
-   * The URL of the list of public keys. Default:
-   * `https://api.github.com/meta/public_keys/secret_scanning`.
-   */
-  readonly publicKeysUrl?: string | undefined;
-  /** Fetches the list, for example through a proxy. Default: the platform's `fetch`. */
+  /** Fetches GitHub's public keys, for example through a proxy. Default: the platform's `fetch`. */
   readonly fetch?: Fetch | undefined;
 }
 
@@ -58,12 +44,12 @@ export interface Source {
   readonly name: 'github' | 'gitlab' | 'holder';
   readonly action: LeakAction;
   readonly evenIfEnded: boolean;
+  /** The actor in records and events. */
   readonly actor: string;
 }
 
 /** {@link GitHubSource}, validated and with defaults. */
 export interface GitHub extends Source {
-  readonly publicKeysUrl: string;
   readonly fetch: Fetch;
 }
 
@@ -76,18 +62,20 @@ export interface GitLab extends Source {
 /** The realm of the challenges. */
 export const CHALLENGE: ChallengeOptions = Object.freeze({ realm: 'leaks' });
 
-const PUBLIC_KEYS = 'https://api.github.com/meta/public_keys/secret_scanning';
 const ACTIONS: readonly LeakAction[] = ['revoke', 'revokeLineage', 'suspend', 'tell'];
-const OF_EACH = ['action', 'evenIfEnded', 'actor'] as const satisfies readonly (keyof LeakSource)[];
+const ACTORS: Readonly<Record<Source['name'], string>> = {
+  github: 'GitHub secret scanning',
+  gitlab: 'GitLab secret detection',
+  holder: 'the holder of the key',
+};
+const OF_EACH = ['action', 'evenIfEnded'] as const satisfies readonly (keyof LeakSource)[];
 
 /** @throws TypeError on an invalid option. */
 export function readGitHub(value: GitHubSource): GitHub {
-  readFields(value, [...OF_EACH, 'publicKeysUrl', 'fetch'], 'github');
-  const { publicKeysUrl = PUBLIC_KEYS, fetch = platformFetch } = value;
-  const isHttps = URL.canParse(publicKeysUrl) && new URL(publicKeysUrl).protocol === 'https:';
-  assert(isHttps, 'github: publicKeysUrl: pass an https URL', publicKeysUrl);
+  readFields(value, [...OF_EACH, 'fetch'], 'github');
+  const { fetch = platformFetch } = value;
   assertFunction(fetch, 'github: fetch');
-  return { ...readSource(value, 'github', 'GitHub secret scanning'), publicKeysUrl, fetch };
+  return { ...readSource(value, 'github'), fetch };
 }
 
 /** Reads the global `fetch` at each call, so that replacements and instrumentation apply. */
@@ -102,27 +90,22 @@ export function readGitLab(value: GitLabSource): GitLab {
   assert(isSecret, 'gitlab: secret: pass 32 to 1,024 printable ASCII characters without spaces');
   const names = readStrings(types, 'gitlab: types');
   assert(names.length > 0, 'gitlab: types: pass at least one type');
-  return {
-    ...readSource(value, 'gitlab', 'GitLab secret detection'),
-    secret,
-    types: new Set(names),
-  };
+  return { ...readSource(value, 'gitlab'), secret, types: new Set(names) };
 }
 
 /** @throws TypeError on an invalid option. */
 export function readHolder(value: LeakSource): Source {
   readFields(value, OF_EACH, 'holder');
-  return readSource(value, 'holder', 'the holder of the key');
+  return readSource(value, 'holder');
 }
 
-function readSource(value: LeakSource, name: Source['name'], by: string): Source {
-  const { action = 'revoke', evenIfEnded = false, actor = by } = value;
+function readSource(value: LeakSource, name: Source['name']): Source {
+  const { action = 'revoke', evenIfEnded = false } = value;
   const isAction = ACTIONS.includes(action);
   assert(isAction, `${name}: action: pass one of ${ACTIONS.join(', ')}`, action);
   const isFlag = readFlag(evenIfEnded, `${name}: evenIfEnded`);
   const isMeant = action === 'revokeLineage' || !isFlag;
   const instead = `${name}: evenIfEnded: remove it, or pass the action revokeLineage`;
   assert(isMeant, instead);
-  const who = readText(actor, 200, `${name}: actor`);
-  return { name, action, evenIfEnded: isFlag, actor: who };
+  return { name, action, evenIfEnded: isFlag, actor: ACTORS[name] };
 }

@@ -48,8 +48,6 @@ export interface McpGateOptions<Operation extends string = string> {
    * or refused request; without it, only tool calls by authenticated callers.
    */
   readonly operation?: NoInfer<Operation> | undefined;
-  /** The argument in which tools name the entity. Default: `entity_uuid`. */
-  readonly entityArgument?: string | undefined;
   /** The limit of the body; a longer one gets 413. Default: 4 MiB, as in the SDKs. */
   readonly maxBodyBytes?: number | undefined;
   /**
@@ -96,7 +94,6 @@ export interface GateConfig {
   /** In the exact spelling of a token's audience. */
   readonly resource: string;
   readonly challenge: ChallengeOptions;
-  readonly entityArgument: string;
   readonly maxBodyBytes: number;
   readonly sessionOwner: McpGateOptions['sessionOwner'];
   /** Reports an outage. Never throws. */
@@ -113,7 +110,6 @@ const OPTIONS: readonly (keyof McpGateOptions)[] = [
   'resource',
   'resourceMetadata',
   'operation',
-  'entityArgument',
   'maxBodyBytes',
   'sessionOwner',
   'recheckMs',
@@ -134,7 +130,7 @@ const DAY_MS = 86_400_000;
 /** @throws TypeError on any invalid option, at start-up. */
 export function readGateOptions(options: McpGateOptions): GateConfig {
   readFields(options, OPTIONS, 'createMcpGate');
-  const { keyring, policy, tools, operation, entityArgument = 'entity_uuid' } = options;
+  const { keyring, policy, tools, operation } = options;
   const isKeyring =
     typeof keyring?.admit === 'function' && typeof keyring.authenticate === 'function';
   assert(isKeyring, 'keyring: pass what createKeyring returned');
@@ -143,7 +139,6 @@ export function readGateOptions(options: McpGateOptions): GateConfig {
   assertMapped(policy, tools);
   // Throws if the policy lacks this operation.
   const scopes = operation === undefined ? [] : policy.requires(operation);
-  assert(typeof entityArgument === 'string', 'entityArgument: pass the name of an argument');
   const { sessionOwner, onOutage, context } = options;
   for (const callback of [sessionOwner, onOutage, context]) {
     const isCallable = callback === undefined || typeof callback === 'function';
@@ -160,7 +155,6 @@ export function readGateOptions(options: McpGateOptions): GateConfig {
     scopes,
     resource: document.resource,
     challenge: readChallenge(options.realm, options.resourceMetadata ?? url),
-    entityArgument,
     maxBodyBytes: readInteger(maxBodyBytes, 1, 2 ** 30, 'maxBodyBytes'),
     sessionOwner,
     reportOutage,

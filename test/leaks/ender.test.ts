@@ -124,13 +124,13 @@ describe('a leaked key', () => {
 
   // Regression: only the event of the revocation had the actor.
   it('has the actor of its source in every event', async () => {
-    const at = open({ actor: 'a stranger' });
+    const at = open();
     const { key } = await issue(at.keyring);
     at.events.length = 0;
     await answerOf(at.leaks, fromHolder(key));
     expect(at.events).toMatchObject([
-      { type: 'key.identified', actor: 'a stranger' },
-      { type: 'key.revoked', actor: 'a stranger' },
+      { type: 'key.identified', actor: 'the holder of the key' },
+      { type: 'key.revoked', actor: 'the holder of the key' },
     ]);
   });
 
@@ -227,7 +227,7 @@ describe('a repeated report', () => {
 });
 
 describe('the record and events of a leaked key', () => {
-  const gitlab = { secret: SECRET, types: [TYPE], actor: 'our GitLab' };
+  const gitlab = { secret: SECRET, types: [TYPE] };
 
   async function reportedAt(location: string) {
     const at = setUpLeaks({ gitlab });
@@ -241,13 +241,13 @@ describe('the record and events of a leaked key', () => {
   it('name the actor, the place and the owner', async () => {
     const { events, keyId, shown } = await reportedAt('https://gitlab.example/a');
     expect(shown).toMatchObject({
-      endedBy: 'our GitLab',
+      endedBy: 'GitLab secret detection',
       endReason: 'found at https://gitlab.example/a',
     });
     expect(events.find(({ type }) => type === 'key.revoked')).toMatchObject({
       keyId,
       entityUuid: OWN,
-      actor: 'our GitLab',
+      actor: 'GitLab secret detection',
       reason: 'found at https://gitlab.example/a',
     });
   });

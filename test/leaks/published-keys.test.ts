@@ -23,7 +23,7 @@ async function open(listed = [FIRST]) {
   const { fetch = globalThis.fetch } = listing.source;
   const errors: unknown[] = [];
   const report = (error: unknown): void => void errors.push(error);
-  const keys = createPublishedKeys('https://keys.example/', fetch, clock.now, report);
+  const keys = createPublishedKeys(fetch, clock.now, report);
   return { keys, clock, errors };
 }
 
@@ -161,7 +161,6 @@ describe('createPublishedKeys', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const found = outcome(
       createPublishedKeys(
-        'https://keys.example/',
         never,
         () => 0,
         () => {},

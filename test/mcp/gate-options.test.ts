@@ -11,7 +11,6 @@ describe('createMcpGate, at start-up', () => {
     [{ operation: 'nothing' }, /"nothing" is not in the table/],
     [{ realm: 'ü' }, /^realm: /],
     [{ resourceMetadata: 'ü' }, /^resource_metadata: /],
-    [{ entityArgument: 5 }, /^entityArgument: /],
     [{ sessionOwner: 'x' }, /^sessionOwner, onOutage, context: /],
     [{ onOutage: 'x' }, /^sessionOwner, onOutage, context: /],
     [{ context: { id: 'x' } }, /^sessionOwner, onOutage, context: /],

@@ -167,14 +167,6 @@ describe('the gate, on a tool call', () => {
     }
   });
 
-  it('reads the entity from the configured argument', async () => {
-    const { gate, keyring } = setUpGate({ entityArgument: 'org' });
-    const { key } = await issue(keyring);
-    entered(await gate(post(key, call('listThreats', { entity_uuid: OTHER }))));
-    const answer = await gate(post(key, call('listThreats', { org: OTHER })));
-    expect((await refused(answer)).status).toBe(403);
-  });
-
   it('records a call like a REST request: one event, and the use of its scopes', async () => {
     const { gate, keyring, events } = setUpGate();
     const { key, info } = await issue(keyring);
