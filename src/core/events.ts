@@ -215,8 +215,8 @@ export type ContextReader = (value: unknown) => EventContext | undefined;
 
 /**
  * Makes the reader of request contexts. It keeps at most 8 texts, cuts each to 200 characters,
- * masks keys in any spelling and replaces control and invisible characters. It leaves out values
- * that are not texts, and refuses nothing.
+ * masks keys, plain or percent-encoded, and replaces control and invisible characters. It leaves
+ * out values that are not texts, and refuses nothing.
  */
 export function createContextReader(prefix: string): ContextReader {
   const maskKeys = createKeyMask(prefix);

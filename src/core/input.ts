@@ -3,7 +3,7 @@
  * instead and quotes nothing that could be a secret.
  */
 import { InputError } from './errors.js';
-import { hasInvisible, looksLikeKey, maskSpellings } from './masking.js';
+import { hasInvisible, looksLikeKey, maskDecoded } from './masking.js';
 import { isUuid } from './uuid.js';
 
 /** The most accessible entities of a key. */
@@ -38,13 +38,13 @@ export function quote(value: unknown): string {
 
 /**
  * Escapes control and non-ASCII characters, and gives only the length of a long text. Masks every
- * run of 20 or more letters, digits and `+`, `/`, `=`, `_` or `-`, in any spelling: it could be
- * part of a key or another secret.
+ * run of 20 or more letters, digits and `+`, `/`, `=`, `_` or `-`, plain or percent-encoded: it
+ * could be part of a key or another secret.
  */
 function quoteText(text: string): string {
   if (text.length > 129) return `a text of ${text.length} characters`;
   const maskRuns = (run: string): string => run.replace(/[0-9A-Za-z+/=_-]{20,}/g, '[masked]');
-  const masked = JSON.stringify(maskSpellings(text, maskRuns));
+  const masked = JSON.stringify(maskDecoded(text, maskRuns));
   const escaped = (character: string): string =>
     `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
   return masked.replace(/[^ -~]/g, escaped);
@@ -183,17 +183,6 @@ export function readInteger(value: unknown, min: number, max: number, what: stri
 export function readMaxLifetime(value: unknown, what: string): number {
   if (value === undefined) return Number.POSITIVE_INFINITY;
   return readInteger(value, 1, Number.MAX_SAFE_INTEGER, what);
-}
-
-/** Reads an expiry. A valid `Date` after `now` becomes milliseconds; `'never'` becomes null. */
-export function readExpiry(value: unknown, now: number): number | null {
-  const instead = "expiresAt: pass a valid Date in the future, or 'never'";
-  if (value === 'never') return null;
-  assert(value instanceof Date, instead);
-  const time = new Date(value).getTime();
-  // NaN if the date is invalid, which makes the comparison false.
-  assert(time > now, instead);
-  return time;
 }
 
 const ENTITY: ElementRule = { holds: isUuid, instead: 'pass a UUID in lower case' };

@@ -1,5 +1,6 @@
 /** Masks keys in the place of a find, in any spelling, so that records and events can show it. */
-import { createKeyMask, looksLikeKey, maskSpellings, replaceInvisible } from '../core/masking.js';
+import { createKeyMask, looksLikeKey, maskDecoded, replaceInvisible } from '../core/masking.js';
+import { spellOut } from './spellings.js';
 
 /** With `found at ` in front, this fits into a reason. */
 const MAX_LENGTH = 180;
@@ -31,7 +32,8 @@ export function createWhereReader(tokens: readonly string[]): WhereReader {
 
   return (where, prefix) => {
     const maskKeys = createKeyMask(prefix);
-    const masked = maskSpellings(where, (text) => maskKeyParts(maskKeys(maskKnown(text))));
+    const mask = (text: string): string => maskKeyParts(maskKeys(maskKnown(text)));
+    const masked = maskDecoded(where, mask, spellOut);
     // Cut before normalizing, which takes quadratic time for runs of combining marks.
     const whole = masked.slice(0, 8 * MAX_LENGTH);
     const clean = replaceInvisible(whole.normalize('NFC'));

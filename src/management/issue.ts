@@ -9,7 +9,6 @@ import {
   isObject,
   MAX_ENTITIES,
   readEntities,
-  readExpiry,
   readInput,
   readInputFields,
   readStrings,
@@ -95,6 +94,17 @@ export function readName(value: unknown, what: string): string {
 /** Reads the justification; null if not given. */
 export function readJustification(value: unknown, what: string): string | null {
   return value === undefined ? null : readText(value, 500, what);
+}
+
+/** Reads an expiry. A valid `Date` after `now` becomes milliseconds; `'never'` becomes null. */
+export function readExpiry(value: unknown, now: number): number | null {
+  const instead = "expiresAt: pass a valid Date in the future, or 'never'";
+  if (value === 'never') return null;
+  assert(value instanceof Date, instead);
+  const time = new Date(value).getTime();
+  // NaN if the date is invalid, which makes the comparison false.
+  assert(time > now, instead);
+  return time;
 }
 
 /** Throws if there are reserved scopes without a justification. */

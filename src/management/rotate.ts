@@ -9,7 +9,6 @@ import { AccessError, type DenialReason } from '../core/errors.js';
 import {
   MAX_ENTITIES,
   readEntities,
-  readExpiry,
   readInput,
   readInputFields,
   readInteger,
@@ -21,7 +20,7 @@ import { requireLive, requireRecord } from '../core/verify.js';
 import { type CheckedGrant, requireCeiling } from './authority.js';
 import { requireOwn } from './find.js';
 import type { IssuedKey } from './info.js';
-import { readJustification, readName, requireJustification } from './issue.js';
+import { readExpiry, readJustification, readName, requireJustification } from './issue.js';
 import { alreadyEnded } from './mark.js';
 import { type Draft, mint } from './mint.js';
 import { endRow } from './revoke.js';

@@ -61,9 +61,9 @@ export type McpGate = (request: Request, input?: McpGateInput) => Promise<McpEnt
 
 /**
  * Makes the HTTP gate of an MCP endpoint. It authenticates every request with one look-up, then
- * reads the JSON-RPC message and admits each tool call by the policy, before the SDK sees it. A call
- * names its entity in the argument `entity_uuid`; without it, the key's own entity counts. If your
- * tool names it elsewhere, check it there with `guardTool`.
+ * reads the JSON-RPC message and admits each tool call by the policy, before the SDK sees it. A
+ * call names its entity in the argument `entity_uuid`; without it, the key's own entity counts. If
+ * your tool names it elsewhere, check it there with `guardTool`.
  *
  * Denials are HTTP responses (MCP authorization, "Runtime insufficient scope errors"): 401, 400,
  * 403 and 503. Every challenge has `resource_metadata`, and that of a 401 the scopes that every

@@ -15,9 +15,9 @@ import {
 } from '../support/budget.ts';
 import { closureOf, readProjectFile, sourceFrom, sourcesUnder } from '../support/source.ts';
 
-const CORE_TOKENS = 13_000;
-const MANAGEMENT_TOKENS = 8_500;
-const DECISIONS = 500;
+const CORE_TOKENS = 12_800;
+const MANAGEMENT_TOKENS = 7_000;
+const DECISIONS = 490;
 const FILE_LINES = 300;
 const FUNCTION_LINES = 45;
 const COLUMNS = 100;

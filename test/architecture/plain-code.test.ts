@@ -83,9 +83,10 @@ describe('the source', () => {
       // How many changes this cache remembers in a storm. Each process draws a different number.
       'src/cache/known-changes.ts: Math.random',
       'src/core/input.ts: value.normalize', // Names and reasons, for people.
-      "src/core/masking.ts: text.replace(UNSEEN, '').normalize", // Characters that a text may hide.
       // A header's name. No non-ASCII letter folds into one of its letters.
       'src/core/request.ts: name.toLowerCase',
+      // Characters that an address may hide.
+      "src/leaks/spellings.ts: text.replace(UNSEEN, '').normalize",
       'src/leaks/where.ts: whole.normalize', // Where a key was found, for people.
       'src/leaks/where.ts: text.toLowerCase', // The remains of a key in a host name.
       'src/schemas/person-text.ts: text.normalize',

@@ -75,7 +75,10 @@ describe('the context of an event', () => {
       'percent-encoded',
       `/?q=${key.replaceAll(/./gs, (one) => `%${one.charCodeAt(0).toString(16)}`)}`,
     ],
-    ['with soft hyphens', [...key].join('\u00ad')],
+    [
+      'percent-encoded twice',
+      key.replaceAll(/./gs, (one) => `%25${one.charCodeAt(0).toString(16)}`),
+    ],
     [
       'partly percent-encoded',
       `${key.slice(0, 16)}%${key.charCodeAt(16).toString(16)}${key.slice(17)}`,

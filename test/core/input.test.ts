@@ -3,23 +3,13 @@ import {
   assert,
   quote,
   readEntities,
-  readExpiry,
   readFields,
   readInteger,
   readStrings,
   readText,
 } from '../../src/core/input.js';
 import { complaint } from '../support/complaint.ts';
-import {
-  AUTHORITY,
-  OTHER,
-  OWN,
-  PLAIN,
-  START,
-  setUp,
-  typeError,
-  untyped,
-} from '../support/keyring.ts';
+import { AUTHORITY, OTHER, OWN, PLAIN, setUp, typeError, untyped } from '../support/keyring.ts';
 
 describe('assert', () => {
   it('throws a TypeError that quotes the value', () => {
@@ -40,7 +30,7 @@ describe('quote', () => {
     ['a'.repeat(19), `"${'a'.repeat(19)}"`],
     [`x ${'aA0+/=_-'.repeat(3)} y`, '"x [masked] y"'],
     [`x %61${'aA0'.repeat(7)} y`, '"x [masked] y"'],
-    [`x ${'a\u00ad'.repeat(20)} y`, '"x [masked] y"'],
+    [`x %2561${'aA0'.repeat(7)} y`, '"x [masked] y"'],
     ['a b '.repeat(32), `"${'a b '.repeat(32)}"`],
     ['a b '.repeat(33), 'a text of 132 characters'],
     [['a'], 'a list'],
@@ -160,25 +150,5 @@ describe('readEntities', () => {
         ),
       /^accessibleEntities: element 3: .*not "odd"/,
     );
-  });
-});
-
-describe('readExpiry', () => {
-  it('reads never as null, and refuses times that are not after now', () => {
-    expect(readExpiry('never', START)).toBeNull();
-    expect(readExpiry(new Date(START + 1), START)).toBe(START + 1);
-    for (const odd of [new Date(START), new Date(Number.NaN), START + 1, null, undefined, 'Never'])
-      expect(complaint(() => readExpiry(odd, START))).toMatch(/^expiresAt: pass a valid Date/);
-  });
-
-  it('reads the time of a Date, whatever its methods return', async () => {
-    class Odd extends Date {
-      override getTime(): number {
-        return Infinity;
-      }
-    }
-    const { keyring } = setUp();
-    const { info } = await keyring.issue({ ...PLAIN, expiresAt: new Odd(START + 1000) }, AUTHORITY);
-    expect(info.expiresAt).toEqual(new Date(START + 1000));
   });
 });

@@ -1,6 +1,8 @@
 import { createKeyring, defineScopes, digestKey, isKey } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
+import { readExpiry } from '../../src/management/issue.js';
+import { complaint } from '../support/complaint.ts';
 import {
   ANSWERING,
   AUTHORITY,
@@ -391,5 +393,25 @@ describe('the first argument of issue', () => {
       const spread = Object.defineProperties({ ...PLAIN }, Object.getOwnPropertyDescriptors(body));
       await refused('input', { ...spread, ...body }, /^issue: unknown field "/);
     }
+  });
+});
+
+describe('readExpiry', () => {
+  it('reads never as null, and refuses times that are not after now', () => {
+    expect(readExpiry('never', START)).toBeNull();
+    expect(readExpiry(new Date(START + 1), START)).toBe(START + 1);
+    for (const odd of [new Date(START), new Date(Number.NaN), START + 1, null, undefined, 'Never'])
+      expect(complaint(() => readExpiry(odd, START))).toMatch(/^expiresAt: pass a valid Date/);
+  });
+
+  it('reads the time of a Date, whatever its methods return', async () => {
+    class Odd extends Date {
+      override getTime(): number {
+        return Infinity;
+      }
+    }
+    const { keyring } = setUp();
+    const { info } = await keyring.issue({ ...PLAIN, expiresAt: new Odd(START + 1000) }, AUTHORITY);
+    expect(info.expiresAt).toEqual(new Date(START + 1000));
   });
 });

@@ -42,7 +42,7 @@ export const ADMIN: readonly Safeguard[] = [
   {
     name: 'admin: a body that was read before is an error',
     file: 'src/http/fetch-handler.ts',
-    text: 'if (response.status === 500) report(',
+    text: 'if (problem.status === 500) report(',
     instead: 'if (response.status === 0) report(',
     tests,
   },

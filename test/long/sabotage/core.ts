@@ -26,19 +26,19 @@ const ERRORS: readonly Safeguard[] = [
   },
 ];
 
-/** Keys in stored texts, in any spelling. */
+/** Keys in stored texts, plain or percent-encoded. */
 const TEXTS: readonly Safeguard[] = [
   {
     name: 'texts: escaped keys are refused',
     file: 'src/core/masking.ts',
-    text: 'return maskSpellings(text, maskLikeKeys) !== text;',
+    text: 'return maskDecoded(text, maskLikeKeys) !== text;',
     instead: 'return maskLikeKeys(text) !== text;',
     tests: 'test/core',
   },
   {
     name: 'texts: escaped keys are masked in events',
     file: 'src/core/masking.ts',
-    text: 'return (text) => maskSpellings(text, mask);',
+    text: 'return (text) => maskDecoded(text, mask);',
     instead: 'return mask;',
     tests: 'test/core',
   },
@@ -52,7 +52,7 @@ const TEXTS: readonly Safeguard[] = [
   {
     name: 'texts: escaped secrets are masked in errors',
     file: 'src/core/input.ts',
-    text: 'maskSpellings(text, maskRuns)',
+    text: 'maskDecoded(text, maskRuns)',
     instead: 'maskRuns(text)',
     tests: 'test/core',
   },

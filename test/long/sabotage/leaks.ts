@@ -161,8 +161,8 @@ export const LEAKS: readonly Safeguard[] = [
   {
     name: 'leaks: no known key in any spelling',
     file: 'src/leaks/where.ts',
-    text: 'maskSpellings(where, (text) => maskKeyParts(maskKeys(maskKnown(text))))',
-    instead: 'maskKeyParts(maskKeys(maskKnown(where)))',
+    text: 'maskDecoded(where, mask, spellOut)',
+    instead: 'mask(where)',
     tests,
   },
   {

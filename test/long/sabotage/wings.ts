@@ -310,7 +310,7 @@ const GATE: readonly Safeguard[] = [
   {
     name: 'MCP: nothing unchecked is served',
     file: 'src/mcp/message-body.ts',
-    text: "if (message === undefined) throw new Refusal('malformed_message');",
+    text: 'if (message === undefined) throw new Refusal(MALFORMED);',
     instead: '',
     tests: MCP,
   },
@@ -380,7 +380,7 @@ const GATE: readonly Safeguard[] = [
   {
     name: 'MCP: a parser allows no longer batch',
     file: 'src/mcp/message-body.ts',
-    text: "if (isTooLong(parsedBody)) throw new Refusal('malformed_message');",
+    text: 'if (isTooLong(parsedBody)) throw new Refusal(MALFORMED);',
     instead: '',
     tests: MCP,
   },
