@@ -69,12 +69,7 @@ const COMMON: Options = {
   platform: 'neutral',
   removeNodeProtocol: false,
   external: [/^(?:#|node:)/],
-  sourcemap: true,
   silent: true,
-  esbuildOptions(options) {
-    // The package contains the source itself.
-    options.sourcesContent = false;
-  },
 };
 
 export default defineConfig(({ outDir = 'dist' }) => {

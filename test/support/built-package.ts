@@ -32,14 +32,14 @@ export function buildPackage(): BuiltPackage {
   const names = readdirSync(dist).filter((name) => name.endsWith('.js'));
   return {
     path: own.file(''),
-    sources: new Map(names.map((name) => [name, sourcesIn(text(`${name}.map`))])),
+    sources: new Map(names.map((name) => [name, sourcesIn(text(name))])),
     text,
     remove: () => own.remove(),
   };
 }
 
-/** Returns `src/core/key.ts` for `../../../src/core/key.ts` in a map. */
-function sourcesIn(map: string): readonly string[] {
-  const { sources } = JSON.parse(map) as { readonly sources: readonly string[] };
-  return sources.map((source) => source.replace(/^(?:.*\/)?(src\/)/, '$1'));
+/** The bundler names the file above each part, such as `// src/core/key.ts`. */
+function sourcesIn(bundle: string): readonly string[] {
+  const names = bundle.matchAll(/^\/\/ (?:.*\/)?(src\/.+\.ts)$/gm);
+  return Array.from(new Set(Array.from(names, ([, name = '']) => name)));
 }
