@@ -97,17 +97,17 @@ describe.each(KINDS)('with %s', (kind) => {
       expect(await value(used.sql, schema)).toBe(null);
     });
 
-    test.each([BATCH - 1, BATCH, BATCH + 1, 2 * BATCH])(
-      'deletes %i keys in batches, and returns all ids',
-      async (count) => {
-        await migrate(used.client);
+    test('deletes in batches, and returns all ids', async () => {
+      await migrate(used.client);
+      const kept = await idsIn(used);
+      for (const count of [BATCH - 1, BATCH, BATCH + 1, 2 * BATCH]) {
         await used.sql(endedKeys(count));
-        const ids = await idsIn(used);
-        expect(ids).toHaveLength(count);
-        expect(await purge(used.client)).toEqual(ids);
-        expect(await idsIn(used)).toEqual([]);
-      },
-    );
+        const ended = (await idsIn(used)).filter((keyId) => !kept.includes(keyId));
+        expect(ended).toHaveLength(count);
+        expect(await purge(used.client)).toEqual(ended);
+        expect(await idsIn(used)).toEqual(kept);
+      }
+    });
   });
 });
 
