@@ -3,9 +3,10 @@
  * service opened with `mysql2` 3.0 (`mysql2/promise`), `mariadb` 3.0 or newer. Imports no driver.
  * Tested on MariaDB. On MySQL it relies on what the manual documents.
  *
- * - **Guarantees.** Each write is one transaction, committed before it is acknowledged. Look-ups run
- *   outside any transaction, so they see every acknowledged write. A read-only server is rejected.
- *   With a pepper, a row edited by hand does not authenticate, and no listing fails because of it.
+ * - **Guarantees.** Each write is one transaction, committed before it is acknowledged. Look-ups
+ *   run outside any transaction, so they see every acknowledged write. A read-only server is
+ *   rejected. With a pepper, a row edited by hand does not authenticate, and no listing fails
+ *   because of it.
  * - **Requires** a connection or a pool that nobody else uses, to the primary.
  * - **Not checked:** the server's durability, a replica that can be written to, and on MySQL a
  *   transaction that was left open.

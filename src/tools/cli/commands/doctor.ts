@@ -177,9 +177,7 @@ async function checkPrimary(sql: CommandSql): Promise<Verdict> {
 async function checkTriggers(sql: CommandSql): Promise<Verdict> {
   const missing = await askMissingTriggers(sql);
   if (missing.length === 0) return ['ok', 'all exist'];
-  const instead =
-    'anyone who can write to the table can rewrite history. ' +
-    'See “The schema” in docs/stores.md';
+  const instead = 'anyone who can write to the table can rewrite history. See docs/stores.md';
   return ['to do', `missing: ${missing.join(', ')}; ${instead}`];
 }
 
