@@ -20,11 +20,6 @@ export interface PurgeTimes {
 /** Validates the options. Throws a `TypeError` if `endedBefore` is not a past time. */
 export function readPurgeTimes(options: PurgeOptions): PurgeTimes {
   const { endedBefore } = readFields(options, ['endedBefore'], 'purgeEnded');
-  return toPurgeTimes(endedBefore);
-}
-
-/** Does the same for a store with further options. */
-export function toPurgeTimes(endedBefore: unknown): PurgeTimes {
   const instead = 'purgeEnded: endedBefore: pass a valid Date that is not in the future';
   assert(endedBefore instanceof Date, instead);
   const time = new Date(endedBefore).getTime();

@@ -131,7 +131,7 @@ function postgresType(column: string): string {
   return POSTGRES_TYPES[column] ?? (column.endsWith('_at') ? 'bigint' : 'text');
 }
 
-/** PostgreSQL in a separate schema, with or without its triggers. */
+/** PostgreSQL in a separate schema, with its triggers or after an attacker has disabled them. */
 export function editablePostgres(triggers: boolean): OpenEditable {
   return async () => {
     const schema = `keyscope_${globalThis.crypto.randomUUID().replaceAll('-', '')}`;
@@ -139,7 +139,8 @@ export function editablePostgres(triggers: boolean): OpenEditable {
     await owner.query(`CREATE SCHEMA ${schema}`);
     const options = `-c search_path=${schema}`;
     const pool = new Pool({ connectionString: SERVERS.postgres, options, max: 4 });
-    await migratePostgres(pool, { triggers });
+    await migratePostgres(pool);
+    if (!triggers) await pool.query('ALTER TABLE keyscope_keys DISABLE TRIGGER USER');
     return {
       store: postgresStore(pool),
       rows: async () => {

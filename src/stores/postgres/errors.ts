@@ -38,7 +38,6 @@ const ADVICE: ReadonlyMap<unknown, string> = new Map([
       'then GRANT the rights that keyscope needs',
   ],
   ['3F000', '. GRANT USAGE on a schema that exists, and add it to the search_path'],
-  ['0A000', '. If the server has no triggers, run migrate(client, { triggers: false }) first'],
   ['22P05', '. Use a database in UTF8'],
 ]);
 
@@ -59,16 +58,6 @@ const ROLLED_BACK: ReadonlySet<unknown> = new Set(['40001', '40P01']);
 /** Checks whether the server has rolled the whole statement back, so that it can be sent again. */
 export function isRetryable(error: unknown): boolean {
   return ROLLED_BACK.has(readDriverError(error).code);
-}
-
-/** Checks whether the server lacks such a function. */
-export function isUnknownFunction(error: unknown): boolean {
-  return readDriverError(error).code === '42883';
-}
-
-/** Checks whether the server has the function, but reports that it does not support it. */
-export function isUnsupported(error: unknown): boolean {
-  return readDriverError(error).code === '0A000';
 }
 
 /** Checks whether another transaction held a row longer than the statement would wait. */

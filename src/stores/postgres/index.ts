@@ -1,4 +1,5 @@
 /** `keyscope/stores/postgres`. */
+export type { PurgeOptions } from '../purge.js';
 export type {
   PgClient,
   PgliteClient,
@@ -10,7 +11,6 @@ export type { PgliteChannel, PostgresChannel, PostgresJsChannel } from './invali
 export { postgresInvalidation } from './invalidation.js';
 export type { PgListener } from './listening-connection.js';
 export { migrate } from './migrate.js';
-export type { PurgeOptions } from './purge.js';
 export { purgeEnded } from './purge.js';
 export type { PostgresStoreOptions } from './store.js';
 export { postgresStore } from './store.js';

@@ -1,16 +1,10 @@
 /** Migrates the schema. Any number of processes may try at once. */
-import {
-  minReaderOf,
-  readSchemaVersion,
-  readTriggers,
-  type SchemaOptions,
-  type Versions,
-} from '../schema/versions.js';
+import { minReaderOf, readSchemaVersion } from '../schema/versions.js';
 import { assertMayMigrate } from '../start.js';
 import { openSession, type PostgresClient, type Session } from './client.js';
-import { HIDDEN, isUnknownFunction, isUnsupported, toSafeError } from './errors.js';
-import { createRunner, createSender, pause, type RunStatement } from './query.js';
-import { POSTGRES, POSTGRES_WITHOUT_TRIGGERS } from './schema.js';
+import { HIDDEN, toSafeError } from './errors.js';
+import { createRunner, createSender, type RunStatement } from './query.js';
+import { POSTGRES } from './schema.js';
 
 /** The error if a replica answers, at the start or to a look-up. */
 export const REPLICA: string =
@@ -31,18 +25,12 @@ const LOST =
 /** The version of the schema that this release migrates to. */
 const CURRENT = POSTGRES.length;
 
-/** How often a migration without a lock is tried, since others may be migrating, too. */
-const TRIES = 5;
-
-/** The pause before the second try, in milliseconds. Each later pause is longer. */
-const PAUSE_MS = 100;
-
 /**
  * Returns the script that migrates from a version to the current one, as one simple query: one
  * transaction, on any connection of a pool. It fails if another process was faster, at the latest
  * when it writes the version.
  */
-function scriptFrom(found: number, versions: Versions, isLocked: boolean): string {
+function scriptFrom(found: number): string {
   const minReader = minReaderOf(CURRENT);
   const lock = `SELECT pg_advisory_xact_lock(${LOCK})`;
   const isStill = `SELECT 1 / count(*) FROM keyscope_schema WHERE version = ${found}`;
@@ -52,9 +40,9 @@ function scriptFrom(found: number, versions: Versions, isLocked: boolean): strin
     UPDATE keyscope_schema SET version = ${CURRENT}, min_reader = ${minReader}`;
   const isFirst = found === 0;
   const statements = [
-    ...(isLocked ? [lock] : []),
+    lock,
     ...(isFirst ? [] : [isStill]),
-    ...versions.slice(found).flat(),
+    ...POSTGRES.slice(found).flat(),
     isFirst ? insert : update,
   ];
   return statements.join(';\n');
@@ -80,61 +68,24 @@ async function readVersion(run: RunStatement): Promise<number> {
 }
 
 /** Migrates, unless the schema is current. Returns the schema with the tables. */
-export async function migrateIfNeeded(
-  session: Session,
-  versions: Versions = POSTGRES,
-): Promise<string> {
+export async function migrateIfNeeded(session: Session): Promise<string> {
   // Not prepared: these statements run only once.
   const run = createRunner(createSender(session, false));
-  await migrateFrom(await readVersion(run), session, run, versions);
+  await migrateFrom(await readVersion(run), session, run);
   const schema = await findSchema(run);
   if (schema === null) throw new Error(LOST);
   return schema;
 }
 
-async function migrateFrom(
-  found: number,
-  session: Session,
-  run: RunStatement,
-  versions: Versions,
-): Promise<void> {
+async function migrateFrom(found: number, session: Session, run: RunStatement): Promise<void> {
   if (found === CURRENT) return;
   assertMayMigrate();
   try {
-    await session.runScript(scriptFrom(found, versions, true));
+    await session.runScript(scriptFrom(found));
   } catch (error) {
-    if (isUnknownFunction(error) || isUnsupported(error)) {
-      await migrateWithoutLock(session, run, versions);
-    } else {
-      await throwUnlessCurrent(run, error);
-    }
-  }
-}
-
-/** Ignores an error if another process has migrated meanwhile, even one of a newer release. */
-async function throwUnlessCurrent(run: RunStatement, error: unknown): Promise<void> {
-  const version = await readVersion(run);
-  if (version !== CURRENT) throw toSafeError(error);
-}
-
-/**
- * For servers without advisory locks. If several processes migrate, each may fail because of the
- * others, but one is first. If DDL is not transactional there, another continues where it stopped.
- */
-async function migrateWithoutLock(
-  session: Session,
-  run: RunStatement,
-  versions: Versions,
-): Promise<void> {
-  for (let tries = 1; ; tries += 1) {
-    const found = await readVersion(run);
-    if (found === CURRENT) return;
-    try {
-      return void (await session.runScript(scriptFrom(found, versions, false)));
-    } catch (error) {
-      if (tries === TRIES) return throwUnlessCurrent(run, error);
-    }
-    await pause(tries * PAUSE_MS);
+    // Another process may have migrated meanwhile, even one of a newer release.
+    const version = await readVersion(run);
+    if (version !== CURRENT) throw toSafeError(error);
   }
 }
 
@@ -146,17 +97,13 @@ async function migrateWithoutLock(
  * Not checked: that nobody has changed the tables since.
  *
  * @param client As for `postgresStore`.
- * @param options `{ triggers: false }` leaves out the triggers and their functions: see
- *   `SchemaOptions` for the consequences. Run this with each release before the store starts,
- *   because the store migrates with triggers.
- * @throws TypeError if `client` is not a supported client, or on an unknown or wrong option.
+ * @throws TypeError if `client` is not a supported client.
  * @throws Error if a newer release has migrated the database to a schema that this one cannot work
  *   with, on a replica, or if PostgreSQL refuses.
  * @example
  * // In a deploy step, with a role that may create tables:
  * await migrate(new pg.Pool({ connectionString }));
  */
-export async function migrate(client: PostgresClient, options: SchemaOptions = {}): Promise<void> {
-  const versions = readTriggers(options, 'migrate') ? POSTGRES : POSTGRES_WITHOUT_TRIGGERS;
-  await migrateIfNeeded(openSession(client), versions);
+export async function migrate(client: PostgresClient): Promise<void> {
+  await migrateIfNeeded(openSession(client));
 }

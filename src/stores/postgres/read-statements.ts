@@ -12,6 +12,9 @@ const SELECT = `
     SELECT json_build_array(${COLUMN_LIST}, ${OUTDATED})::text AS answer
     FROM keyscope_keys`;
 
+/** How many keys a purge reads, and deletes in one transaction. */
+const PURGE_BATCH = 1000;
+
 /** The statements that only read. */
 export type ReadName =
   | 'findDigest'
@@ -114,5 +117,5 @@ export const READS: Readonly<Record<ReadName, string>> = {
     FROM keyscope_keys AS old
     WHERE ${endOf('old.')} < $1::text::bigint
       AND (${endOf('old.')}, old.key_id) > ($3::text::bigint, $4::text::uuid)
-    ORDER BY ${endOf('old.')}, old.key_id LIMIT $5::text::bigint) ${OR_REASON}`,
+    ORDER BY ${endOf('old.')}, old.key_id LIMIT ${PURGE_BATCH}) ${OR_REASON}`,
 };

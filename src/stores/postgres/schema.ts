@@ -16,8 +16,7 @@
  *   something is wrong. One update of several columns may do whatever consecutive updates may: end
  *   a key and suspend it, but not mark it again after its revocation.
  * - `keyscope_addressing`: which other entities a key addresses, in the order of the listing. The
- *   store writes it in one statement with the key, because servers that speak PostgreSQL's language
- *   may have no triggers. If you insert rows by hand, write it, too.
+ *   store writes it in one statement with the key. If you insert rows by hand, write it, too.
  * - `delete`: keys end and stay, so that the keys in an audit log can still be looked up. The
  *   exception is keys that ended before `keyscope_schema.purge_before`, which is null:
  *   `keyscope_purge` sets it and clears it in one transaction, so that nobody else ever sees it
@@ -54,39 +53,6 @@ export function isDue(old: string, now: string): string {
         WHERE child.issued_under = ${old}.root_key_id
           AND coalesce(${endOf('child.')} > ${now}, true) LIMIT 1
       ) IS NULL`;
-}
-
-/** The parameters of a purge, as SQL. */
-interface PurgeParameters {
-  readonly endedBefore: string;
-  readonly now: string;
-  /** The keys, as an array. */
-  readonly keyIds: string;
-  /** Further conditions. Default: none. */
-  readonly more?: string;
-}
-
-/**
- * Returns the beginning of a statement that deletes the due ones of some keys, and lists them in
- * `deleted`. A row that another transaction has locked is left for the next purge.
- */
-export function deletionOf({ endedBefore, now, keyIds, more = '' }: PurgeParameters): string {
-  return `WITH ended AS (
-    SELECT key_id FROM keyscope_keys AS old
-    WHERE key_id = ANY (${keyIds})
-      AND ${endOf('old.')} < ${endedBefore}
-      AND ${isDue('old', now)}${more}
-    ORDER BY key_id
-    FOR UPDATE SKIP LOCKED
-  ), deleted AS (
-    DELETE FROM keyscope_keys WHERE key_id IN (SELECT key_id FROM ended)
-    RETURNING key_id, prefix, created_at, accessible_entities
-  ), unaddressed AS (
-    DELETE FROM keyscope_addressing AS pair USING deleted
-    WHERE pair.entity_uuid = ANY (deleted.accessible_entities)
-      AND pair.prefix = deleted.prefix AND pair.created_at = deleted.created_at
-      AND pair.key_id = deleted.key_id
-  )`;
 }
 
 /** The tables and indexes. */
@@ -204,7 +170,10 @@ WHEN (
 EXECUTE FUNCTION keyscope_refuse('${WITH_A_MARK}')`,
 ];
 
-/** The triggers that limit which rows may be deleted, and the function that deletes them. */
+/**
+ * The triggers that limit which rows may be deleted, and the function that deletes those that are
+ * due. It leaves a row that another transaction has locked for the next purge.
+ */
 const DELETES: readonly string[] = [
   `
 CREATE OR REPLACE FUNCTION keyscope_keep() RETURNS trigger LANGUAGE plpgsql AS $keyscope$
@@ -229,7 +198,22 @@ DECLARE
   purged uuid[];
 BEGIN
   UPDATE keyscope_schema SET purge_before = ended_before;
-  ${deletionOf({ endedBefore: 'ended_before', now: 'now', keyIds: 'key_ids' })}
+  WITH ended AS (
+    SELECT key_id FROM keyscope_keys AS old
+    WHERE key_id = ANY (key_ids)
+      AND ${endOf('old.')} < ended_before
+      AND ${isDue('old', 'now')}
+    ORDER BY key_id
+    FOR UPDATE SKIP LOCKED
+  ), deleted AS (
+    DELETE FROM keyscope_keys WHERE key_id IN (SELECT key_id FROM ended)
+    RETURNING key_id, prefix, created_at, accessible_entities
+  ), unaddressed AS (
+    DELETE FROM keyscope_addressing AS pair USING deleted
+    WHERE pair.entity_uuid = ANY (deleted.accessible_entities)
+      AND pair.prefix = deleted.prefix AND pair.created_at = deleted.created_at
+      AND pair.key_id = deleted.key_id
+  )
   SELECT coalesce(array_agg(key_id ORDER BY key_id), '{}') INTO purged FROM deleted;
   UPDATE keyscope_schema SET purge_before = NULL;
   RETURN purged;
@@ -239,11 +223,3 @@ $keyscope$`,
 
 /** The statements of each version. */
 export const POSTGRES: Versions = [[...TABLES, ...UPDATES, ...DELETES]];
-
-/**
- * The same without triggers, for servers that have none. Such a server may not run a migration as
- * one transaction: an interrupted migration starts over, and keeps what it finds.
- */
-export const POSTGRES_WITHOUT_TRIGGERS: Versions = [
-  TABLES.map((sql) => sql.replace(/CREATE (?:TABLE|INDEX)/, '$& IF NOT EXISTS')),
-];

@@ -5,7 +5,6 @@
 import { COLUMN_LIST } from '../rows.js';
 import { TRANSACTION_MARK } from './errors.js';
 import { READS, type ReadName } from './read-statements.js';
-import { deletionOf } from './schema.js';
 import { FAILING, IN_TRANSACTION, OR_FAILURE, orFailure, TABLES_MAY_HIDE } from './sight.js';
 
 /**
@@ -41,9 +40,6 @@ const IMPATIENTLY = `set_config('lock_timeout', '500ms', true) <> ''
           CASE current_setting('synchronous_commit') WHEN 'off' THEN 'off' ELSE 'local' END,
           true
         ) <> '' AND ${SETTLED}`;
-
-/** A JSON list of ids in `$3`, as an array. */
-const KEY_IDS = 'ARRAY(SELECT json_array_elements_text($3::text::json)::uuid)';
 
 /** The author and the reason of a mark: JSON in `$3`; an absent field is null. */
 const BY_AND_REASON = `
@@ -92,7 +88,6 @@ export type StatementName =
   | 'touch'
   | 'touchHeld'
   | 'purge'
-  | 'purgeUnguarded'
   | ReadName;
 
 /** The text of each statement. Marks do not check yet whether their row may have been hidden. */
@@ -180,19 +175,10 @@ const TEXTS: Readonly<Record<StatementName, string>> = {
 
   purge: `
     SELECT to_json(keyscope_purge(
-      $1::text::bigint, $2::text::bigint, ${KEY_IDS}
+      $1::text::bigint, $2::text::bigint,
+      ARRAY(SELECT json_array_elements_text($3::text::json)::uuid)
     ))::text AS answer
     WHERE ${DURABLY}`,
-
-  // The same without triggers, where no function guards what is deleted.
-  purgeUnguarded: `
-    ${deletionOf({
-      endedBefore: '$1::text::bigint',
-      now: '$2::text::bigint',
-      keyIds: KEY_IDS,
-      more: ` AND ${DURABLY}`,
-    })}
-    SELECT coalesce(json_agg(key_id ORDER BY key_id), '[]')::text AS answer FROM deleted`,
 };
 
 const MARKS = ['revoke', 'suspend', 'resume', 'retire', 'withdraw'] as const;

@@ -34,7 +34,7 @@ export interface Keys {
   lineage(rootKeyId: string): string;
 }
 
-/** Returns the keys under a prefix; the comment at the top of `store.ts` describes them. */
+/** Returns the keys under a prefix. */
 export function keysUnder(under: string): Keys {
   return {
     schema: `${under}schema`,

@@ -9,7 +9,7 @@
  */
 import { assert } from '../../core/input.js';
 import { MYSQL, MYSQL_WITHOUT_TRIGGERS } from '../mysql/schema.js';
-import { POSTGRES, POSTGRES_WITHOUT_TRIGGERS } from '../postgres/schema.js';
+import { POSTGRES } from '../postgres/schema.js';
 import { SQLITE } from '../sqlite/schema.js';
 import { minReaderOf, readTriggers, type SchemaOptions, type Versions } from './versions.js';
 
@@ -23,12 +23,6 @@ export const MIGRATIONS: Readonly<Record<Dialect, Versions>> = {
   sqlite: SQLITE,
 };
 
-/** The same without triggers. SQLite and D1 always support triggers. */
-const WITHOUT_TRIGGERS: Readonly<Partial<Record<Dialect, Versions>>> = {
-  mysql: MYSQL_WITHOUT_TRIGGERS,
-  postgres: POSTGRES_WITHOUT_TRIGGERS,
-};
-
 /**
  * Returns the whole schema as plain SQL, for teams with their own migration tool. It is what
  * `migrate` runs on an empty database. Once you have run it, `migrate` and the stores find the
@@ -37,19 +31,21 @@ const WITHOUT_TRIGGERS: Readonly<Partial<Record<Dialect, Versions>>> = {
  * Not checked: which version a database has. For a later release, take the difference from the
  * changelog.
  *
- * @param options `{ triggers: false }` leaves out the triggers; not for SQLite.
+ * @param options Only for `mysql`: `{ triggers: false }` leaves out the triggers.
  * @throws TypeError on an unknown dialect, or an unknown or wrong option.
  * @example
  * writeFileSync('migrations/001_keyscope.sql', schemaSql('postgres'));
  */
+export function schemaSql(dialect: 'mysql', options?: SchemaOptions): string;
+export function schemaSql(dialect: Dialect): string;
 export function schemaSql(dialect: Dialect, options: SchemaOptions = {}): string {
   if (!Object.hasOwn(MIGRATIONS, dialect)) {
     throw new TypeError("schemaSql: pass 'postgres', 'mysql' or 'sqlite'");
   }
-  const versions = readTriggers(options, 'schemaSql')
-    ? MIGRATIONS[dialect]
-    : WITHOUT_TRIGGERS[dialect];
-  assert(versions !== undefined, `schemaSql: triggers: ${dialect} always has them; leave this out`);
+  const hasTriggers = readTriggers(options, 'schemaSql');
+  const instead = `only 'mysql' has this option, and ${dialect} always has triggers; leave it out`;
+  assert(hasTriggers || dialect === 'mysql', `schemaSql: triggers: ${instead}`);
+  const versions = hasTriggers ? MIGRATIONS[dialect] : MYSQL_WITHOUT_TRIGGERS;
   const current = versions.length;
   const values = `(1, ${current}, ${minReaderOf(current)})`;
   const writeVersion = `INSERT INTO keyscope_schema (id, version, min_reader) VALUES ${values}`;

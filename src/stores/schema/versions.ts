@@ -54,7 +54,7 @@ export function readSchemaVersion(
 
 // ── Options ──────────────────────────────────────────────────────────────────────────────────────
 
-/** The options of a schema. */
+/** The options of the schema of MySQL and MariaDB. */
 export interface SchemaOptions {
   /**
    * If false, the schema has no triggers, for servers without them and users who may not create

@@ -38,7 +38,7 @@ export const OPTIONS = {
   limit: { value: '<number>', help: 'print at most this many' },
   within: { value: '<time>', help: 'how far ahead to look; default: 14d' },
   for: { value: '<time>', help: 'how long a scope must have been unused; default: 90d' },
-  triggers: { value: '<yes|no>', help: 'no leaves out the triggers; default: yes' },
+  triggers: { value: '<yes|no>', help: 'no leaves out the triggers, only for mysql; default: yes' },
   write: { help: 'write the lock, and keep the reasons in it' },
   check: { help: 'exit with 1 if the service and its lock differ in any character' },
   against: {

@@ -107,32 +107,11 @@ const TRIGGERS: readonly Safeguard[] = [
     tests: `${POSTGRES}/addressing.test.ts`,
   },
   {
-    name: 'migrations without a lock: PostgreSQL',
-    file: 'src/stores/postgres/migrate.ts',
-    text: 'if (isUnknownFunction(error) || isUnsupported(error)) {',
-    instead: 'if (false) {',
-    tests: `${POSTGRES}/without-triggers.test.ts`,
-  },
-  {
-    name: 'migrations without a lock, one after the other: PostgreSQL',
-    file: 'src/stores/postgres/migrate.ts',
-    text: 'if (tries === TRIES) return',
-    instead: 'return',
-    tests: `${POSTGRES}/without-triggers.test.ts`,
-  },
-  {
     name: 'a migration that another process finished first: PostgreSQL',
     file: 'src/stores/postgres/migrate.ts',
     text: 'if (version !== CURRENT) throw',
     instead: 'throw',
     tests: `${POSTGRES}/migrate.test.ts`,
-  },
-  {
-    name: 'purge without triggers: PostgreSQL',
-    file: 'src/stores/postgres/purge.ts',
-    text: 'if (!isUnknownFunction(error)) throw error;',
-    instead: 'throw error;',
-    tests: `${POSTGRES}/without-triggers.test.ts`,
   },
   {
     name: 'purge: PostgreSQL, what a living key came from',

@@ -53,6 +53,21 @@ async function idsIn({ sql }: Pick<PlaceWithStore, 'sql'>): Promise<string[]> {
   return rows.map(({ key_id }) => String(key_id));
 }
 
+/** The most keys that one transaction deletes. */
+const BATCH = 1000;
+
+/** Makes the SQL that inserts keys that ended at 1, of a root or each its own. */
+function endedKeys(count: number, rootKeyId?: string): string {
+  const root = rootKeyId === undefined ? 'id' : `'${rootKeyId}'::uuid`;
+  return `
+    INSERT INTO keyscope_keys (
+      format, key_id, prefix, hint, name, digest, entity_uuid, accessible_entities, scopes,
+      metadata, created_at, root_key_id, withdrawn, scopes_used, revoked_at)
+    SELECT 1, id, 'acme', 'KrPP', 'x', 's1$' || id, id, ARRAY[id], '{}', '{}', 1, ${root}, '{}',
+      '{}', 1
+    FROM (SELECT md5(i::text)::uuid AS id FROM generate_series(1, ${count}) AS i) AS made`;
+}
+
 describe.each(KINDS)('with %s', (kind) => {
   describeKind(kind)('purgeEnded', () => {
     const used = using(kind);
@@ -83,10 +98,14 @@ describe.each(KINDS)('with %s', (kind) => {
     });
 
     test('deletes in batches, and returns all ids', async () => {
-      const ended = Array.from({ length: 7 }, () => ({ revokedAt: 5 }));
-      for (const batchSize of [1, 3, 7, 8]) {
-        const ids = await insertAll(used, ended);
-        expect(await purge(used.client, { batchSize })).toEqual(ids);
+      await migrate(used.client);
+      const kept = await idsIn(used);
+      for (const count of [BATCH - 1, BATCH, BATCH + 1, 2 * BATCH]) {
+        await used.sql(endedKeys(count));
+        const ended = (await idsIn(used)).filter((keyId) => !kept.includes(keyId));
+        expect(ended).toHaveLength(count);
+        expect(await purge(used.client)).toEqual(ended);
+        expect(await idsIn(used)).toEqual(kept);
       }
     });
   });
@@ -104,16 +123,12 @@ describe('purgeEnded', () => {
     },
   );
 
-  test.each([0, -1, 1.5, 10_001, '5', null, Number.NaN])('rejects %s as a size', async (size) => {
-    const told = 'purgeEnded: batchSize: pass a whole number from 1 to 10000';
-    const asked = purge(used.client, { batchSize: size as number });
-    await expect(asked).rejects.toThrow(new TypeError(told));
-  });
-
   test('rejects other clients and other options', async () => {
     await expect(purge({} as PostgresClient)).rejects.toThrow(TypeError);
-    const other = { endedBefore: new Date(THEN), before: 5 };
-    await expect(purgeEnded(used.client, other)).rejects.toThrow('before');
+    const other = { endedBefore: new Date(THEN), batchSize: 5 };
+    const asked = purgeEnded(used.client, other);
+    await expect(asked).rejects.toThrow(TypeError);
+    await expect(asked).rejects.toThrow('batchSize');
   });
 
   test('keeps only the predecessors of keys that have not ended', async () => {
@@ -134,15 +149,18 @@ describe('purgeEnded', () => {
   });
 
   test('keeps keys under which an unended key was issued, past a full batch', async () => {
-    const ids = await insertAll(used, [
-      { revokedAt: 1 },
-      { issuedUnder: another(0).keyId },
+    await migrate(used.client);
+    const rootKeyId = another(0).keyId;
+    await used.sql(endedKeys(BATCH, rootKeyId));
+    const kept = await idsIn(used);
+    const [child = '', due = ''] = await insertAll(used, [
+      { issuedUnder: rootKeyId },
       { revokedAt: 2 },
     ]);
-    expect(await purge(used.client, { batchSize: 1 })).toEqual([ids[2]]);
-    expect(await idsIn(used)).toEqual(ids.slice(0, 2));
-    await used.store.mark(String(ids[1]), { ...ENDED, at: 3 });
-    expect(await purge(used.client, { batchSize: 1 })).toEqual(ids.slice(0, 2));
+    expect(await purge(used.client)).toEqual([due]);
+    expect(await idsIn(used)).toHaveLength(BATCH + 1);
+    await used.store.mark(child, { ...ENDED, at: 3 });
+    expect(await purge(used.client)).toEqual([...kept, child]);
   });
 
   test('keeps the predecessor of a key that is suspended, or will end later', async () => {
@@ -226,19 +244,6 @@ describe.each(['PGlite', 'pg Pool of 10'])('with %s', (kind) => {
   });
 });
 
-/** As many rows as given. Every second one has ended. */
-function manyKeys(count: number): string {
-  return `
-    INSERT INTO keyscope_keys (
-      format, key_id, prefix, hint, name, digest, entity_uuid, accessible_entities, scopes,
-      metadata, created_at, root_key_id, withdrawn, scopes_used, revoked_at)
-    SELECT 1, id, 'acme', 'KrPP', 'x', 's1$' || id, id, ARRAY[id], '{}', '{}', 1, id, '{}', '{}',
-      CASE WHEN i % 2 = 0 THEN 1 END
-    FROM (SELECT i, md5(i::text)::uuid AS id FROM generate_series(1, ${count}) AS i) AS made`;
-}
-
-const COUNT = 'SELECT count(*)::int FROM keyscope_keys';
-
 describePostgres('purges', () => {
   test.each(['read committed', 'repeatable read', 'serializable'])(
     'at once delete each row once: %s',
@@ -248,12 +253,13 @@ describePostgres('purges', () => {
         'pg Pool of 10',
         async ({ client, sql }) => {
           await migrate(client);
-          await sql(manyKeys(400));
-          const purges = Array.from({ length: 5 }, () => purge(client, { batchSize: 40 }));
+          await sql(endedKeys(5 * BATCH));
+          const [live] = await insertAll({ store: postgresStore(client) }, [{}]);
+          const purges = Array.from({ length: 5 }, () => purge(client));
           const ids = (await Promise.all(purges)).flat();
-          expect(ids).toHaveLength(200);
-          expect(new Set(ids).size).toBe(200);
-          expect(await value(sql, COUNT)).toBe(200);
+          expect(ids).toHaveLength(5 * BATCH);
+          expect(new Set(ids).size).toBe(5 * BATCH);
+          expect(await idsIn({ sql })).toEqual([live]);
           expect(await value(sql, 'SELECT purge_before FROM keyscope_schema')).toBe(null);
         },
         settings,
@@ -290,17 +296,16 @@ describePostgres('purges', () => {
   // The time that is set for a batch is never committed.
   test('that are killed within a batch leave its rows, and no time that is set', async () => {
     await alone('pg Pool of 10', async ({ client, sql, schema }) => {
-      const ids = await insertAll(
-        { store: postgresStore(client) },
-        Array.from({ length: 4 }, () => ({ revokedAt: 1 })),
-      );
+      await migrate(client);
+      await sql(endedKeys(2 * BATCH));
+      const ids = await idsIn({ sql });
       await sql(`
         CREATE FUNCTION linger() RETURNS trigger LANGUAGE plpgsql AS
           'BEGIN PERFORM pg_sleep(60); RETURN NULL; END';
         CREATE TRIGGER linger AFTER DELETE ON keyscope_keys
-          FOR EACH ROW WHEN (OLD.key_id = '${ids[2]}') EXECUTE FUNCTION linger()`);
+          FOR EACH ROW WHEN (OLD.key_id = '${ids[BATCH]}') EXECUTE FUNCTION linger()`);
       const doomed = pgPool({ ...schema.settings, application_name: schema.name });
-      const killed = expect(purge(doomed, { batchSize: 2 })).rejects.toThrow('PostgreSQL');
+      const killed = expect(purge(doomed)).rejects.toThrow('PostgreSQL');
       const lingering = `
         SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE application_name = '${schema.name}' AND wait_event = 'PgSleep'`;
@@ -308,11 +313,11 @@ describePostgres('purges', () => {
       await killed;
       await doomed.end();
       // The first batch stays deleted.
-      expect(await idsIn({ sql })).toEqual(ids.slice(2));
+      expect(await idsIn({ sql })).toEqual(ids.slice(BATCH));
       expect(await value(sql, 'SELECT purge_before FROM keyscope_schema')).toBe(null);
       await expect(sql('DELETE FROM keyscope_keys')).rejects.toThrow(NEVER_DELETED);
       await sql('DROP TRIGGER linger ON keyscope_keys');
-      expect(await purge(client)).toEqual(ids.slice(2));
+      expect(await purge(client)).toEqual(ids.slice(BATCH));
     });
   });
 });

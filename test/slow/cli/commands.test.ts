@@ -57,9 +57,12 @@ describe('migrate and schema', () => {
       const { stdout, exit } = await place.run(['migrate']);
       expect({ stdout, exit }).toEqual({ stdout: 'The schema is at version 1.\n', exit: 0 });
     }
-    const { stdout } = await place.run(['schema', 'postgres', '--triggers', 'no']);
+    const { stdout } = await place.run(['schema', 'mysql', '--triggers', 'no']);
     expect(stdout).toContain('CREATE TABLE');
     expect(stdout).not.toContain('CREATE TRIGGER');
+    const without = await place.run(['schema', 'postgres', '--triggers', 'no']);
+    expect(without.exit).toBe(2);
+    expect(without.stderr).toContain('--triggers no is only for mysql. Remove --triggers.');
     const wrong = await place.run(['schema', 'postgress']);
     expect(wrong.exit).toBe(2);
     expect(wrong.stderr).toContain('Did you mean postgres?');

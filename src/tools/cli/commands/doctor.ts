@@ -177,7 +177,7 @@ async function checkPrimary(sql: CommandSql): Promise<Verdict> {
 async function checkTriggers(sql: CommandSql): Promise<Verdict> {
   const missing = await askMissingTriggers(sql);
   if (missing.length === 0) return ['ok', 'all exist'];
-  const instead = 'anyone who can write to the table can rewrite history. See SchemaOptions';
+  const instead = 'anyone who can write to the table can rewrite history. See docs/stores.md';
   return ['to do', `missing: ${missing.join(', ')}; ${instead}`];
 }
 

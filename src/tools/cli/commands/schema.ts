@@ -20,10 +20,10 @@ export async function schema({ given, output }: Call): Promise<undefined> {
   }
   const triggers = given.text('triggers') ?? 'yes';
   if (triggers !== 'yes' && triggers !== 'no') throw usageError('--triggers takes yes or no.');
-  if (triggers === 'no' && operand === 'sqlite') {
-    throw usageError('SQLite always has triggers. Remove --triggers.');
+  if (triggers === 'no' && operand !== 'mysql') {
+    throw usageError('--triggers no is only for mysql. Remove --triggers.');
   }
-  const sql = schemaSql(operand, triggers === 'no' ? { triggers: false } : {});
+  const sql = triggers === 'no' ? schemaSql('mysql', { triggers: false }) : schemaSql(operand);
   if (output.isJson) await output.json({ dialect: operand, sql });
   else await output.lines(sql);
 }
