@@ -1,9 +1,9 @@
 /** Prints finds as lines or as JSON. Never prints a key. */
-import { redactKeys } from '../../../management/keys.js';
 import type { Output } from '../output.js';
 import { shownKey } from '../shown-keys.js';
 import type { Found } from './files.js';
 import type { Known } from './known-keys.js';
+import { withoutKeys } from './scanner.js';
 
 /** Returns a function that prints a find, with the key in the keyring if it was looked up. */
 export function findPrinter(
@@ -37,9 +37,4 @@ function knownFields(known: Known) {
   if (known === null) return null;
   const { keyId, entityUuid, state } = known;
   return { keyId, entityUuid, state, name: 'name' in known ? known.name : null };
-}
-
-/** Masks keys in a text such as a path. */
-export function withoutKeys(text: string, prefixes: readonly string[]): string {
-  return prefixes.reduce((masked, prefix) => redactKeys(masked, { prefix }), text);
 }

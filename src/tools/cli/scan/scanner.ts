@@ -1,8 +1,8 @@
 /** The state of one scan: its finder, counts and progress. */
+import { redactKeys } from '../../../management/keys.js';
 import type { Output } from '../output.js';
 import { createProgress } from '../progress.js';
 import { type Finder, finderFor } from './finder.js';
-import { withoutKeys } from './report.js';
 
 /** Counts of a scan. */
 export interface Tally {
@@ -62,4 +62,9 @@ export function shownTally({ keys, texts, bytes, unread }: Tally): string {
 
 function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** Masks keys in a text such as a path. */
+export function withoutKeys(text: string, prefixes: readonly string[]): string {
+  return prefixes.reduce((masked, prefix) => redactKeys(masked, { prefix }), text);
 }
