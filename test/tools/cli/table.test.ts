@@ -56,6 +56,8 @@ describe('a table', () => {
     expect(await titles(60)).toEqual(['ID', 'STATE', 'END']);
     expect(await titles(45)).toEqual(['ID', 'STATE']);
     expect(await titles(20)).toEqual(['ID']);
+    const [, line] = await fitted(70, { ...row, name: 'short' });
+    expect(line).toMatch(/ short$/);
   });
 
   it('does not move a column by the wide characters of a name', async () => {
