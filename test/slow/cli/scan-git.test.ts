@@ -89,7 +89,7 @@ describeWithGit('a hint', () => {
       ['-E --grep', inMessages],
     ] as const) {
       expect(keys.length).toBeGreaterThan(2);
-      for (const key of keys) {
+      for (const key of keys.slice(0, 3)) {
         const line = lineOf(`git log --all --oneline ${option}`).replace('WwKe', hintOf(key));
         const { stdout } = await shell(line, place.file(''));
         const commits = [...stdout.matchAll(/^[0-9a-f]{7,}/gm)].map(([id]) => id);
