@@ -100,11 +100,13 @@ function measureHistory(): void {
   }
   appendFileSync(own.file('.git/stream'), stream.join(''));
   spawnSync('bash', ['-c', 'git fast-import --quiet < .git/stream'], { cwd: own.file('') });
-  const { seconds, hints: found } = scan(own, ['-'], 'git log -p -m -a --all | ');
+  const { seconds, hints: shown } = scan(own, ['-'], 'git log -p -m -a --all | ');
+  // A removed line shows a key again.
+  const found = [...new Set(shown)];
   console.log(`a history of ${COMMITS} commits: ${seconds.toFixed(1)} s, git among them`);
   check(
     `${hints.length} keys in it, ${found.length} found, no other`,
-    [...found].sort().join() === [...hints].sort().join(),
+    found.sort().join() === [...hints].sort().join(),
   );
   own.remove();
 }
