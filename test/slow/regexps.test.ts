@@ -19,10 +19,6 @@ interface Found {
 const GIVEN: Readonly<Record<string, string>> = {
   prefix: 'acme',
   'keyPattern(prefix)': keyPattern('acme'),
-  // From `.keyscopeignore`: a pattern may have two `**` and six `*`, and paths are short.
-  "isRooted ? '' : '(?:[^/]+/)*'": '(?:[^/]+/)*',
-  whole: 'docs/[^/]*\\.md',
-  "isFolder ? '/' : '(?:/|$)'": '(?:/|$)',
 };
 
 const SOURCE = new URL('../../src/', import.meta.url);

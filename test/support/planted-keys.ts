@@ -75,7 +75,10 @@ export const HIDDEN: Readonly<Record<string, Context>> = {
     [...key].map((each) => `%${each.charCodeAt(0).toString(16)}`).join(''),
 };
 
-/** Makes a text of about this many bytes with near-keys, hashes and words, but without a key. */
+/**
+ * Makes a text of about this many bytes with longer near-keys, hashes and words, but without
+ * anything that a scan prints.
+ */
 export function innocentText(bytes: number, chance: () => number): string {
   const lines: string[] = [];
   for (let length = 0; length < bytes; ) {
@@ -90,10 +93,10 @@ function innocentLine(chance: () => number): string {
   const kind = Math.floor(chance() * 6);
   const letters = (length: number, alphabet = ALPHABET) =>
     Array.from({ length }, () => alphabet.charAt(Math.floor(chance() * alphabet.length))).join('');
-  if (kind === 0) return `key: ${nearKeyFrom(chance)}`;
+  if (kind === 0) return `key: ${nearKeyFrom(chance)}${letters(1)}`;
   if (kind === 1) return `"integrity": "sha512-${letters(86)}=="`;
   if (kind === 2) return `commit ${letters(40, '0123456789abcdef')} acme_${letters(31)}`;
   if (kind === 3) return `  return acme_${letters(8)}.acme_(${letters(12)}, 'ünïcödé'); // acme`;
-  if (kind === 4) return `acme_acme_acme_${letters(32)}_acme_${letters(33)}`;
+  if (kind === 4) return `acme_acme_acme_${letters(33)}_acme_${letters(33)}`;
   return letters(Math.floor(chance() * 120));
 }

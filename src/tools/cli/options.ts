@@ -51,7 +51,6 @@ export const OPTIONS = {
   framework: { value: '<name>', help: 'express, fastify, hono or none' },
   database: { value: '<name>', help: 'sqlite, postgres, mysql or redis' },
   prefix: { value: '<list>', help: 'comma-separated key prefixes; default: those in the config' },
-  diff: { help: 'read a diff from stdin; search its added lines and messages' },
   sarif: { help: 'print a SARIF 2.1.0 log' },
   revoke: { help: 'revoke the keys found that still work, after asking' },
 } as const satisfies Readonly<Record<string, Option>>;

@@ -71,11 +71,10 @@ export function endOf(key: KeyInfo | AddressedKey | ExpiringKey): Date | null {
   return retireAt < expiresAt ? retireAt : expiresAt;
 }
 
-/** The most important column first: a narrow terminal drops the last ones. */
+/** The most important column first, and the name last. */
 export const KEY_COLUMNS: readonly Column<ShownKey>[] = [
   { title: 'KEY ID', cell: ({ keyId }) => keyId },
   { title: 'KEY', cell: (key) => (isRead(key) ? shownKey(key) : '') },
-  { title: 'NAME', cell: (key) => (isRead(key) ? key.name : ''), atLeast: 8 },
   { title: 'STATE', cell: shownState, style: ({ state }) => STYLES[state] },
   { title: 'EXPIRES', cell: (key) => (isRead(key) ? shownDay(endOf(key), 'never') : '') },
   {
@@ -83,10 +82,11 @@ export const KEY_COLUMNS: readonly Column<ShownKey>[] = [
     cell: (key) => ('lastUsedAt' in key ? shownDay(key.lastUsedAt, 'not known') : ''),
   },
   { title: 'SCOPES', cell: (key) => (isRead(key) ? key.scopes.join(' ') : ''), atLeast: 12 },
+  { title: 'NAME', cell: (key) => (isRead(key) ? key.name : ''), atLeast: 8 },
 ];
 
 /** The same for keys of several organizations. */
-export const ALL_KEY_COLUMNS: readonly Column<ShownKey>[] = KEY_COLUMNS.toSpliced(-1, 0, {
+export const ALL_KEY_COLUMNS: readonly Column<ShownKey>[] = KEY_COLUMNS.toSpliced(-2, 0, {
   title: 'ORGANIZATION',
   cell: ({ entityUuid }) => entityUuid,
 });

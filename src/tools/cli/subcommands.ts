@@ -126,8 +126,8 @@ export const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   },
   scan: {
     usage: 'scan [path…]',
-    summary: 'find keys in files, a diff or standard input (-); prints no key',
-    takes: ['prefix', 'diff', 'sarif', 'revoke', 'lineage', 'yes', ...WHO],
+    summary: 'find keys in files or on standard input (-); prints no key',
+    takes: ['prefix', 'revoke', 'lineage', 'yes', ...WHO],
     load: async () => (await import('./commands/scan.js')).run,
   },
   rules: {

@@ -16,10 +16,16 @@ const GAP = '  ';
 /** A longer text overflows its column, so that it does not widen every row. */
 const MAX_WIDTH = 250;
 
+/** The first columns and the last one, which has the name. */
+const MOST_IMPORTANT = 4;
+
 /**
  * Returns a function that prints rows as they arrive, in constant memory: as JSON, one object per
- * line, or as a table whose widths fit the first rows. If the terminal is too narrow, texts are cut
- * and then columns dropped, the last one first. Without a terminal, nothing is cut.
+ * line, or as a table whose widths fit the first rows. If the terminal is too narrow, it cuts the
+ * last column first, and then drops the columns before it. Without a terminal, nothing is cut.
+ *
+ * A text that people choose belongs in the last column. Its characters may be wider than one
+ * column of the terminal, which must not move other columns.
  */
 export function tablePrinter<Row>(
   output: Output,
@@ -34,7 +40,7 @@ export function tablePrinter<Row>(
     const texts = rows.map((row) => columns.map(({ cell }) => escapeLine(cell(row))));
     if (fitted === null) {
       fitted = fitColumns(columns, texts, output.width);
-      const titles = fitted.map(({ column, width }) => pad(column.title, width));
+      const titles = fitted.map(({ column, width }) => column.title.padEnd(width));
       await output.line({ style: 'dim', text: titles.join(GAP).trimEnd() });
     }
     for (const [index, row] of rows.entries()) {
@@ -58,9 +64,9 @@ function partsOf<Row>(
   const cells = fitted.map(({ column, index, width, isCut }): Part => {
     const whole = texts[index] ?? '';
     const text = isCut ? cut(whole, width) : whole;
-    const isLast = index === fitted.length - 1;
+    const isLast = index === fitted.at(-1)?.index;
     const style = column.style?.(row) ?? null;
-    const padded = isLast ? text : pad(text, width) + GAP;
+    const padded = isLast ? text : text.padEnd(width) + GAP;
     return style === null ? padded : { style, text: padded };
   });
   return cells;
@@ -73,19 +79,18 @@ function fitColumns<Row>(
 ): readonly Fitted<Row>[] {
   const isCut = Number.isFinite(available);
   const fitted = columns.map((column, index) => {
-    const cells = rows.map((row) => widthOf(row[index] ?? ''));
-    const widest = Math.max(widthOf(column.title), ...cells);
-    return { column, index, width: Math.min(widest, MAX_WIDTH), isCut };
+    const lengths = rows.map((row) => row[index]?.length ?? 0);
+    const width = Math.min(Math.max(column.title.length, ...lengths), MAX_WIDTH);
+    return { column, index, width, least: Math.min(width, column.atLeast ?? width), isCut };
   });
-  const total = (): number =>
-    fitted.reduce((sum, { width }) => sum + width + GAP.length, -GAP.length);
-  const excess = (): number => Math.max(0, total() - available);
-  // The last column first, down to its minimum.
-  for (const each of fitted.toReversed()) {
-    const least = Math.min(each.width, each.column.atLeast ?? each.width);
-    each.width = Math.max(least, each.width - excess());
+  const excess = (name: 'width' | 'least'): number =>
+    fitted.reduce((sum, each) => sum + each[name] + GAP.length, -GAP.length) - available;
+  while (excess('least') > 0 && fitted.length > 1) {
+    fitted.splice(fitted.length > MOST_IMPORTANT ? -2 : -1, 1);
   }
-  while (excess() > 0 && fitted.length > 1) fitted.pop();
+  for (const each of fitted.toReversed()) {
+    each.width = Math.max(each.least, each.width - Math.max(0, excess('width')));
+  }
   return fitted;
 }
 
@@ -112,7 +117,7 @@ function wrap(text: string, width: number): readonly string[] {
   let line = '';
   for (const word of text.split(' ')) {
     const longer = line === '' ? word : `${line} ${word}`;
-    if (line !== '' && widthOf(longer) > width) {
+    if (line !== '' && longer.length > width) {
       lines.push(line);
       line = word;
     } else {
@@ -122,36 +127,9 @@ function wrap(text: string, width: number): readonly string[] {
   return [...lines, line];
 }
 
-// ── Widths ──────────────────────────────────────────────────────────────────────────────────────
-
-/** Characters that are two columns wide: East Asian letters and emoji. */
-const WIDE = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{Emoji_Presentation}]/u;
-
-/** Returns the width of a text in columns. Combining marks have no width. */
-export function widthOf(text: string): number {
-  let width = 0;
-  for (const character of text) width += widthOfOne(character);
-  return width;
-}
-
-function widthOfOne(character: string): number {
-  if (/\p{M}/u.test(character)) return 0;
-  return WIDE.test(character) ? 2 : 1;
-}
-
-function pad(text: string, width: number): string {
-  return text + ' '.repeat(Math.max(0, width - widthOf(text)));
-}
-
-/** Cuts a text to a width, with an ellipsis at its end. */
+/** Cuts a text to a number of characters, with an ellipsis at its end. */
 export function cut(text: string, width: number): string {
-  if (widthOf(text) <= width) return text;
-  let shown = '';
-  let left = width - 1;
-  for (const character of text) {
-    left -= widthOfOne(character);
-    if (left < 0) break;
-    shown += character;
-  }
-  return `${shown}…`;
+  const characters = [...text];
+  if (characters.length <= width) return text;
+  return `${characters.slice(0, width - 1).join('')}…`;
 }

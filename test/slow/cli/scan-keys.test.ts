@@ -11,6 +11,7 @@ import {
   sqliteConfig,
   talk,
 } from '../../support/command.ts';
+import { chanceFrom, nearKeyFrom } from '../../support/planted-keys.ts';
 
 const CONFIG = sqliteConfig('', "prefixes: ['acme'],");
 
@@ -43,8 +44,11 @@ describe('a key that scan finds', () => {
     const text = await place.run(['scan', '-'], both);
     expect(text.exit).toBe(1);
     const [first = '', second = ''] = text.stdout.split('\n');
-    expect(first).toContain(`: acme_…${key.slice(-4)} live, key id ${keyId}, entity ${ENTITY} “CI`);
-    expect(second).toContain(`: acme_…${unknown.slice(-4)} unknown to the keyring`);
+    expect(first).toContain(
+      `: acme_…${key.slice(-4)} checksum right; live, key id ${keyId}, entity ${ENTITY} “CI`,
+    );
+    const right = `: acme_…${unknown.slice(-4)} checksum right`;
+    expect(second).toContain(`${right}; unknown to the keyring`);
     const { stdout } = await place.run(['scan', '-', '--json'], both);
     const lines = stdout
       .trim()
@@ -54,19 +58,27 @@ describe('a key that scan finds', () => {
       { known: { keyId, entityUuid: ENTITY, state: 'live' } },
       { known: null },
     ]);
-    const sarif = await place.run(['scan', '-', '--sarif'], both);
-    for (const each of [text, { stdout, stderr: '' }, sarif]) {
+    for (const each of [text, { stdout, stderr: '' }]) {
       for (const secret of [key, unknown]) {
         expect(each.stdout + each.stderr).not.toContain(secret.slice(5, 20));
       }
     }
   });
 
+  it('is not looked up and not revoked if its checksum is wrong', async () => {
+    const near = nearKeyFrom(chanceFrom(3));
+    const ran = await place.run(['scan', '-', '--revoke', '--yes'], near);
+    const line = `-:1: acme_…${near.slice(-4)} checksum wrong: not a key\n`;
+    expect([ran.exit, ran.stdout]).toEqual([0, line]);
+    const { stdout } = await place.run(['scan', '-', '--json'], near);
+    expect(JSON.parse(stdout)).not.toHaveProperty('known');
+  });
+
   it('is not looked up with --prefix alone', async () => {
     const { key } = await leak('CI');
     place.write('broken.mjs', 'throw new Error("was loaded");');
     const offline = await place.run(['scan', '-', '--prefix', 'acme'], key);
-    expect(offline.stdout).toBe(`-:1:1: acme_…${key.slice(-4)}\n`);
+    expect(offline.stdout).toBe(`-:1: acme_…${key.slice(-4)} checksum right\n`);
     const asked = await place.run(['scan', '-', '--prefix', 'acme', '--config', 'broken.mjs'], key);
     expect([asked.exit, asked.stdout]).toEqual([3, '']);
   });
@@ -98,7 +110,7 @@ describe('a key that scan finds', () => {
       endReason: 'found by keyscope scan',
     });
     const again = await place.run(['scan', 'leaked.txt', '--revoke', '--yes']);
-    expect(again.stdout).toContain(' revoked, key id ');
+    expect(again.stdout).toContain('; revoked, key id ');
     expect(again.stderr).not.toContain('Revoked:');
   });
 

@@ -66,7 +66,7 @@ describe('keyscope list', () => {
       'ada three',
     ]);
     const { stdout } = await place.run(['list']);
-    expect(stdout).toMatch(/^KEY ID .* ORGANIZATION +SCOPES\n/);
+    expect(stdout).toMatch(/^KEY ID .* ORGANIZATION +SCOPES +NAME\n/);
     expect(stdout).toContain(OTHER);
   });
 

@@ -18,9 +18,9 @@ const COLUMNS: readonly Column<Row>[] = [
   { title: 'KEY ID', cell: ({ keyId }) => keyId },
   { title: 'KEY', cell: (key) => (isRead(key) ? shownKey(key) : key.state) },
   { title: 'EXPIRES', cell: (key) => (isRead(key) ? shownDay(endOf(key), '') : '') },
-  { title: 'NAME', cell: (key) => (isRead(key) ? key.name : ''), atLeast: 8 },
   { title: 'LAST USED', cell: (key) => (isRead(key) ? shownDay(key.lastUsedAt, 'not known') : '') },
   { title: 'ORGANIZATION', cell: ({ entityUuid }) => entityUuid },
+  { title: 'NAME', cell: (key) => (isRead(key) ? key.name : ''), atLeast: 8 },
 ];
 
 /** Lists the keys that expire soon, of all organizations and prefixes in the store. */

@@ -127,17 +127,8 @@ function sampleOf(prefix: string): string {
   return createKeyFormat(prefix).complete('0123456789ABCDEFGHIJKLMNOP');
 }
 
-/**
- * Prints staged changes as a diff. Each option overrides a git setting that could hide a line or
- * change a path.
- */
-export const STAGED_DIFF: string = [
-  'git diff --cached -a --src-prefix=a/ --dst-prefix=b/',
-  '--no-renames --no-relative --no-textconv --no-ext-diff --no-color',
-].join(' ');
-
+/** pre-commit passes the staged files, with their staged contents. */
 function preCommitHook(prefixes: readonly string[]): string {
-  const scan = `npx keyscope scan --diff --prefix ${prefixes.join(',')}`;
   return `# .pre-commit-config.yaml
 repos:
   - repo: local
@@ -145,8 +136,6 @@ repos:
       - id: keyscope-scan
         name: API keys
         language: system
-        entry: bash -o pipefail -c '${STAGED_DIFF} | ${scan}'
-        pass_filenames: false
-        always_run: true
+        entry: npx keyscope scan --prefix ${prefixes.join(',')} --
 `;
 }

@@ -21,14 +21,14 @@ interface Row {
 const COLUMNS: readonly Column<Row>[] = [
   { title: 'KEY ID', cell: ({ keyId }) => keyId },
   { title: 'KEY', cell: shownKey },
-  { title: 'NAME', cell: ({ name }) => name, atLeast: 8 },
-  { title: 'LAST USED', cell: ({ lastUsedAt }) => shownDay(lastUsedAt, 'not known') },
   {
     title: 'UNUSED SCOPES',
     cell: (row) => row.unusedScopes?.join(' ') ?? 'not known',
     style: (row) => (row.unusedScopes === null ? 'dim' : null),
     atLeast: 13,
   },
+  { title: 'LAST USED', cell: ({ lastUsedAt }) => shownDay(lastUsedAt, 'not known') },
+  { title: 'NAME', cell: ({ name }) => name, atLeast: 8 },
 ];
 
 /** Lists the live keys with their unused scopes. Unknown usage does not count as unused. */

@@ -1,9 +1,9 @@
-/** Finds keys in files, folders and standard input. */
-import { createReadStream } from 'node:fs';
+/** Reads files, folders and standard input, in pieces. */
 import { open, opendir, stat } from 'node:fs/promises';
-import { basename, join, relative, resolve, sep } from 'node:path';
-import type { Ignored } from './ignored.js';
-import { type Found, keysInName, type Scan } from './scanner.js';
+import { join, sep } from 'node:path';
+import { CommandError } from '../command-error.js';
+import type { Find } from './finder.js';
+import type { Scan } from './scanner.js';
 
 /** Folders that are skipped unless named on the command line. */
 const PASSED_OVER: readonly string[] = ['.git', 'node_modules'];
@@ -13,26 +13,30 @@ export const STANDARD_INPUT = '-';
 
 const PIECE_BYTES = 1024 * 1024;
 
+/** A find, and where it is. */
+export interface Found extends Find {
+  /** With `/`; `-` for standard input. */
+  readonly path: string;
+}
+
 /**
- * Yields the keys in the files under these paths and in the names of files and folders, in no
- * particular order. Reports and skips anything that it cannot read completely.
+ * Yields what is found in the files under these paths, in no particular order. Reports and skips
+ * anything that it cannot read completely.
  */
-export async function* keysInFiles(scan: Scan, paths: readonly string[]): AsyncGenerator<Found> {
+export async function* findsIn(scan: Scan, paths: readonly string[]): AsyncGenerator<Found> {
   const buffer = Buffer.allocUnsafe(PIECE_BYTES);
   for (const path of paths) {
     if (path === STANDARD_INPUT) {
-      yield* keysInPieces(scan, path, process.stdin);
+      yield* findsInPieces(scan, path, standardInput());
       continue;
     }
-    for await (const entry of entriesFrom(path, scan)) {
-      yield* keysInName(scan, entry.name, { path: entry.path, commit: null });
-      if (entry.kind === 'name') continue;
-      yield* keysInPieces(scan, entry.path, piecesOf(entry, buffer));
+    for await (const file of filesFrom(scan, path)) {
+      yield* findsInPieces(scan, slashed(file), piecesOf(file, buffer));
     }
   }
 }
 
-async function* keysInPieces(
+async function* findsInPieces(
   { createFinder, tally, advance, tellUnread }: Scan,
   path: string,
   pieces: AsyncIterable<Uint8Array>,
@@ -43,85 +47,53 @@ async function* keysInPieces(
     for await (const piece of pieces) {
       const finds = finder.push(piece);
       advance(piece.length);
-      for (const find of finds) {
-        yield { find, path, commit: null, line: find.line, column: find.column };
-      }
+      for (const find of finds) yield { ...find, path };
     }
   } catch (error) {
-    tellUnread(path, codeOf(error));
+    tellUnread(path, reasonOf(error));
   }
+  for (const find of finder.end()) yield { ...find, path };
 }
 
-/** Returns the system's code of an error, such as `EACCES`. */
-export function codeOf(error: unknown): string {
+/** Returns our own text, or the system's code of an error, such as `EACCES`. */
+function reasonOf(error: unknown): string {
+  if (error instanceof CommandError) return error.message;
   const { code } = Object(error) as { readonly code?: unknown };
   return typeof code === 'string' ? code : 'unknown error';
-}
-
-/** A file, or something that is searched by name only. */
-interface Entry {
-  /** With `/`. */
-  readonly path: string;
-  /** The last part of the path, so that a folder's name is searched only once. */
-  readonly name: string;
-  /** A stream, such as a pipe, can be read only from its start. */
-  readonly kind: 'file' | 'stream' | 'name';
-}
-
-/**
- * Yields a file, or the entries of a folder. Follows no links inside folders: their targets are
- * searched where they are.
- */
-async function* entriesFrom(path: string, scan: Scan): AsyncGenerator<Entry> {
-  const entry = { path: slashed(path), name: basename(path) };
-  try {
-    const found = await stat(path);
-    if (isIgnored(path, scan.ignored, found.isDirectory())) return;
-    if (found.isDirectory()) {
-      yield { ...entry, kind: 'name' };
-      yield* entriesIn(path, scan);
-    } else {
-      yield { ...entry, kind: found.isFile() ? 'file' : 'stream' };
-    }
-  } catch (error) {
-    scan.tellUnread(entry.path, codeOf(error));
-  }
-}
-
-async function* entriesIn(folder: string, scan: Scan): AsyncGenerator<Entry> {
-  // Entered after this folder is closed, so that only one is open at a time.
-  const folders: string[] = [];
-  try {
-    for await (const entry of await opendir(folder)) {
-      const { name } = entry;
-      const path = join(folder, name);
-      const isFolder = entry.isDirectory();
-      if (isFolder && PASSED_OVER.includes(name)) continue;
-      if (isIgnored(path, scan.ignored, isFolder)) continue;
-      if (isFolder) folders.push(path);
-      yield { path: slashed(path), name, kind: entry.isFile() ? 'file' : 'name' };
-    }
-  } catch (error) {
-    scan.tellUnread(slashed(folder), codeOf(error));
-  }
-  for (const path of folders) yield* entriesIn(path, scan);
-}
-
-/** Patterns are relative to the working directory. */
-function isIgnored(path: string, ignored: Ignored, isFolder: boolean): boolean {
-  const fromHere = slashed(relative('.', resolve(path)));
-  return ignored(isFolder ? `${fromHere}/` : fromHere);
 }
 
 function slashed(path: string): string {
   return path.split(sep).join('/');
 }
 
-async function* piecesOf({ path, kind }: Entry, buffer: Buffer): AsyncGenerator<Uint8Array> {
-  if (kind === 'stream') {
-    yield* createReadStream(path) as AsyncIterable<Buffer>;
-    return;
+/** Yields a file, or those in a folder. */
+async function* filesFrom(scan: Scan, path: string): AsyncGenerator<string> {
+  try {
+    const found = await stat(path);
+    if (found.isDirectory()) yield* filesIn(scan, path);
+    else yield path;
+  } catch (error) {
+    scan.tellUnread(slashed(path), reasonOf(error));
   }
+}
+
+/** Follows no links: their targets are searched where they are. */
+async function* filesIn(scan: Scan, folder: string): AsyncGenerator<string> {
+  // Entered after this folder is closed, so that only one is open at a time.
+  const folders: string[] = [];
+  try {
+    for await (const entry of await opendir(folder)) {
+      const path = join(folder, entry.name);
+      if (entry.isFile()) yield path;
+      else if (entry.isDirectory() && !PASSED_OVER.includes(entry.name)) folders.push(path);
+    }
+  } catch (error) {
+    scan.tellUnread(slashed(folder), reasonOf(error));
+  }
+  for (const path of folders) yield* filesIn(scan, path);
+}
+
+async function* piecesOf(path: string, buffer: Buffer): AsyncGenerator<Uint8Array> {
   const file = await open(path);
   try {
     for (;;) {
@@ -133,3 +105,15 @@ async function* piecesOf({ path, kind }: Entry, buffer: Buffer): AsyncGenerator<
     await file.close();
   }
 }
+
+/** If the program before the pipe fails, it writes nothing. That is not a clean result. */
+async function* standardInput(): AsyncGenerator<Uint8Array> {
+  let isEmpty = true;
+  for await (const piece of process.stdin as AsyncIterable<Buffer>) {
+    isEmpty = false;
+    yield piece;
+  }
+  if (isEmpty) throw new CommandError('store', EMPTY);
+}
+
+const EMPTY = 'standard input is empty. Check the command before the pipe';

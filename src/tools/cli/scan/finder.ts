@@ -3,30 +3,38 @@
  * itself.
  *
  * A key is ASCII, so the encoding of the surrounding text does not matter. Neither do the bytes
- * next to a key, not even an overlapping candidate. The checksum proves a find.
+ * next to a key: its 32 letters and digits follow a `_`, so they are the first 32 of a run of
+ * letters and digits, however long that is.
  */
 import { createKeyFormat, ENTROPY_LENGTH, SECRET_LENGTH } from '../../../core/key.js';
+import { looksLikeKey } from '../../../core/masking.js';
 
-/** A key, and where it is. */
+/** A key, or a text that only looks like one. */
 export interface Find {
   readonly prefix: string;
-  /** The whole key, for the keyring only. It is never printed. */
+  /** The whole text, for the keyring only. It is never printed. */
   readonly key: string;
   /** Its last four characters, which may be shown. */
   readonly hint: string;
+  /** If it is wrong, this is not a key. */
+  readonly checksum: 'right' | 'wrong';
   /** From 1. A line ends with a line feed. */
   readonly line: number;
-  /** From 1, in characters of UTF-8. */
-  readonly column: number;
 }
 
 /** Searches one text. */
 export interface Finder {
-  /** Takes the next piece and returns the keys that end in it, in order. */
+  /** Takes the next piece and returns what ends before its last byte, in order. */
   push(piece: Uint8Array): readonly Find[];
+  /** Returns what ends with the text. */
+  end(): readonly Find[];
 }
 
 const HINT_LENGTH = 4;
+const LINE_FEED = 0x0a;
+const UNDERSCORE = 0x5f;
+/** The greatest first digit of a checksum, the `4` of `4gfFC3`. */
+const FIRST_OF_CHECKSUM = 0x34;
 
 /**
  * Returns a function that makes a finder for each text.
@@ -35,93 +43,95 @@ const HINT_LENGTH = 4;
  */
 export function finderFor(prefixes: readonly string[]): () => Finder {
   const sought = [...new Set(prefixes)].map(soughtFor);
-  const longest = Math.max(0, ...sought.map(({ length }) => length));
-  return () => createFinder(sought, longest);
+  // The longest first, because `acme_live_` also ends with `live_`.
+  sought.sort((a, b) => b.head.length - a.head.length);
+  return () => createFinder(sought);
 }
 
-function createFinder(sought: readonly Sought[], longest: number): Finder {
-  const place = createPlace();
-  // The bytes that may start an incomplete key.
-  let kept: Buffer = Buffer.alloc(0);
-  /** Whether it starts in the kept bytes and ends later. Those that end there were returned. */
-  function isNew({ at, key }: Candidate): boolean {
-    return at < kept.length && at + key.length > kept.length;
+function createFinder(sought: readonly Sought[]): Finder {
+  const longest = SECRET_LENGTH + (sought[0]?.head.length ?? 0);
+  // Begins with the last bytes so far, because a key may start in them and end later.
+  let room: Buffer = Buffer.alloc(0);
+  let kept = 0;
+  let line = 1;
+  // The place up to which lines are counted.
+  let counted = 0;
+
+  function append(piece: Uint8Array): Buffer {
+    const length = kept + piece.length;
+    if (length > room.length) room = Buffer.concat([room.subarray(0, kept)], length);
+    room.set(piece, kept);
+    return room.subarray(0, length);
   }
-  return {
-    push(piece) {
-      const bytes = bufferOf(piece);
-      const seam = Buffer.concat([kept, bytes.subarray(0, longest - 1)]);
-      const here = candidatesIn(bytes, sought).map((each) => movedBy(kept.length, each));
-      const candidates = [...candidatesIn(seam, sought).filter(isNew), ...here];
-      const text = [kept, bytes] as const;
-      const finds = candidates.map(({ at, sought: { prefix }, key }): Find => {
-        place.advance(text, at);
-        const hint = key.slice(-HINT_LENGTH);
-        return { prefix, key, hint, line: place.line, column: place.column };
-      });
-      const whole = kept.length + bytes.length;
-      const end = Math.max(0, whole - longest + 1);
-      place.advance(text, end);
-      place.rebase(end);
-      // A copy, because the reader may reuse the piece.
-      const last = bytes.length < longest ? seam : bytes;
-      kept = Buffer.from(last.subarray(Math.max(0, last.length - longest + 1)));
-      return finds;
-    },
-  };
+
+  function countLines(bytes: Buffer, to: number): void {
+    if (to <= counted) return;
+    line += lineFeedsIn(bytes.subarray(counted, to));
+    counted = to;
+  }
+
+  function push(piece: Uint8Array): readonly Find[] {
+    const bytes = append(piece);
+    const finds: Find[] = [];
+    for (const start of runsIn(bytes)) {
+      const next = start + SECRET_LENGTH;
+      // Wait for the byte after it. If that was there before, the find was returned before.
+      if (next < kept || next >= bytes.length) continue;
+      const found = findAt(bytes, start, sought);
+      if (found === null) continue;
+      countLines(bytes, start);
+      finds.push({ ...found, line });
+    }
+    const done = Math.max(0, bytes.length - longest);
+    countLines(bytes, done);
+    counted -= done;
+    kept = bytes.length - done;
+    bytes.copyWithin(0, done);
+    return finds;
+  }
+
+  return { push, end: () => push(Buffer.of(LINE_FEED)) };
 }
 
-/** Wraps the same bytes in a Buffer. */
-function bufferOf(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-}
-
-function movedBy(distance: number, { at, sought, key }: Candidate): Candidate {
-  return { at: at + distance, sought, key };
+function lineFeedsIn(bytes: Buffer): number {
+  let count = 0;
+  for (let at = bytes.indexOf(LINE_FEED); at !== -1; at = bytes.indexOf(LINE_FEED, at + 1)) {
+    count += 1;
+  }
+  return count;
 }
 
 // ── Candidates ───────────────────────────────────────────────────────────────────────────────────
-// The 32 letters and digits of a key follow a `_`, so they are the first 32 of a run of letters and
-// digits. Every run of 32 covers one of the probed bytes, which are 32 apart. If a probe finds no
-// letter or digit, the 31 bytes before it are skipped.
 
 /** A prefix to search for. */
 interface Sought {
   readonly prefix: string;
   /** The prefix and `_`. */
   readonly head: Buffer;
-  /** The length of a whole key. */
-  readonly length: number;
-  readonly isKey: (text: string) => boolean;
-}
-
-/** A key with a valid checksum, and where it starts. */
-interface Candidate {
-  readonly at: number;
-  readonly sought: Sought;
-  readonly key: string;
+  readonly faultIn: (text: string) => string | null;
 }
 
 function soughtFor(prefix: string): Sought {
   const { faultIn } = createKeyFormat(prefix);
-  const head = Buffer.from(`${prefix}_`, 'latin1');
-  const length = head.length + SECRET_LENGTH;
-  return { prefix, head, length, isKey: (text) => faultIn(text) === null };
+  return { prefix, head: Buffer.from(`${prefix}_`, 'latin1'), faultIn };
 }
-
-const UNDERSCORE = 0x5f;
-/** The greatest first digit of a checksum, the `4` of `4gfFC3`. */
-const FIRST_OF_CHECKSUM = 0x34;
-const LAST = 0xff;
 
 /** By byte: 1 for a letter or a digit. */
 const IN_RUN = Uint8Array.from({ length: 256 }, (_, byte) =>
   /[0-9A-Za-z]/.test(String.fromCharCode(byte)) ? 1 : 0,
 );
 
-/** Returns the complete keys in these bytes, in order. */
-function candidatesIn(bytes: Buffer, sought: readonly Sought[]): readonly Candidate[] {
-  const found: Candidate[] = [];
+function isInRun(bytes: Buffer, at: number): boolean {
+  return IN_RUN[bytes[at] ?? 0] === 1;
+}
+
+/**
+ * Returns where runs of letters and digits start that follow a `_`: all runs of 32 or more, and
+ * some shorter ones. A run of 32 covers one of the probed bytes, which are 32 apart. If a probe
+ * finds no letter or digit, the 31 bytes before it are skipped.
+ */
+function runsIn(bytes: Buffer): readonly number[] {
+  const starts: number[] = [];
   // Every run up to here has been checked.
   let seen = -1;
   for (let probe = SECRET_LENGTH - 1; probe < bytes.length; probe += SECRET_LENGTH) {
@@ -129,90 +139,43 @@ function candidatesIn(bytes: Buffer, sought: readonly Sought[]): readonly Candid
       let start = probe;
       while (start - 1 > seen && isInRun(bytes, start - 1)) start -= 1;
       // A run that started earlier does not start here.
-      if (bytes[start - 1] === UNDERSCORE) found.push(...candidatesAt(bytes, start, sought));
+      if (bytes[start - 1] === UNDERSCORE) starts.push(start);
     }
     seen = probe;
   }
-  return found;
+  return starts;
 }
 
-function isInRun(bytes: Buffer, at: number): boolean {
-  return IN_RUN[bytes[at] ?? 0] === 1;
-}
-
-/** Finds at most one, unless a prefix ends like another. */
-function candidatesAt(
+/** Reads what precedes and follows the start of a run. */
+function findAt(
   bytes: Buffer,
-  secretAt: number,
+  start: number,
   sought: readonly Sought[],
-): readonly Candidate[] {
-  const found: Candidate[] = [];
+): Omit<Find, 'line'> | null {
+  const end = start + SECRET_LENGTH;
+  const isLonger = isInRun(bytes, end);
   // A checksum of 32 bits never starts above 4, so skip computing it.
-  if ((bytes[secretAt + ENTROPY_LENGTH] ?? LAST) > FIRST_OF_CHECKSUM) return found;
-  for (const each of sought) {
-    const at = secretAt - each.head.length;
-    if (!startsWith(bytes, at, each.head)) continue;
-    const key = bytes.toString('latin1', at, at + each.length);
-    if (each.isKey(key)) found.push({ at, sought: each, key });
+  if (isLonger && (bytes[start + ENTROPY_LENGTH] ?? 0) > FIRST_OF_CHECKSUM) return null;
+  let wrong: Omit<Find, 'line'> | null = null;
+  for (const { prefix, head, faultIn } of sought) {
+    if (!endsWith(bytes, start, head)) continue;
+    const key = bytes.toString('latin1', start - head.length, end);
+    const find = { prefix, key, hint: key.slice(-HINT_LENGTH) };
+    const fault = faultIn(key);
+    if (fault === null) return { ...find, checksum: 'right' };
+    // A longer run is an identifier, and a hexadecimal one is a hash.
+    const isLike = fault === 'wrong_checksum' && !isLonger && looksLikeKey(key);
+    if (isLike) wrong ??= { ...find, checksum: 'wrong' };
   }
-  return found;
+  return wrong;
 }
 
 /** Compares from the right, where prefixes differ from other texts with a `_`. */
-function startsWith(bytes: Buffer, at: number, head: Buffer): boolean {
-  if (at < 0) return false;
+function endsWith(bytes: Buffer, end: number, head: Buffer): boolean {
+  const start = end - head.length;
+  if (start < 0) return false;
   for (let index = head.length - 1; index >= 0; index -= 1) {
-    if (bytes[at + index] !== head[index]) return false;
+    if (bytes[start + index] !== head[index]) return false;
   }
   return true;
-}
-
-// ── Lines and columns ────────────────────────────────────────────────────────────────────────────
-
-/** The position of the finder in the text. */
-interface Place {
-  readonly line: number;
-  readonly column: number;
-  /** Moves to a later place in the kept bytes and the piece that follows them. */
-  advance(text: readonly [kept: Buffer, piece: Buffer], to: number): void;
-  /** Accounts for bytes dropped from the start. */
-  rebase(by: number): void;
-}
-
-const LINE_FEED = 0x0a;
-
-function createPlace(): Place {
-  let at = 0;
-  let line = 1;
-  let column = 1;
-  function count(bytes: Buffer, from: number, to: number): void {
-    if (from >= to) return;
-    const part = bytes.subarray(from, to);
-    let start = 0;
-    for (let end = part.indexOf(LINE_FEED); end !== -1; end = part.indexOf(LINE_FEED, start)) {
-      line += 1;
-      column = 1;
-      start = end + 1;
-    }
-    for (let index = start; index < part.length; index += 1) {
-      // In UTF-8, all bytes of a character except its first start with the bits 10.
-      if (((part[index] ?? 0) & 0xc0) !== 0x80) column += 1;
-    }
-  }
-  return {
-    get line() {
-      return line;
-    },
-    get column() {
-      return column;
-    },
-    advance([kept, piece], to) {
-      count(kept, at, Math.min(to, kept.length));
-      count(piece, Math.max(0, at - kept.length), to - kept.length);
-      at = Math.max(at, to);
-    },
-    rebase(by) {
-      at -= by;
-    },
-  };
 }

@@ -1,34 +1,21 @@
-/** The state of one scan: its patterns, counts and progress. */
+/** The state of one scan: its finder, counts and progress. */
 import { redactKeys } from '../../../management/keys.js';
 import type { Output } from '../output.js';
 import { createProgress } from '../progress.js';
-import { type Find, type Finder, finderFor } from './finder.js';
-import type { Ignored } from './ignored.js';
-
-/** A key, and where it is. */
-export interface Found {
-  readonly find: Find;
-  /** The commit of the line or message; null outside a history. */
-  readonly commit: string | null;
-  /** The path with `/`; `-` for standard input; null for a commit message. */
-  readonly path: string | null;
-  /** Null for a key in the name of the file. */
-  readonly line: number | null;
-  readonly column: number | null;
-}
+import { type Finder, finderFor } from './finder.js';
 
 /** Counts of a scan. */
 export interface Tally {
   texts: number;
   bytes: number;
-  found: number;
+  /** Only those with a right checksum. */
+  keys: number;
   unread: number;
 }
 
 /** A scan in progress. */
 export interface Scan {
   readonly createFinder: () => Finder;
-  readonly ignored: Ignored;
   readonly tally: Tally;
   /** Counts bytes and shows progress on a terminal. */
   advance(bytes: number): void;
@@ -41,13 +28,12 @@ export interface Scan {
 }
 
 /** Starts a scan. */
-export function createScan(prefixes: readonly string[], ignored: Ignored, output: Output): Scan {
+export function createScan(prefixes: readonly string[], output: Output): Scan {
   const progress = createProgress(output);
   const begun = performance.now();
-  const tally: Tally = { texts: 0, bytes: 0, found: 0, unread: 0 };
+  const tally: Tally = { texts: 0, bytes: 0, keys: 0, unread: 0 };
   const scan: Scan = {
     createFinder: finderFor(prefixes),
-    ignored,
     tally,
     advance(bytes) {
       tally.bytes += bytes;
@@ -67,21 +53,15 @@ export function createScan(prefixes: readonly string[], ignored: Ignored, output
   return scan;
 }
 
-/** Formats counts as `2 found in 1204 texts (12.3 MB)`. */
-export function shownTally({ found, texts, bytes, unread }: Tally): string {
+/** Formats counts as `2 keys in 1204 texts (12.3 MB)`. */
+export function shownTally({ keys, texts, bytes, unread }: Tally): string {
   const size = `${(bytes / 1e6).toFixed(1)} MB`;
   const rest = unread === 0 ? '' : `; ${unread} could not be read`;
-  return `${found} found in ${texts} ${texts === 1 ? 'text' : 'texts'} (${size})${rest}`;
+  return `${counted(keys, 'key')} in ${counted(texts, 'text')} (${size})${rest}`;
 }
 
-/** Finds keys in a file name or a part of one. */
-export function keysInName(
-  { createFinder }: Scan,
-  name: string,
-  { path, commit }: Pick<Found, 'path' | 'commit'>,
-): readonly Found[] {
-  const finds = createFinder().push(Buffer.from(name));
-  return finds.map((find) => ({ find, commit, path, line: null, column: null }));
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** Masks keys in a text such as a path. */

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { isKey, keyPattern } from 'keyscope';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { RULES, STAGED_DIFF, scannerPattern } from '../../../../src/tools/cli/commands/rules.js';
+import { RULES, scannerPattern } from '../../../../src/tools/cli/commands/rules.js';
 import {
   CONTEXTS,
   chanceFrom,
@@ -85,10 +85,8 @@ describe('rules', () => {
       'pattern-regex': PATTERN,
     });
     const hook = parse(RULES['pre-commit'](PREFIXES)) as unknown;
-    const pipe = `${STAGED_DIFF} | npx keyscope scan --diff --prefix acme,acme_test`;
-    expect(hook).toMatchObject({
-      repos: [{ hooks: [{ entry: `bash -o pipefail -c '${pipe}'` }] }],
-    });
+    const entry = 'npx keyscope scan --prefix acme,acme_test --';
+    expect(hook).toMatchObject({ repos: [{ hooks: [{ entry }] }] });
   });
 
   it('for GitHub include a sample key that the pattern and its boundaries match', () => {

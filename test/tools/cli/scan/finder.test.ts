@@ -26,11 +26,15 @@ function findIn(text: string | Buffer, pieceBytes = 65_536, make = create): read
     found.push(...finder.push(piece.subarray(0, length)));
     piece.fill('#');
   }
-  return found;
+  return [...found, ...finder.end()];
 }
 
-const keysIn = (text: string | Buffer, pieceBytes?: number) =>
-  findIn(text, pieceBytes).map(({ key }) => key);
+/** Returns the keys in a text, in which nothing may look like a key without being one. */
+function keysIn(text: string | Buffer, pieceBytes?: number): readonly string[] {
+  const found = findIn(text, pieceBytes);
+  expect(found.filter(({ checksum }) => checksum === 'wrong')).toEqual([]);
+  return found.map(({ key }) => key);
+}
 
 describe('1,000 keys in each kind of text', () => {
   it.each(Object.entries(CONTEXTS))('are found in %s', (_, context) => {
@@ -68,7 +72,35 @@ describe('a string that only resembles a key', () => {
     for (let length = 0; length <= 32; length += 1) {
       const key = keyFrom(chance);
       const near = nearKeyFrom(chance).slice(0, 'acme_'.length + length);
-      expect(keysIn(`${near}${key}`)).toEqual([key]);
+      const found = findIn(`${near}${key}`).filter(({ checksum }) => checksum === 'right');
+      expect(found).toMatchObject([{ key }]);
+    }
+  });
+
+  it.each([
+    ['a hash', 'acme_d41d8cd98f00b204e9800998ecf8427e'],
+    ['a hash in capitals', 'acme_D41D8CD98F00B204E9800998ECF8427E'],
+    ['a long name', 'acme_thisIsALongNameOfSomethingThatIsNoKey'],
+    ['a name of 33 letters', `acme_${'x'.repeat(33)}`],
+    ['a key that was cut', `acme_${'x'.repeat(31)}`],
+  ])('is not found if it is %s', (_, text) => {
+    expect(findIn(`${text}\n${text}`)).toEqual([]);
+  });
+});
+
+describe('1,000 keys with one wrong character', () => {
+  it.each(Object.entries(CONTEXTS))('are marked in %s', (_, context) => {
+    const chance = chanceFrom(9);
+    for (let round = 0; round < 1_000; round += 1) {
+      const near = nearKeyFrom(chance);
+      const text = context(near);
+      // With a letter or a digit after it, it is part of a longer word.
+      const alone = new RegExp(`${near}(?![0-9A-Za-z])`, 'g');
+      const count = Buffer.from(text).toString('latin1').match(alone)?.length ?? 0;
+      const found = findIn(text, 1 + Math.floor(chance() * 300));
+      expect(found.map(({ key, checksum }) => [key, checksum])).toEqual(
+        Array.from({ length: count }, () => [near, 'wrong']),
+      );
     }
   });
 });
@@ -77,7 +109,7 @@ describe('the bytes around keys', () => {
   it('make no difference: a regular expression with look-ahead finds the same', () => {
     const chance = chanceFrom(8);
     const pick = <T>(list: readonly T[]): T => list[Math.floor(chance() * list.length)] as T;
-    let count = 0;
+    const count = { right: 0, wrong: 0 };
     for (let round = 0; round < 3_000; round += 1) {
       const parts = Array.from({ length: 6 }, () => {
         const key = pick([keyFrom, keyFrom, nearKeyFrom])(chance);
@@ -88,12 +120,17 @@ describe('the bytes around keys', () => {
         );
       });
       const text = parts.join('');
-      const shapes = [...text.matchAll(/(?=(acme_[0-9A-Za-z]{32}))/g)].map(([, shape]) => shape);
-      const expected = shapes.filter((shape) => isKey(shape, { prefix: 'acme' }));
-      expect(keysIn(text, 1 + Math.floor(chance() * 300))).toEqual(expected);
-      count += expected.length;
+      const shapes = [...text.matchAll(/(?=(acme_[0-9A-Za-z]{32})([0-9A-Za-z]?))/g)];
+      const expected = shapes.flatMap(([, shape = '', next]) => {
+        if (isKey(shape, { prefix: 'acme' })) return [[shape, 'right']];
+        return next === '' ? [[shape, 'wrong']] : [];
+      });
+      const found = findIn(text, 1 + Math.floor(chance() * 300));
+      expect(found.map(({ key, checksum }) => [key, checksum])).toEqual(expected);
+      for (const { checksum } of found) count[checksum] += 1;
     }
-    expect(count).toBeGreaterThan(5_000);
+    expect(count.right).toBeGreaterThan(5_000);
+    expect(count.wrong).toBeGreaterThan(500);
   });
 });
 
@@ -103,19 +140,16 @@ describe('a find', () => {
   const other = keyFrom(chance);
   const text = `é1\r\n\n  ${one} ${other}\n${'ü'.repeat(300)}€😀${one}`;
 
-  it('has its place in lines and characters', () => {
-    const places = findIn(text).map(({ line, column, key, hint, prefix }) => {
-      expect([prefix, hint]).toEqual(['acme', key.slice(-4)]);
-      return [line, column];
-    });
-    expect(places).toEqual([
-      [3, 3],
-      [3, 3 + one.length + 1],
-      [4, 303],
+  it('has its line, its prefix and its hint', () => {
+    const found = findIn(text).map(({ line, hint, prefix }) => ({ line, hint, prefix }));
+    expect(found).toEqual([
+      { line: 3, hint: one.slice(-4), prefix: 'acme' },
+      { line: 3, hint: other.slice(-4), prefix: 'acme' },
+      { line: 4, hint: one.slice(-4), prefix: 'acme' },
     ]);
   });
 
-  it.each([1, 2, 3, 7, 36, 37, 38, 64, 1_000])('has its place in pieces of %i bytes', (bytes) => {
+  it.each([1, 2, 3, 7, 36, 37, 38, 64, 1_000])('has its line in pieces of %i bytes', (bytes) => {
     expect(findIn(text, bytes)).toEqual(findIn(text));
   });
 
@@ -129,7 +163,8 @@ describe('a find', () => {
         const bytes = Buffer.from(around);
         const cut = Math.min(first + second, around.length);
         const pieces = [bytes.subarray(0, first), bytes.subarray(first, cut), bytes.subarray(cut)];
-        expect(pieces.flatMap((piece) => finder.push(piece))).toEqual(whole);
+        const found = pieces.flatMap((piece) => finder.push(piece));
+        expect([...found, ...finder.end()]).toEqual(whole);
       }
     }
   });
@@ -143,11 +178,24 @@ describe('several prefixes', () => {
 
   it.each([1, 13, 34, 53, 54, 4_096])('are found together, in pieces of %i bytes', (bytes) => {
     const found = findIn(keys.join('_'), bytes, make);
-    const sorted = [...found].sort((a, b) => a.column - b.column);
-    expect(sorted.map(({ prefix, key }) => [prefix, key])).toEqual(
+    expect(found.map(({ prefix, key }) => [prefix, key])).toEqual(
       keys.map((key, index) => [prefixes[index], key]),
     );
     expect(found.every(({ key, prefix }) => isKey(key, { prefix }))).toBe(true);
+  });
+
+  it('do not mark a key of one as a wrong one of another', () => {
+    const key = keyFrom(chance, 'acme_live');
+    const near = nearKeyFrom(chance, 'acme_live');
+    const found = findIn(`${key} ${near}`, 4_096, finderFor(['live', 'acme_live']));
+    expect(found).toMatchObject([
+      { prefix: 'acme_live', checksum: 'right' },
+      { prefix: 'acme_live', checksum: 'wrong' },
+    ]);
+    const short = keyFrom(chance, 'live');
+    expect(findIn(`acme_${short}`, 4_096, finderFor(['live', 'acme_live']))).toMatchObject([
+      { prefix: 'live', key: short, checksum: 'right' },
+    ]);
   });
 
   it('must be valid', () => {
@@ -157,13 +205,13 @@ describe('several prefixes', () => {
 });
 
 describe('a line of 50 MB', () => {
-  it('is searched in pieces, and its columns are counted to the end', () => {
+  it('is searched in pieces', () => {
     const key = keyFrom(chanceFrom(7));
     const finder = create();
     const piece = Buffer.alloc(1_000_000, 'acme_');
     for (let round = 0; round < 50; round += 1) expect(finder.push(piece)).toEqual([]);
     const [find, ...more] = finder.push(Buffer.from(`${key}\n`));
-    expect(find).toMatchObject({ key, line: 1, column: 50_000_001 });
+    expect(find).toMatchObject({ key, line: 1 });
     expect(more).toEqual([]);
   });
 });
