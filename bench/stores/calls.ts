@@ -142,7 +142,8 @@ export const callsOf = (limit: number): readonly Call[] => [
     repeat: 5,
     async run({ store, keys, draw }) {
       const root = KINDS * draw(keys / KINDS);
-      assert.equal((await store.listLineage(idOf(root))).length, 3);
+      const query = { rootKeyId: idOf(root), after: null, limit: 100 };
+      assert.equal((await store.listLineage(query)).length, 3);
     },
   },
   ...listings(limit),
@@ -150,7 +151,7 @@ export const callsOf = (limit: number): readonly Call[] => [
   touching(1000),
   marking(TO_SUSPEND, { kind: 'suspend', at: ENDED, ...BY }),
   marking(TO_SUSPEND, { kind: 'resume', at: ENDED }),
-  marking(TO_RETIRE, { kind: 'retire', at: ENDED, ...BY }),
+  marking(TO_RETIRE, { kind: 'retire', at: ENDED, retireAt: ENDED, ...BY }),
   marking(ADDRESSING, { kind: 'withdraw', at: ENDED, entityUuid: ADDRESSED }),
   marking(TO_REVOKE, { kind: 'revoke', at: ENDED, seal: null, ...BY }),
   {

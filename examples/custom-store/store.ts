@@ -46,24 +46,26 @@ function newestFirst(one: ListPosition, other: ListPosition): number {
 function changesOf(record: KeyRecord, mark: Mark): Partial<KeyRecord> | null {
   const { revokedAt, suspendedAt, retireAt, withdrawn, seal } = record;
   const { at } = mark;
+  const changedAt = later(record.changedAt, at);
   if (mark.kind === 'withdraw') {
     if (withdrawn.includes(mark.entityUuid)) return null;
-    return { changedAt: at, withdrawn: [...withdrawn, mark.entityUuid] };
+    return { changedAt, withdrawn: [...withdrawn, mark.entityUuid] };
   }
-  // A row that was marked in between is revoked again if it still has the seal that was read.
-  const isReplaced = mark.kind === 'revoke' && seal !== null && seal === mark.replaces;
-  if (revokedAt !== null && !isReplaced) return null;
   if (mark.kind === 'resume') {
-    if (suspendedAt === null) return null;
-    return { changedAt: at, suspendedAt: null, endedBy: null, endReason: null };
+    if (revokedAt !== null || suspendedAt === null) return null;
+    return { changedAt, suspendedAt: null, endedBy: null, endReason: null };
   }
-  const end = { changedAt: at, endedBy: mark.by, endReason: mark.reason };
-  if (mark.kind === 'revoke') return { ...end, revokedAt: at, seal: mark.seal };
-  if (suspendedAt !== null) return null;
+  const end = { changedAt, endedBy: mark.by, endReason: mark.reason };
+  if (mark.kind === 'revoke') {
+    const { replaces = null } = mark;
+    // A row that is revoked already is revoked again only if it still has the seal that was read.
+    const isFree = revokedAt === null ? replaces === null : replaces !== null && seal === replaces;
+    return isFree ? { ...end, revokedAt: revokedAt ?? at, seal: mark.seal } : null;
+  }
+  if (revokedAt !== null || suspendedAt !== null) return null;
   if (mark.kind === 'suspend') return { ...end, suspendedAt: at };
   const isAsRead = withdrawn.join() === (mark.withdrawn ?? []).join();
-  if (retireAt !== null || !isAsRead) return null;
-  return { ...end, retireAt: at, changedAt: mark.changedAt ?? at };
+  return retireAt === null && isAsRead ? { ...end, retireAt: mark.retireAt } : null;
 }
 
 /** Returns the later of two times. The first one may be missing. */
@@ -108,10 +110,12 @@ export function jsonFileStore(path: string): KeyStore {
       return structuredClone(rest.sort(newestFirst).slice(0, limit));
     },
 
-    listLineage(rootKeyId) {
-      const isOne = ({ rootKeyId: root, issuedUnder }: KeyRecord): boolean =>
-        root === rootKeyId || (issuedUnder ?? root) === rootKeyId;
-      return structuredClone(all().filter(isOne));
+    listLineage({ rootKeyId, after, limit }) {
+      const isAsked = ({ keyId, rootKeyId: root, issuedUnder }: KeyRecord): boolean =>
+        (after === null || keyId > after) && [root, issuedUnder ?? root].includes(rootKeyId);
+      const rest = all().filter(isAsked);
+      const byId = rest.sort((one, other) => (one.keyId < other.keyId ? -1 : 1));
+      return structuredClone(byId.slice(0, limit));
     },
 
     mark(keyId, mark) {

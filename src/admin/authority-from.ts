@@ -1,15 +1,7 @@
 /** Turns a key that manages keys into an authority. */
 import { AccessError } from '../core/errors.js';
-import { assertFunction, readFields } from '../core/input.js';
-import { type Clock, readClock } from '../core/outage.js';
 import { type Principal, requirePrincipal } from '../core/principal.js';
 import type { GrantAuthority } from '../management/authority.js';
-
-/** The options of {@link authorityFrom}, for tests. */
-export interface AuthorityFromOptions {
-  /** Milliseconds since the epoch. Default: `Date.now`. */
-  readonly now?: Clock | undefined;
-}
 
 /**
  * Returns the authority of a key that manages keys. The key can grant its own entities and scopes,
@@ -17,8 +9,8 @@ export interface AuthorityFromOptions {
  *
  * Dangerous: anyone who has such a key can make other keys with all of its rights. Revoking it with
  * `revoke` does not end those. `revokeLineage` and a leak report end them all, because the
- * authority names the key (`keyId`). The key can also rotate, suspend and revoke every key of its
- * entity, even keys with more rights. So protect these operations with a reserved scope, and give
+ * authority names the key (`keyId`). The key can also suspend and revoke every key of its entity,
+ * even keys with more rights. So protect these operations with a reserved scope, and give
  * the key an expiry.
  *
  * Not checked: whether the key may manage keys, which your policy decides; whether the key has
@@ -26,29 +18,19 @@ export interface AuthorityFromOptions {
  *
  * @param principal The principal from `admit`.
  * @throws AccessError `invalid_token` for a token, which is narrow and lives for minutes, whereas
- *   a key made with it would live on; also for a key that has expired in the meantime.
+ *   a key made with it would live on.
  * @throws TypeError on an object that is not a principal.
- * @throws StoreError if the clock is broken.
  * @example
  * async function authorityOf(request: Request, operation: KeyAdminOperation) {
  *   const { principal } = await keyring.admit(request, { policy, operation });
  *   return authorityFrom(principal);
  * }
  */
-export function authorityFrom(
-  principal: Principal,
-  options: AuthorityFromOptions = {},
-): GrantAuthority {
-  readFields(options, ['now'], 'authorityFrom');
-  const { now = Date.now } = options;
-  assertFunction(now, 'now');
+export function authorityFrom(principal: Principal): GrantAuthority {
   requirePrincipal(principal);
   const { keyId, entityUuid, accessibleEntities, scopes, expiresAt, via } = principal;
   if (via === 'jwt') throw new AccessError('invalid_token', 'token_refused', { keyId });
   const actor = `key:${keyId}`;
   const authority = { entityUuid, entities: accessibleEntities, scopes, actor, keyId };
-  if (expiresAt === null) return authority;
-  const maxLifetimeMs = expiresAt - readClock(now);
-  if (maxLifetimeMs < 1) throw new AccessError('invalid_token', 'expired', { keyId });
-  return { ...authority, maxLifetimeMs };
+  return expiresAt === null ? authority : { ...authority, notAfter: new Date(expiresAt) };
 }

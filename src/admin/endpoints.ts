@@ -204,11 +204,11 @@ export const ROUTES: readonly Route[] = [
     operation: 'revokeKeyLineage',
     method: 'POST',
     path: '/{keyId}/revoke-lineage',
-    summary: 'Revoke a leaked key, and the keys that it was rotated from and to.',
+    summary: 'Revoke a leaked key, its rotations, and the keys that they issued.',
     input: REASON_INPUT,
     status: 200,
     answer: 'RevokedKeys',
-    conflicts: false,
+    conflicts: true,
     async run({ keyring, authority, keyId }, { reason }) {
       const revoked = await keyring.revokeLineage(keyId, withReason(authority, reason));
       return answerJson(200, { revoked });

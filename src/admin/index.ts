@@ -3,7 +3,6 @@
  * description for OpenAPI. Mount them in a service that authenticates the caller.
  */
 export type { AuthorityReader } from './ask-authority.js';
-export type { AuthorityFromOptions } from './authority-from.js';
 export { authorityFrom } from './authority-from.js';
 export type { AdminKeyring, KeyAdminOperation } from './endpoints.js';
 export type { KeyAdmin, KeyAdminInput } from './key-admin.js';

@@ -100,7 +100,7 @@ export function cacheStore(store: KeyStore, options: CacheOptions): CachedStore 
     findByDigest: lookups.findByDigest,
     findById: lookups.findById,
     list: (query, call) => store.list(query, call),
-    listLineage: (rootKeyId, call) => store.listLineage(rootKeyId, call),
+    listLineage: (query, call) => store.listLineage(query, call),
     // The cache may hold "no such key" for this digest.
     insert: (record, call) =>
       outdateAround(changes, [record.digest, record.keyId], () => store.insert(record, call)),

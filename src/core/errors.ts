@@ -23,7 +23,7 @@ export type AccessErrorCode =
   | 'ceiling_exceeded'
   /** Management: this entity has no such key. In the events of an MCP gate: no such tool. */
   | 'not_found'
-  /** Management: the key has been rotated or revoked already. */
+  /** Management: the key, or the key that makes the call, has been rotated or revoked already. */
   | 'conflict';
 
 /** The sentence that the caller gets for each code, unless the error has a better one. */
@@ -38,10 +38,7 @@ export const DETAILS: Readonly<Record<AccessErrorCode, string>> = {
   conflict: 'The key has already been rotated or revoked.',
 };
 
-/**
- * The reason of a denial, for the server's log only. A response that distinguished between reasons
- * would be an oracle, so only faults in the form of a request get different sentences.
- */
+/** The reason, for the server's log: a response that says why a key is refused is an oracle. */
 export type DenialReason =
   | 'no_header'
   | 'other_scheme'
@@ -80,19 +77,29 @@ export type DenialReason =
   /** The key exists, but belongs to another entity or to a keyring with another prefix. */
   | 'foreign_key'
   | 'already_ended'
-  /** The key that was issuing another one ended in the meantime. */
-  | 'issuer_ended';
+  /** The key that makes the call ended in the meantime, or can grant less than before. */
+  | 'issuer_ended'
+  /** A key that another key issued tried to issue one. */
+  | 'issued_by_key'
+  /** A key tried to rotate a key of another chain, or to resume one that it did not issue. */
+  | 'foreign_chain'
+  /** `revokeLineage` has ended what it found, but nothing vouches for the row it began with. */
+  | 'lineage_unknown';
 
-const MALFORMED: ReadonlyMap<string, string> = new Map<DenialReason, string>([
+const SENTENCES: ReadonlyMap<string, string> = new Map<DenialReason, string>([
   ['malformed_header', 'Send one Authorization header: Bearer, a space, one key, nothing else.'],
   ['quoted_key', 'Send the key without quotation marks.'],
   ['malformed_entity', 'Write the entity as a UUID in lower case.'],
   ['repeated_entity', 'Name one entity, once.'],
+  ['issuer_ended', 'The calling key has ended, or can grant less than before.'],
+  ['issued_by_key', 'A key that another key issued cannot issue keys.'],
+  ['foreign_chain', 'A key can rotate only its own chain and resume only keys that it issued.'],
+  ['lineage_unknown', 'Revoked, but untrusted: look for keys rotated from it or issued under it.'],
 ]);
 
-/** Returns the sentence for the caller. It depends on the reason only for a malformed request. */
+/** Returns the sentence for the caller: always the same one for a credential that is refused. */
 export function detailFor(code: AccessErrorCode, reason: DenialReason): string {
-  const specific = code === 'invalid_request' ? MALFORMED.get(reason) : undefined;
+  const specific = code === 'invalid_token' ? undefined : SENTENCES.get(reason);
   return specific ?? DETAILS[code];
 }
 
@@ -101,6 +108,7 @@ interface DenialDetails {
   readonly keyId?: string | undefined;
   readonly requiredScopes?: readonly string[];
   readonly excess?: readonly string[];
+  readonly ended?: readonly string[];
   /** The sentence for the caller. Default: that of the code and the reason. */
   readonly detail?: string | undefined;
 }
@@ -129,6 +137,8 @@ export class AccessError extends Error {
    * `expiresAt` if the lifetime is too long.
    */
   declare readonly excess?: readonly string[];
+  /** `conflict` from `revokeLineage`: the ids of the keys that it ended nevertheless. */
+  declare readonly ended?: readonly string[];
   readonly #reason: DenialReason;
   readonly #keyId: string | undefined;
 
@@ -137,13 +147,14 @@ export class AccessError extends Error {
   }
 
   constructor(code: AccessErrorCode, reason: DenialReason, details: DenialDetails = {}) {
-    const { keyId, requiredScopes, excess, detail = detailFor(code, reason) } = details;
+    const { keyId, requiredScopes, excess, ended, detail = detailFor(code, reason) } = details;
     const limit = limitTraces(0);
     super(detail);
     limitTraces(limit);
     this.code = code;
     if (requiredScopes !== undefined) this.requiredScopes = requiredScopes;
     if (excess !== undefined) this.excess = excess;
+    if (ended !== undefined) this.ended = ended;
     this.#reason = reason;
     // An edited row may contain anything as its key id.
     this.#keyId = isUuid(keyId) ? keyId : undefined;

@@ -49,10 +49,35 @@ interface KeyRotated extends Managed, Granted {
   readonly retireAt: number;
 }
 
-/** A key was ended for good, suspended, or taken back into use. */
+/** A key was ended for good. */
+interface KeyRevoked extends Managed {
+  /** `revoke` or `revokeLineage` ended a key. */
+  readonly type: 'key.revoked';
+  /** The key that this is about. */
+  readonly keyId: string;
+  /** Whose key it is. */
+  readonly entityUuid: string;
+  /**
+   * The mark that the row had already, if no seal proved it: somebody else wrote it, or its pepper
+   * is gone. `revokedAt` stays on the record, the rest was replaced.
+   */
+  readonly found?: FoundMark | undefined;
+}
+
+/** A mark of revocation that was found on a row. Null where the row had nothing readable. */
+export interface FoundMark {
+  /** Milliseconds since the epoch. */
+  readonly revokedAt: number | null;
+  /** Who, as the row says. */
+  readonly endedBy: string | null;
+  /** Why, as the row says. */
+  readonly endReason: string | null;
+}
+
+/** A key was suspended, or taken back into use. */
 interface KeyMarked extends Managed {
-  /** `revoke` or `revokeLineage`, `suspend`, `resume`. */
-  readonly type: 'key.revoked' | 'key.suspended' | 'key.resumed';
+  /** `suspend`, `resume`. */
+  readonly type: 'key.suspended' | 'key.resumed';
   /** The key that this is about. */
   readonly keyId: string;
   /** Whose key it is. */
@@ -162,6 +187,7 @@ interface AccessDenied {
 export type KeyringEvent =
   | KeyIssued
   | KeyRotated
+  | KeyRevoked
   | KeyMarked
   | KeyWithdrawn
   | KeyIdentified

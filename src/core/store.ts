@@ -94,31 +94,41 @@ export interface SchemeSummary {
   readonly lastUsedAt: number | null;
 }
 
+/** A query for one part of the keys of a lineage. */
+export interface LineageQuery {
+  /** Only keys whose `rootKeyId` or `issuedUnder` this is. */
+  readonly rootKeyId: string;
+  /** The id of the last key of the previous part; null for the first part. */
+  readonly after: string | null;
+  readonly limit: number;
+}
+
 // ── Marks ───────────────────────────────────────────────────────────────────────────────────────
 
-/**
- * Ends a key for good. Applies only if `revokedAt` is null, or if `revokedAt` is set and `seal` is
- * still `replaces`.
- */
-export interface RevokeMark {
-  readonly kind: 'revoke';
-  /** Becomes `revokedAt` and `changedAt`. Milliseconds, like all times. */
+/** When a mark is made, in milliseconds. `changedAt` becomes the later of its value and `at`. */
+interface MarkTime {
   readonly at: number;
+}
+
+/**
+ * Ends a key for good. Without `replaces`, it applies only if `revokedAt` is null, which becomes
+ * `at`. With it, it applies only if `revokedAt` is set, which stays, and `seal` is `replaces`.
+ */
+export interface RevokeMark extends MarkTime {
+  readonly kind: 'revoke';
   /** Becomes `endedBy`. */
   readonly by: string | null;
   /** Becomes `endReason`. */
   readonly reason: string | null;
   /** Becomes `seal`, in the same write. */
   readonly seal: string | null;
-  /** The `seal` as read. If it is a text, a revoked row with this seal is marked again. */
+  /** The `seal` as read, to mark a row again that is revoked already. Null is like absent. */
   readonly replaces?: string | null | undefined;
 }
 
-/** Suspends a key. Applies only if `revokedAt` and `suspendedAt` are null. */
-export interface SuspendMark {
+/** Suspends a key at `at`. Applies only if `revokedAt` and `suspendedAt` are null. */
+export interface SuspendMark extends MarkTime {
   readonly kind: 'suspend';
-  /** Becomes `suspendedAt` and `changedAt`. */
-  readonly at: number;
   /** Becomes `endedBy`. */
   readonly by: string | null;
   /** Becomes `endReason`. */
@@ -129,12 +139,10 @@ export interface SuspendMark {
  * Sets the end of a key that has a successor. Applies only if `revokedAt`, `suspendedAt` and
  * `retireAt` are null and `withdrawn` is as given.
  */
-export interface RetireMark {
+export interface RetireMark extends MarkTime {
   readonly kind: 'retire';
   /** Becomes `retireAt`. */
-  readonly at: number;
-  /** Becomes `changedAt`. Default: `at`. */
-  readonly changedAt?: number | undefined;
+  readonly retireAt: number;
   /** Becomes `endedBy`. */
   readonly by: string | null;
   /** Becomes `endReason`. */
@@ -147,17 +155,13 @@ export interface RetireMark {
  * Ends a suspension. Applies only if `revokedAt` is null and `suspendedAt` is not. `suspendedAt`,
  * `endedBy` and `endReason` become null.
  */
-export interface ResumeMark {
+export interface ResumeMark extends MarkTime {
   readonly kind: 'resume';
-  /** Becomes `changedAt`. */
-  readonly at: number;
 }
 
 /** Appends an entity to `withdrawn`. Applies only if the entity is not in the list yet. */
-export interface WithdrawMark {
+export interface WithdrawMark extends MarkTime {
   readonly kind: 'withdraw';
-  /** Becomes `changedAt`. */
-  readonly at: number;
   readonly entityUuid: string;
 }
 
@@ -209,10 +213,11 @@ export interface KeyStore {
   list(query: ListQuery, options?: CallOptions): Awaitable<readonly KeyRecord[]>;
 
   /**
-   * Returns every record with this `rootKeyId` or this `issuedUnder`, each once, including ended
-   * ones, in any order.
+   * Returns at most `limit` records with this `rootKeyId` or this `issuedUnder`, each once,
+   * including ended ones, by `keyId`, ascending. With `after`, returns only records with a greater
+   * id. A key that is added during a listing may come before `after`; the caller then lists again.
    */
-  listLineage(rootKeyId: string, options?: CallOptions): Awaitable<readonly KeyRecord[]>;
+  listLineage(query: LineageQuery, options?: CallOptions): Awaitable<readonly KeyRecord[]>;
 
   /**
    * Writes a mark if its condition holds, in one conditional write, so that only one of several

@@ -78,9 +78,6 @@ async function identifyAndEnd(
     const ended = isAgain ? [] : await places.take(end);
     tell(Object.freeze({ ...leak, ended }));
   } catch (error) {
-    // For such a row, the keyring cannot know whether it ended the whole lineage. The owner must
-    // look.
-    if (UNSURE.includes(state)) tell(Object.freeze({ ...leak, ended: [] }));
     // The reporter must not learn why a known key cannot be ended.
     throw isAccessError(error) ? new StoreError('a leaked key could not be ended') : error;
   }
@@ -109,8 +106,6 @@ function createMemory(): Memory {
   };
 }
 
-const UNSURE: readonly KeyState[] = ['unknown_format', 'orphaned', 'damaged'];
-
 const ENDED: readonly KeyState[] = ['revoked', 'retired', 'expired'];
 
 /** Applies the action. Returns the ids of the keys that it ended or suspended. */
@@ -124,10 +119,24 @@ async function endFound(
   const authority: Authority = { entityUuid, actor, reason };
   const isOver = ENDED.includes(state) && !evenIfEnded;
   if (action === 'tell' || isOver) return [];
-  if (action === 'revokeLineage') return keyring.revokeLineage(keyId, authority);
+  if (action === 'revokeLineage') return endLineage(keyring, keyId, authority);
   if (action === 'suspend') return suspendFound(keyring, keyId, state, authority);
   await keyring.revoke(keyId, authority);
   return [keyId];
+}
+
+/** Reports what ended also where the lineage is unknown: the state in the report says why. */
+async function endLineage(
+  keyring: LeakKeyring,
+  keyId: string,
+  authority: Authority,
+): Promise<readonly string[]> {
+  try {
+    return await keyring.revokeLineage(keyId, authority);
+  } catch (error) {
+    if (isAccessError(error) && error.ended !== undefined) return error.ended;
+    throw error;
+  }
 }
 
 async function suspendFound(

@@ -25,8 +25,9 @@ export interface Authority {
   /** Why: 1 to 200 characters, without API keys. Stored on the record and in every event. */
   readonly reason?: string | undefined;
   /**
-   * The id of the key that makes the call, if a key makes it. Keys that it issues or rotates end
-   * with it (`revokeLineage`). It must be a live key of this entity.
+   * The id of the key that makes the call, if a key makes it. To issue, rotate or resume, it must
+   * be a live key of this entity. The keys that it issues end with it (`revokeLineage`), expire no
+   * later, and issue none themselves. It rotates only its own chain, and resumes only those keys.
    */
   readonly keyId?: string | undefined;
 }
@@ -39,6 +40,8 @@ export interface GrantAuthority extends Authority {
    * The longest lifetime of a key, in milliseconds from now. The keyring may have a lower limit.
    */
   readonly maxLifetimeMs?: number | undefined;
+  /** The latest time at which a key may expire, for an authority that ends itself. */
+  readonly notAfter?: Date | undefined;
 }
 
 const FIELDS = [
@@ -49,6 +52,7 @@ const FIELDS = [
   'keyId',
   'scopes',
   'maxLifetimeMs',
+  'notAfter',
 ] as const satisfies readonly (keyof GrantAuthority)[];
 
 /** Who acts and why; null if not given. */
@@ -72,6 +76,8 @@ export interface CheckedAuthority {
   readonly scopes: readonly string[] | null;
   /** Infinite for unlimited. */
   readonly maxLifetimeMs: number;
+  /** Milliseconds since the epoch; infinite for unlimited. */
+  readonly notAfter: number;
 }
 
 /** A checked {@link GrantAuthority}. */
@@ -99,6 +105,7 @@ export function readAuthority(authority: unknown): CheckedAuthority {
     // Absent is not the same as undefined: `scopes: session.scoeps` is a mistake in every call.
     scopes: Object.hasOwn(given, 'scopes') ? readScopes(given.scopes) : null,
     maxLifetimeMs: readMaxLifetime(given.maxLifetimeMs, 'authority.maxLifetimeMs'),
+    notAfter: readNotAfter(given.notAfter),
   };
 }
 
@@ -115,6 +122,13 @@ export function readOptionalText(value: unknown, what: string): string | undefin
   return value === undefined ? undefined : readText(value, MAX_REASON_LENGTH, what);
 }
 
+function readNotAfter(date: unknown): number {
+  if (date === undefined) return Number.POSITIVE_INFINITY;
+  const time = date instanceof Date ? new Date(date).getTime() : Number.NaN;
+  assert(!Number.isNaN(time), 'authority.notAfter: pass a valid Date', date);
+  return time;
+}
+
 function readScopes(scopes: unknown): readonly string[] {
   return scopes === 'all' ? WHOLE_CATALOG : readPatterns(scopes);
 }
@@ -128,7 +142,7 @@ interface Rights {
 }
 
 /**
- * Throws if a key would have more rights than its authority, or live longer than either limit. The
+ * Throws if a key would have more rights than its authority, or live longer than any limit. The
  * error lists the whole excess: scopes, then entities, then `expiresAt`.
  */
 export function requireCeiling(
@@ -141,7 +155,8 @@ export function requireCeiling(
   const scopes = key.scopes.filter((scope) => !isCovered(scope, held));
   const entities = key.accessibleEntities.filter((entity) => !allowed.has(entity));
   const excess = [...scopes, ...entities];
-  const latest = key.createdAt + Math.min(authority.maxLifetimeMs, keyringLifetimeMs);
+  const longestMs = Math.min(authority.maxLifetimeMs, keyringLifetimeMs);
+  const latest = Math.min(key.createdAt + longestMs, authority.notAfter);
   const isTooLong = (key.expiresAt ?? Number.POSITIVE_INFINITY) > latest;
   if (excess.length > 0) {
     if (isTooLong) excess.push('expiresAt');

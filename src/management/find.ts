@@ -28,8 +28,13 @@ export async function requireOwn(
   keyId: unknown,
 ): Promise<KeyRecord> {
   const row = await findRow(context, keyId);
-  if (row.entityUuid !== authority.entityUuid) throw foreignKey();
+  if (!isOwn(context, authority.entityUuid, row)) throw foreignKey();
   return row;
+}
+
+/** Checks whether a row is one of this keyring and of the entity. */
+export function isOwn({ format }: Context, entityUuid: string, row: KeyRecord): boolean {
+  return row.prefix === format.prefix && row.entityUuid === entityUuid;
 }
 
 /** The error for another's key. The caller learns only `not_found`; the event has the reason. */

@@ -2,7 +2,7 @@
 import { encoder } from '../core/bytes.js';
 import type { Catalog } from '../core/catalog.js';
 import type { Context } from '../core/context.js';
-import { InputError } from '../core/errors.js';
+import { AccessError, InputError } from '../core/errors.js';
 import {
   ANY_TEXT,
   assert,
@@ -16,7 +16,8 @@ import {
 } from '../core/input.js';
 import { frozenCopy, isTextTable } from '../core/record.js';
 import { MAX_SCOPES } from '../core/scope.js';
-import { type CheckedGrant, requireCeiling } from './authority.js';
+import { requireActing } from './acting.js';
+import type { CheckedGrant } from './authority.js';
 import type { IssuedKey } from './info.js';
 import { type Draft, mint } from './mint.js';
 import { tellGrant } from './trail.js';
@@ -63,13 +64,24 @@ export async function issue(
   const given = readInputFields(input, INPUT, 'issue');
   const time = context.clock();
   const draft = readDraft(context.catalog, authority.entityUuid, time, given);
-  requireCeiling(authority, draft, context.maxLifetimeMs);
-  const { issued, record } = await mint(context, authority, draft, null);
+  const acting = await requireActing(context, authority);
+  // Only one level: what a key issued issues nothing, so a lineage is one page of one index.
+  if (typeof acting?.issuedUnder === 'string') {
+    throw new AccessError('ceiling_exceeded', 'issued_by_key', { keyId: acting.keyId });
+  }
+  const issuedUnder = acting?.rootKeyId ?? null;
+  const made = await mint(context, authority, { ...draft, issuedUnder }, acting, null);
+  const { issued, record } = made;
   tellGrant(context, authority, record, { type: 'key.issued' });
   return issued;
 }
 
-function readDraft(catalog: Catalog, entityUuid: string, time: number, given: Fields): Draft {
+function readDraft(
+  catalog: Catalog,
+  entityUuid: string,
+  time: number,
+  given: Fields,
+): Omit<Draft, 'issuedUnder'> {
   const name = readInput(given, 'name', readName);
   const scopes = readInput(given, 'scopes', (patterns) => expandGrant(catalog, patterns));
   const justification = readInput(given, 'justification', readJustification);

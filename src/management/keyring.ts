@@ -43,8 +43,9 @@ export interface Keyring<C extends Catalog = Catalog> {
    *
    * Not checked: whether the entities exist, or whether another key has the same name.
    *
-   * @throws AccessError `ceiling_exceeded` with `excess`; for `authority.keyId`, `invalid_token` or
-   *   `not_found` if it is not a live key of the entity, `conflict` if it ends during the call.
+   * @throws AccessError `ceiling_exceeded` with `excess`. For `authority.keyId`: `invalid_token` or
+   *   `not_found` if it is not a live key of the entity; `ceiling_exceeded` if a key issued it;
+   *   `conflict` if it ends, or the first key of its chain is revoked.
    * @throws InputError, StoreError.
    * @throws TypeError on an authority without `scopes`.
    * @example
@@ -63,7 +64,8 @@ export interface Keyring<C extends Catalog = Catalog> {
    *
    * @throws AccessError `not_found`; `invalid_token` with the reason if the predecessor would not
    *   authenticate; `ceiling_exceeded` with `excess`, also for rights that the predecessor does not
-   *   have; `conflict` if it has been rotated already or another call ends it first.
+   *   have; `conflict` if it has been rotated already or another call ends it first. For
+   *   `authority.keyId` as `issue`; it rotates only keys of its own chain.
    * @throws InputError, StoreError.
    * @throws TypeError on an authority without `scopes`.
    * @example
@@ -86,14 +88,12 @@ export interface Keyring<C extends Catalog = Catalog> {
   revoke(keyId: string, authority: AnyAuthority): Promise<void>;
   /**
    * Revokes a key, its rotations, and everything that was issued under any of them (`issuedUnder`).
-   * Use it for a leaked key. The key that issued this one stays. Keys that are issued or rotated
-   * during the call do not escape. Idempotent; after a `StoreError`, call it again.
+   * Use it for a leaked key. The key that issued this one stays. The first key of the chain ends
+   * first; then no key of it can add any. Idempotent; after a `StoreError`, call it again.
    *
    * @returns The ids of the keys that this call revoked.
-   * @throws AccessError `not_found`.
-   * @throws InputError.
-   * @throws StoreError, also if nothing vouches for the key's place in its lineage: some keys may
-   *   then remain.
+   * @throws AccessError `not_found`; `conflict` with `ended` if no seal vouches for the key's row.
+   * @throws InputError, StoreError.
    * @example
    * const ended = await keyring.revokeLineage(keyId, { entityUuid, reason: 'found on GitHub' });
    */
@@ -112,7 +112,8 @@ export interface Keyring<C extends Catalog = Catalog> {
    * Ends a suspension. Idempotent; after a `StoreError`, call it again. A key that expired in the
    * meantime stays expired.
    *
-   * @throws AccessError `not_found`; `conflict` if the key was revoked.
+   * @throws AccessError `not_found`; `conflict` if the key was revoked. For `authority.keyId` as
+   *   `issue`; it resumes only keys that were issued under it.
    * @throws InputError, StoreError.
    * @example
    * await keyring.resume(keyId, { entityUuid });

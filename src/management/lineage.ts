@@ -1,31 +1,12 @@
 /** Ends a key, its rotations, and everything that they issued. */
 import type { Context } from '../core/context.js';
-import { StoreError } from '../core/errors.js';
+import { AccessError, StoreError } from '../core/errors.js';
 import type { KeyRecord } from '../core/record.js';
 import type { ListPosition } from '../core/store.js';
 import type { CheckedAuthority } from './authority.js';
 import { hasEnded, type Voucher, voucherOf } from './ended.js';
-import { requireOwn } from './find.js';
+import { isOwn, requireOwn } from './find.js';
 import { revokeRow } from './revoke.js';
-
-/** Far more passes than concurrent rotations and new keys can require. */
-const MAX_PASSES = 100;
-
-/** How many keys end in one turn of the event loop. */
-const MAX_IN_A_TURN = 50;
-
-/** A walk through a lineage. */
-interface Walk {
-  readonly context: Context;
-  readonly authority: CheckedAuthority;
-  /**
-   * The roots whose rotations and children belong to the walk, and the time since when they do: for
-   * a key that was rotated from another, only what came after it. Grows during the walk.
-   */
-  readonly roots: Map<string, number>;
-  /** The ids of the keys that this walk ended. */
-  readonly ended: string[];
-}
 
 /**
  * Ends the lineage of a key and returns the ids of the keys that it ended. The key that issued this
@@ -36,68 +17,56 @@ export async function revokeLineage(
   authority: CheckedAuthority,
   keyId: string,
 ): Promise<readonly string[]> {
-  const asked = await requireOwn(context, authority, keyId);
-  const walk: Walk = { context, authority, roots: new Map(), ended: [] };
-  // Checked first, because revoking a damaged row removes its seal.
-  const isKnown = isVouchedFor(context, asked);
-  await end(walk, asked, ALWAYS);
-  if (isKnown) return endRoots(walk);
-  await endNeighbours(walk, asked);
-  await endRoots(walk);
-  throw new StoreError(
-    `key ${keyId} is revoked, but its row is untrusted: find and revoke the entity's related keys`,
-  );
-}
-
-/** Ends everything under the roots and repeats until nothing is left. Returns the ended keys. */
-async function endRoots(walk: Walk): Promise<readonly string[]> {
-  const { context, roots } = walk;
-  for (let pass = 0; pass < MAX_PASSES; pass++) {
-    let left = 0;
-    // The loop also visits roots that are added during the walk.
-    for (const [root, since] of roots) {
-      const lineage = await context.store.listLineage(root, { fresh: true });
-      const later = ownOf(walk, lineage).filter(({ createdAt }) => !(createdAt < since));
-      for (const row of later) left += await end(walk, row, sinceWhen(row));
-    }
-    // Otherwise, walk again: a concurrent rotation may have made another key.
-    if (left === 0) return Object.freeze(walk.ended);
+  const row = await requireOwn(context, authority, keyId);
+  const walk: Walk = { context, authority, ended: [] };
+  const { ended } = walk;
+  if (isVouchedFor(context, row)) {
+    await endLineage(walk, row);
+    return Object.freeze(ended);
   }
-  throw new StoreError('store.listLineage does not see revocations; see KeyStore');
+  await end(walk, row);
+  // Believes no field of the row: only what others, under their own seals, say of its id.
+  await endListed(walk, keyId);
+  await endSuccessors(walk, keyId);
+  throw new AccessError('conflict', 'lineage_unknown', { keyId, ended: Object.freeze(ended) });
 }
 
-/** Earlier than every time. */
-const ALWAYS = Number.NEGATIVE_INFINITY;
-
-/** Returns since when the lineage of a row belongs to it: for a rotated key, since its creation. */
-function sinceWhen({ rotatedFrom, createdAt }: KeyRecord): number {
-  return rotatedFrom === null ? ALWAYS : createdAt;
+/** A walk through a lineage. */
+interface Walk {
+  readonly context: Context;
+  readonly authority: CheckedAuthority;
+  /** The ids of the keys that this walk ended. */
+  readonly ended: string[];
 }
 
-/** Ends a key and notes its root. Returns 1, or 0 if the key had ended already. */
-async function end(walk: Walk, row: KeyRecord, since: number): Promise<number> {
-  const { context, authority, roots, ended } = walk;
-  // Do not follow an edited row to another key: an attacker may have chosen it.
-  const root = isVouchedFor(context, row) ? row.rootKeyId : row.keyId;
-  if (since < (roots.get(root) ?? Number.POSITIVE_INFINITY)) {
-    // Moved to the end of the map, so that it is walked again.
-    roots.delete(root);
-    roots.set(root, since);
+/**
+ * Ends the first row of the key's chain, which is the switch of all that follows, then the key, and
+ * then the rest.
+ */
+async function endLineage(walk: Walk, row: KeyRecord): Promise<void> {
+  const { rootKeyId } = row;
+  const isFirst = rootKeyId === row.keyId;
+  const first = isFirst ? null : await walk.context.store.findById(rootKeyId, { fresh: true });
+  let failure: unknown;
+  for (const each of [first, row]) {
+    if (each === null) continue;
+    await end(walk, each).catch((error: unknown) => {
+      failure ??= error;
+    });
   }
-  if (hasEnded(context, row)) return 0;
-  if (await revokeRow(context, authority, row)) {
-    const count = ended.push(row.keyId);
-    // A synchronous store would keep everything else waiting until the whole lineage has ended.
-    if (count % MAX_IN_A_TURN === 0) await new Promise((resolve) => setTimeout(resolve));
-  }
-  return 1;
+  await endListed(walk, rootKeyId);
+  if (failure !== undefined) throw failure;
 }
 
-function ownOf({ context, authority }: Walk, rows: readonly KeyRecord[]): readonly KeyRecord[] {
-  const { prefix: own } = context.format;
-  return rows.filter(
-    ({ prefix, entityUuid }) => prefix === own && entityUuid === authority.entityUuid,
-  );
+function endListed(walk: Walk, rootKeyId: string): Promise<void> {
+  return eachOfLineage(walk.context, rootKeyId, (row) => end(walk, row));
+}
+
+/** Ends an own key. Returns false if it had ended when its row was read. */
+async function end({ context, authority, ended }: Walk, row: KeyRecord): Promise<boolean> {
+  if (!isOwn(context, authority.entityUuid, row) || hasEnded(context, row)) return false;
+  if (await revokeRow(context, authority, row)) ended.push(row.keyId);
+  return true;
 }
 
 const VOUCHED_FOR: readonly Voucher[] = ['alive', 'revocation'];
@@ -107,26 +76,81 @@ function isVouchedFor(context: Context, row: KeyRecord): boolean {
   return VOUCHED_FOR.includes(voucherOf(context, row));
 }
 
-// ── Where nothing vouches for the row ───────────────────────────────────────────────────────────
-
-const PAGE = 1000;
-
-/**
- * Ends all keys of the entity that claim to be rotated from this one. Also ends the predecessor
- * that this row claims, if a rotation has retired it.
- */
-async function endNeighbours(walk: Walk, { keyId, rotatedFrom }: KeyRecord): Promise<void> {
+/** Ends the lineage of the keys that were rotated from this one: all of them have its root. */
+async function endSuccessors(walk: Walk, keyId: string): Promise<void> {
   const { context, authority } = walk;
   const own = { prefix: context.format.prefix, entityUuid: authority.entityUuid };
   let after: ListPosition | null = null;
+  let next: KeyRecord | undefined;
   do {
     const query = { ...own, after, limit: PAGE };
     const rows: readonly KeyRecord[] = await context.store.list(query, { fresh: true });
-    for (const row of rows.filter((each) => each.rotatedFrom === keyId)) {
-      await end(walk, row, ALWAYS);
-    }
-    const old = rows.find((each) => each.keyId === rotatedFrom);
-    if (typeof old?.retireAt === 'number') await revokeRow(context, authority, old);
+    next = rows.find((row) => row.rotatedFrom === keyId && isVouchedFor(context, row));
     after = rows[PAGE - 1] ?? null;
+  } while (next === undefined && after !== null);
+  if (next !== undefined) await endLineage(walk, next);
+}
+
+// ── The rows of a lineage ───────────────────────────────────────────────────────────────────────
+
+const PAGE = 500;
+const AT_ONCE = 10;
+const IN_A_TURN = 50;
+
+/**
+ * Calls `change` with every row of a lineage, several at a time, and walks again until it changed
+ * none. `change` returns whether the row needed it. A row that fails shields no other: its error is
+ * thrown at the end, or once there are ten, because then the store is broken.
+ */
+export async function eachOfLineage(
+  context: Context,
+  rootKeyId: string,
+  change: (row: KeyRecord) => Promise<boolean>,
+): Promise<void> {
+  const changed = new Set<string>();
+  let failures: unknown[];
+
+  async function changeOnce(row: KeyRecord): Promise<void> {
+    try {
+      if (!(await change(row))) return;
+      const isStale = changed.has(row.keyId);
+      if (isStale) throw new StoreError('store.listLineage does not see marks; see KeyStore');
+      changed.add(row.keyId);
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+
+  let before: number;
+  do {
+    before = changed.size;
+    failures = [];
+    for await (const rows of groupsOf(context, rootKeyId)) {
+      await Promise.all(rows.map(changeOnce));
+      if (failures.length >= AT_ONCE) throw failures[0];
+    }
+  } while (changed.size > before);
+  if (failures.length > 0) throw failures[0];
+}
+
+/** Reads a lineage page by page, and yields a few rows at a time. */
+async function* groupsOf(
+  context: Context,
+  rootKeyId: string,
+): AsyncGenerator<readonly KeyRecord[], void, void> {
+  let after: string | null = null;
+  do {
+    const query = { rootKeyId, after, limit: PAGE };
+    const rows: readonly KeyRecord[] = await context.store.listLineage(query, { fresh: true });
+    for (let start = 0; start < rows.length; start += AT_ONCE) {
+      // A synchronous store would otherwise keep everything else waiting.
+      const isLong = start > 0 && start % IN_A_TURN === 0;
+      if (isLong) await new Promise((resolve) => setTimeout(resolve));
+      yield rows.slice(start, start + AT_ONCE);
+    }
+    const last: string | null = rows[PAGE - 1]?.keyId ?? null;
+    const isStuck = last !== null && after !== null && last <= after;
+    if (isStuck) throw new StoreError('store.listLineage ignores `after`; see KeyStore');
+    after = last;
   } while (after !== null);
 }

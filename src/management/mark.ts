@@ -1,8 +1,9 @@
 /** Writes marks, the changes to a key after it was made, and emits their events. */
 import type { Context } from '../core/context.js';
 import { AccessError, StoreError } from '../core/errors.js';
+import type { FoundMark } from '../core/events.js';
 import type { KeyRecord } from '../core/record.js';
-import type { Mark, ResumeMark, SuspendMark, WithdrawMark } from '../core/store.js';
+import type { Mark, ResumeMark, RevokeMark, SuspendMark, WithdrawMark } from '../core/store.js';
 import type { CheckedAuthority } from './authority.js';
 
 /** The marks that can be undone or that remove only one entity. The others are in `revoke.ts`. */
@@ -18,16 +19,29 @@ const EVENTS = {
 /** This many failures cannot all be races with other calls: the store is not writing. */
 const MAX_TRIES = 10;
 
-/** Writes a mark unless the row already has it, and emits its event. */
+/**
+ * Writes a mark unless the row already has it, and emits its event. Returns false if the row has
+ * it. `confirm` runs after the write and before the event.
+ */
 export async function writeMark(
   context: Context,
   authority: CheckedAuthority,
   row: KeyRecord,
   mark: OwnMark,
-): Promise<void> {
+  confirm: () => Promise<void> = async () => {},
+): Promise<boolean> {
   const isDone = (now: KeyRecord): boolean => isMarked(now, mark.kind, authority.entityUuid);
   const wrote = await markUntil(context, row, isDone, () => mark);
-  if (wrote !== null) tellMark(context, authority, row, mark);
+  if (wrote === null) return false;
+  await confirm();
+  tellMark(context, authority, wrote);
+  return true;
+}
+
+/** A mark that was written, and the row as it was read before. */
+interface Written<M extends Mark> {
+  readonly mark: M;
+  readonly row: KeyRecord;
 }
 
 /**
@@ -40,11 +54,11 @@ export async function markUntil<M extends Mark>(
   row: KeyRecord,
   isDone: (row: KeyRecord) => boolean,
   markOf: (row: KeyRecord) => M,
-): Promise<M | null> {
+): Promise<Written<M> | null> {
   let last = row;
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const mark = markOf(last);
-    if (await context.store.mark(row.keyId, mark)) return mark;
+    if (await context.store.mark(row.keyId, mark)) return { mark, row: last };
     const now = await context.store.findById(row.keyId, { fresh: true });
     if (now !== null && isDone(now)) return null;
     last = now ?? last;
@@ -56,14 +70,27 @@ export async function markUntil<M extends Mark>(
 export function tellMark(
   context: Context,
   { entityUuid, actor, reason }: CheckedAuthority,
-  { keyId, entityUuid: owner }: KeyRecord,
-  { kind, at }: { readonly kind: keyof typeof EVENTS; readonly at: number },
+  { mark, row }: Written<OwnMark | RevokeMark>,
 ): void {
-  const type = EVENTS[kind];
-  const event = { time: at, keyId, entityUuid: owner, actor, reason };
+  const { keyId, entityUuid: owner } = row;
+  const type = EVENTS[mark.kind];
+  const event = { time: mark.at, keyId, entityUuid: owner, actor, reason };
   if (type === 'key.withdrawn') {
     context.emit?.({ type, ...event, withdrawnEntity: entityUuid });
-  } else context.emit?.({ type, ...event });
+  } else if (type === 'key.revoked') context.emit?.({ type, ...event, ...foundIn(row) });
+  else context.emit?.({ type, ...event });
+}
+
+/** Returns the mark of revocation that an unchecked row had before it was revoked. */
+function foundIn(row: KeyRecord): { readonly found?: FoundMark } {
+  const { revokedAt, endedBy, endReason }: { readonly [F in keyof KeyRecord]: unknown } = row;
+  if (revokedAt === null) return {};
+  const found = {
+    revokedAt: typeof revokedAt === 'number' ? revokedAt : null,
+    endedBy: typeof endedBy === 'string' ? endedBy : null,
+    endReason: typeof endReason === 'string' ? endReason : null,
+  };
+  return { found: Object.freeze(found) };
 }
 
 /** Checks whether an unchecked row has the mark. Throws if the key is revoked and cannot get it. */

@@ -1,17 +1,11 @@
-/**
- * Makes a key, digests and seals it, and stores its record. If another key issues it, that issuer
- * must be live before and after. No key that is made while its issuer is being ended therefore
- * survives.
- */
+/** Makes a key, digests and seals it, and stores its record. */
 import type { Context } from '../core/context.js';
 import { RECORD_FORMAT } from '../core/encoding.js';
-import { AccessError, isAccessError } from '../core/errors.js';
 import type { KeyRecord } from '../core/record.js';
 import { sealOf } from '../core/seal.js';
 import { drawEntropy, randomUuid } from '../core/secret.js';
-import { requireLive, requireRecord } from '../core/verify.js';
-import type { CheckedAuthority } from './authority.js';
-import { foreignKey } from './find.js';
+import { lowered, requireStillActing } from './acting.js';
+import { type CheckedGrant, requireCeiling } from './authority.js';
 import { createIssuedKey, type IssuedKey } from './info.js';
 import { endRow } from './revoke.js';
 
@@ -24,6 +18,7 @@ export interface Draft {
   readonly metadata: Readonly<Record<string, string>>;
   readonly createdAt: number;
   readonly expiresAt: number | null;
+  readonly issuedUnder: string | null;
 }
 
 /** A new key and its stored record. */
@@ -37,28 +32,35 @@ const HINT_LENGTH = 4;
 /** A record that does not have its seal yet. */
 type Unsealed = Omit<KeyRecord, 'seal'> & { seal: KeyRecord['seal'] };
 
-/** `old` is the key that the new one replaces, or null. */
+/**
+ * Makes a key within the ceiling, which must hold before the write and after it. `acting` is the
+ * key that makes the call, and `old` the key that the new one replaces, or null.
+ */
 export async function mint(
   context: Context,
-  authority: CheckedAuthority,
+  authority: CheckedGrant,
   draft: Draft,
+  acting: KeyRecord | null,
   old: KeyRecord | null,
 ): Promise<Minted> {
-  const issuer = await requireIssuer(context, authority);
-  const issuedUnder = issuer?.rootKeyId ?? old?.issuedUnder ?? null;
+  const check = (now: KeyRecord | null): void =>
+    requireCeiling(lowered(authority, now), draft, context.maxLifetimeMs);
+  check(acting);
   const { format, random } = context;
   const key = format.complete(drawEntropy(random));
-  const record = recordOf(context, authority, { ...draft, issuedUnder }, old, key);
+  const record = recordOf(context, authority, draft, old, key);
   await context.store.insert(record);
-  await requireIssuerStill(context, authority, record);
+  // Nobody has the plaintext yet, so a key that is ended here gets no event.
+  const undo = () => endRow(context, authority, record);
+  await requireStillActing(context, authority, undo, check);
   return { issued: createIssuedKey(key, record), record };
 }
 
 /** Makes a sealed record, as a plain object that every store can accept. */
 function recordOf(
   context: Context,
-  authority: CheckedAuthority,
-  draft: Draft & Pick<KeyRecord, 'issuedUnder'>,
+  authority: CheckedGrant,
+  draft: Draft,
   old: KeyRecord | null,
   key: string,
 ): KeyRecord {
@@ -90,38 +92,4 @@ function recordOf(
   record.seal = sealOf(record, scheme);
   // Its lists and tables are frozen already.
   return Object.freeze(record);
-}
-
-/**
- * Reads the issuer, if a key makes the call: it must be live and of the entity. Bypasses the cache.
- */
-async function requireIssuer(
-  context: Context,
-  { keyId, entityUuid }: CheckedAuthority,
-): Promise<KeyRecord | null> {
-  if (keyId === null) return null;
-  const row = await context.store.findById(keyId, { fresh: true });
-  if (row?.prefix !== context.format.prefix) {
-    throw new AccessError('invalid_token', 'unknown_key', { keyId });
-  }
-  if (row.entityUuid !== entityUuid) throw foreignKey();
-  const issuer = await requireRecord(row);
-  await requireLive(context, issuer);
-  return issuer;
-}
-
-/** Ends a new key and throws if its issuer has ended in the meantime. */
-async function requireIssuerStill(
-  context: Context,
-  authority: CheckedAuthority,
-  made: KeyRecord,
-): Promise<void> {
-  try {
-    await requireIssuer(context, authority);
-  } catch (error) {
-    if (!isAccessError(error)) throw error;
-    // Nobody has the plaintext, so the key gets no event.
-    await endRow(context, authority, made);
-    throw new AccessError('conflict', 'issuer_ended', { keyId: authority.keyId ?? undefined });
-  }
 }

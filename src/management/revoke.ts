@@ -27,20 +27,20 @@ export async function revokeRow(
   authority: CheckedAuthority,
   row: KeyRecord,
 ): Promise<boolean> {
-  const mark = await endRow(context, authority, row);
-  if (mark === null) return false;
-  tellMark(context, authority, row, mark);
-  return true;
+  if (hasEnded(context, row)) return false;
+  const kept = keptEnd(context, row);
+  if (kept !== null && (await context.store.mark(row.keyId, kept))) return false;
+  const wrote = await endRow(context, authority, row);
+  if (wrote !== null) tellMark(context, authority, wrote);
+  return wrote !== null;
 }
 
-/** Revokes a key without an event. Returns the mark, or null if the key had ended already. */
-export async function endRow(
+/** Revokes a key that has not ended, without an event. Returns null if another call was faster. */
+export function endRow(
   context: Context,
   authority: CheckedAuthority,
   row: KeyRecord,
-): Promise<RevokeMark | null> {
-  const kept = keptEnd(context, row);
-  if (kept !== null && (await context.store.mark(row.keyId, kept))) return null;
+): ReturnType<typeof markUntil<RevokeMark>> {
   return markUntil(
     context,
     row,
@@ -55,20 +55,20 @@ export async function endRow(
  */
 function keptEnd(context: Context, row: KeyRecord): RevokeMark | null {
   if (voucherOf(context, row) !== 'orphaned') return null;
-  const { revokedAt: at, endedBy: by, endReason: reason, seal: replaces } = row;
-  if (at === null || replaces === null) return null;
-  return { kind: 'revoke', at, by, reason, seal: null, replaces };
+  const { revokedAt, endedBy: by, endReason: reason, seal: replaces } = row;
+  if (revokedAt === null || replaces === null) return null;
+  return { kind: 'revoke', at: context.clock(), by, reason, seal: null, replaces };
 }
 
 /**
- * Makes the mark that revokes a key now, with the seal that proves it. With `replaces`, a row that
- * is already marked is revoked only if its seal is still the one that was read.
+ * Makes the mark that revokes a key now, with the seal that proves it. A row that is marked already
+ * keeps its time, and is revoked only if its seal is still the one that was read.
  */
 function revocationOf(context: Context, { said }: CheckedAuthority, row: KeyRecord): RevokeMark {
   const at = context.clock();
-  const end = { revokedAt: at, endedBy: said.by, endReason: said.reason };
+  const end = { revokedAt: row.revokedAt ?? at, endedBy: said.by, endReason: said.reason };
   const seal = revocationSeal(context, row, end);
-  const replaces = hasEnded(context, row) ? null : row.seal;
+  const replaces = row.revokedAt === null ? null : row.seal;
   return { kind: 'revoke', at, ...said, seal, replaces };
 }
 

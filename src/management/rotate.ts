@@ -17,7 +17,8 @@ import {
 import { addressableBy, type KeyRecord } from '../core/record.js';
 import { isScope, MAX_SCOPES } from '../core/scope.js';
 import { requireLive, requireRecord } from '../core/verify.js';
-import { type CheckedGrant, requireCeiling } from './authority.js';
+import { requireActing } from './acting.js';
+import type { CheckedGrant } from './authority.js';
 import { requireOwn } from './find.js';
 import type { IssuedKey } from './info.js';
 import { readExpiry, readJustification, readName, requireJustification } from './issue.js';
@@ -66,20 +67,24 @@ export async function rotate(
   const time = context.clock();
   const readOverlap = (ms: unknown, what: string) => readInteger(ms, 0, MAX_OVERLAP_MS, what);
   const retireAt = time + readInput(given, 'overlapMs', readOverlap);
+  const acting = await requireActing(context, authority);
   const old = await requireRecord(await requireOwn(context, authority, keyId));
   // The steps of `verify`: do not rotate a key that would not authenticate, and do not seal a
   // tampered row again.
   await requireLive(context, old);
   if (old.trust !== null) throw new AccessError('conflict', 'keyless', { keyId });
-  const draft = readSuccessor(context, old, given, time);
-  requireCeiling(authority, draft, context.maxLifetimeMs);
+  // The caller gets the text of the successor, which may be a key with other rights than its own.
+  if (acting !== null && acting.rootKeyId !== old.rootKeyId) {
+    throw new AccessError('ceiling_exceeded', 'foreign_chain', { keyId });
+  }
   // Already rotated and in its overlap. The write below would detect it too, but leave a revoked
   // successor behind.
   if (old.retireAt !== null) throw alreadyEnded(keyId);
+  const draft = readSuccessor(context, old, given, time);
 
-  const { issued, record } = await mint(context, authority, draft, old);
-  const times = { at: retireAt, changedAt: time, withdrawn: old.withdrawn };
-  const wrote = await context.store.mark(keyId, { kind: 'retire', ...times, ...authority.said });
+  const { issued, record } = await mint(context, authority, draft, acting, old);
+  const retirement = { at: time, retireAt, withdrawn: old.withdrawn, ...authority.said };
+  const wrote = await context.store.mark(keyId, { kind: 'retire', ...retirement });
   if (!wrote) {
     // Another call was faster. Nobody has the successor's plaintext, so end the successor.
     await endRow(context, authority, record);
@@ -119,6 +124,7 @@ function readSuccessor(context: Context, old: KeyRecord, given: Fields, time: nu
     metadata: old.metadata,
     createdAt: time,
     expiresAt: readOr(given, 'expiresAt', old.expiresAt, (date) => readExpiry(date, time)),
+    issuedUnder: old.issuedUnder,
   };
 }
 

@@ -1,6 +1,8 @@
 /** Suspends a key while there is doubt about it, and resumes it. Neither changes a revoked key. */
 import type { Context } from '../core/context.js';
+import { AccessError } from '../core/errors.js';
 import type { KeyState } from '../core/record.js';
+import { requireActing, requireStillActing } from './acting.js';
 import type { CheckedAuthority } from './authority.js';
 import { readInfo, requireOwn } from './find.js';
 import { alreadyEnded, writeMark } from './mark.js';
@@ -23,6 +25,15 @@ export async function resume(
   authority: CheckedAuthority,
   keyId: string,
 ): Promise<void> {
+  const acting = await requireActing(context, authority);
   const row = await requireOwn(context, authority, keyId);
-  await writeMark(context, authority, row, { kind: 'resume', at: context.clock() });
+  if (acting !== null && acting.rootKeyId !== row.issuedUnder) {
+    throw new AccessError('ceiling_exceeded', 'foreign_chain', { keyId });
+  }
+  const at = context.clock();
+  const { endedBy: by, endReason: reason } = row;
+  const undo = () => context.store.mark(keyId, { kind: 'suspend', at, by, reason });
+  await writeMark(context, authority, row, { kind: 'resume', at }, () =>
+    requireStillActing(context, authority, undo),
+  );
 }

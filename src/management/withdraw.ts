@@ -1,8 +1,9 @@
-/** Withdraws an entity from another entity's key that addresses it. */
+/** Withdraws an entity from another entity's key that addresses it, and from its whole chain. */
 import type { Context } from '../core/context.js';
 import { InputError } from '../core/errors.js';
 import type { CheckedAuthority } from './authority.js';
-import { findRow, foreignKey } from './find.js';
+import { findRow, foreignKey, isOwn } from './find.js';
+import { eachOfLineage } from './lineage.js';
 import { isIn, writeMark } from './mark.js';
 
 export async function withdraw(
@@ -19,16 +20,10 @@ export async function withdraw(
   const mark = { kind: 'withdraw', at: context.clock(), entityUuid } as const;
   await writeMark(context, authority, row, mark);
   // A rotation in progress fails because of the mark. A finished one left a successor to mark, too.
-  const lineage = await context.store.listLineage(row.rootKeyId, { fresh: true });
-  const reaching = lineage.filter(
-    (each) => each.entityUuid === row.entityUuid && isIn(each.accessibleEntities, entityUuid),
-  );
-  const followed = new Set([row.keyId]);
-  // The loop also visits keys that are added while it runs.
-  for (const predecessor of followed) {
-    for (const next of reaching.filter(({ rotatedFrom }) => rotatedFrom === predecessor)) {
-      await writeMark(context, authority, next, mark);
-      followed.add(next.keyId);
-    }
-  }
+  await eachOfLineage(context, row.rootKeyId, async (each) => {
+    const isOfChain = each.rootKeyId === row.rootKeyId && isOwn(context, row.entityUuid, each);
+    const isReaching =
+      isIn(each.accessibleEntities, entityUuid) && !isIn(each.withdrawn, entityUuid);
+    return isOfChain && isReaching && writeMark(context, authority, each, mark);
+  });
 }

@@ -5,7 +5,7 @@ import { issueInputJsonSchema, keyInfoJsonSchema } from 'keyscope/schemas';
 import { describe, expect, it } from 'vitest';
 import { answered, BASE, BODY, GRANT, get, issueBy, post, setUpAdmin } from '../support/admin.ts';
 import { complaint } from '../support/complaint.ts';
-import { HOUR, NOWHERE, OTHER, OWN } from '../support/keyring.ts';
+import { HOUR, NOWHERE, OTHER, OWN, tampering } from '../support/keyring.ts';
 
 const SCHEMES = {
   bearerAuth: { type: 'http', scheme: 'bearer' },
@@ -185,6 +185,9 @@ describe('the endpoints', () => {
       await send(operationId, post(path, 'x'.repeat(200_000)));
       await send(operationId, post(path, {}, { 'content-type': 'text/plain' }));
     }
+    const damaged = tampering(store, (row) => ({ ...row, name: 'other' }));
+    const lineage = post(`/keys/${await issueBy(admin)}/revoke-lineage`);
+    await send('revokeKeyLineage', lineage, setUpAdmin({}, damaged).admin);
     const broken = { ...store, list: () => Promise.reject(new Error('away')) };
     await send('listKeys', get('/keys'), setUpAdmin({}, broken).admin);
 

@@ -16,7 +16,7 @@ import {
 import { closureOf, readProjectFile, sourceFrom, sourcesUnder } from '../support/source.ts';
 
 const CORE_TOKENS = 12_800;
-const MANAGEMENT_TOKENS = 7_000;
+const MANAGEMENT_TOKENS = 7_800;
 const DECISIONS = 490;
 const FILE_LINES = 300;
 const FUNCTION_LINES = 45;

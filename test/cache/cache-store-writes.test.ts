@@ -9,7 +9,7 @@ const WHO = { at: 5, by: null, reason: null };
 
 const MARKS = {
   revoke: { ...WHO, kind: 'revoke', seal: null },
-  retire: { ...WHO, kind: 'retire' },
+  retire: { ...WHO, kind: 'retire', retireAt: 9 },
   suspend: { ...WHO, kind: 'suspend' },
   resume: { kind: 'resume', at: 5 },
   withdraw: { kind: 'withdraw', at: 5, entityUuid: OTHER },

@@ -123,6 +123,7 @@ describe('the events of one key’s life', () => {
       '+8h | bob: least privilege | key.rotated second of own | ' +
         'from first: threats:read users:read for own other',
       '+9h | zoe: contract ended | key.withdrawn second of own | without other',
+      '+9h | zoe: contract ended | key.withdrawn first of own | without other',
       // Already withdrawn: no event at +10h.
       `+11h | guard: odd traffic | key.suspended ${SECOND} `,
       '+12h | a request | access.denied second of - | list invalid_token suspended',
@@ -131,8 +132,8 @@ describe('the events of one key’s life', () => {
       `+15h | a request | access.granted ${SECOND} list`,
 
       `+16h | eve: found it | key.identified ${SECOND} `,
-      `+17h | eve: found on GitHub | key.revoked ${SECOND} `,
       '+17h | eve: found on GitHub | key.revoked first of own | ',
+      `+17h | eve: found on GitHub | key.revoked ${SECOND} `,
       // Already revoked: no event at +18h.
       `+19h | guard: odd traffic | ${DENIED} ${SECOND} suspend conflict already_ended`,
       `+20h | guard: odd traffic | ${DENIED} first of own | resume conflict already_ended`,

@@ -19,6 +19,7 @@ import { RECORD } from '../support/records.ts';
 
 const TIMEOUT_MS = 50;
 const LISTING = { prefix: 'acme', entityUuid: OWN, after: null, limit: 1 };
+const LINEAGE = { rootKeyId: NOWHERE, after: null, limit: 1 };
 const USE = { keyId: NOWHERE, lastUsedAt: START, scopesUsed: {} };
 
 /** A call of each method, with options where the core passes some. */
@@ -27,7 +28,7 @@ const CALLS: Readonly<Record<Method, (store: KeyStore, options?: CallOptions) =>
   findByDigest: (store, options) => store.findByDigest([RECORD.digest], options),
   findById: (store, options) => store.findById(NOWHERE, options),
   list: (store, options) => store.list(LISTING, options),
-  listLineage: (store, options) => store.listLineage(NOWHERE, options),
+  listLineage: (store, options) => store.listLineage(LINEAGE, options),
   mark: (store, options) => store.mark(NOWHERE, { kind: 'resume', at: START }, options),
   touch: (store, options) => store.touch([USE], options),
 };

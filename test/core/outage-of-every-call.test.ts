@@ -81,7 +81,7 @@ const WITHDRAWAL: Mark = { kind: 'withdraw', at: START, entityUuid: OTHER };
 
 /** The mark of another caller, written right before an operation retires its key. */
 const RIVALS: Readonly<Record<string, Mark>> = {
-  'rotate and lose': { kind: 'retire', at: START + 2 * HOUR, ...NOBODY },
+  'rotate and lose': { kind: 'retire', at: START, retireAt: START + 2 * HOUR, ...NOBODY },
   'rotate and lose to a suspension': SUSPENSION,
   'rotate and lose to a withdrawal': WITHDRAWAL,
 };
@@ -417,8 +417,8 @@ describe('the calls that fail above', () => {
   it.each<readonly [string, readonly Method[]]>([
     ['issue', ['insert']],
     ['revoke', ['findById', 'mark']],
-    ['revoke again', ['findById', 'mark', 'findById']],
-    ['revokeLineage', ['findById', 'mark', 'listLineage', 'mark', 'listLineage']],
+    ['revoke again', ['findById']],
+    ['revokeLineage', ['findById', 'findById', 'mark', 'mark', 'listLineage']],
     ['suspend', ['findById', 'mark']],
     ['suspend again', ['findById', 'mark', 'findById']],
     ['resume', ['findById', 'mark']],

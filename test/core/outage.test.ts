@@ -4,6 +4,7 @@ import {
   isStoreError,
   type KeyRecord,
   type KeyStore,
+  type LineageQuery,
   StoreError,
   toResponse,
 } from 'keyscope';
@@ -282,8 +283,8 @@ describe('an object as the store', () => {
       list(query: Parameters<KeyStore['list']>[0]) {
         return this.#inner.list(query);
       }
-      listLineage(rootKeyId: string) {
-        return this.#inner.listLineage(rootKeyId);
+      listLineage(query: LineageQuery) {
+        return this.#inner.listLineage(query);
       }
       mark(...args: Parameters<KeyStore['mark']>) {
         return this.#inner.mark(...args);

@@ -45,7 +45,7 @@ describe('a store in a JSON file', () => {
       'utf8',
     );
     const code = source.split('\n').filter((line) => !/^\s*(?:\/\/|\/?\*|$)/.test(line));
-    expect(code.length).toBeLessThanOrEqual(100);
+    expect(code.length).toBeLessThanOrEqual(105);
     const imports = [...source.matchAll(/^import (type )?.* from '(.*)';$/gm)].map(
       ([, type, from]) => [from, type],
     );
@@ -150,6 +150,19 @@ describe('a store in a JSON file', () => {
     expect(await rowOf(store, RECORD.keyId)).toEqual(RECORD);
     await store.mark(RECORD.keyId, REVOKE);
     expect(await rowOf(jsonFileStore(path), RECORD.keyId)).toEqual(REVOKED);
+  });
+
+  test('replaces a revocation only if its seal is as read, and keeps its time', async () => {
+    const store = jsonFileStore(path);
+    await store.insert(RECORD);
+    expect(store.mark(RECORD.keyId, { ...REVOKE, seal: 'one', replaces: RECORD.seal })).toBe(false);
+    expect(store.mark(RECORD.keyId, { ...REVOKE, seal: 'one' })).toBe(true);
+    const again = { ...REVOKE, at: 4, by: 'grace', seal: 'two' };
+    expect(store.mark(RECORD.keyId, again)).toBe(false);
+    expect(store.mark(RECORD.keyId, { ...again, replaces: 'two' })).toBe(false);
+    expect(store.mark(RECORD.keyId, { ...again, replaces: 'one' })).toBe(true);
+    const expected = { ...REVOKED, endedBy: 'grace', seal: 'two' };
+    expect(await rowOf(jsonFileStore(path), RECORD.keyId)).toEqual(expected);
   });
 
   test('works with a keyring', async () => {

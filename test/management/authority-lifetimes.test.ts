@@ -152,3 +152,80 @@ describe('the longest lifetime of a key', () => {
     },
   );
 });
+
+describe('authority.notAfter', () => {
+  const END = START + HOUR;
+  const authority = { ...AUTHORITY, notAfter: new Date(END) } as const;
+  const at = (time: number) => ({ expiresAt: new Date(time) });
+
+  it('is the latest expiry of a new key', async () => {
+    const { keyring, clock } = setUp();
+    const made = await keyring.issue(untypedInput(at(END)), authority);
+    expect(made.info.expiresAt).toEqual(new Date(END));
+    for (const input of [at(END + 1), { expiresAt: 'never' }]) {
+      const act = () => keyring.issue(untypedInput(input), authority);
+      const error = await denied(act, 'ceiling_exceeded', 'lifetime_beyond_authority');
+      expect(error.excess).toEqual(['expiresAt']);
+      expect(error.message).toBe(`expiresAt: pass at most ${new Date(END).toISOString()}.`);
+    }
+    // Unlike a lifetime, it does not move with the clock.
+    clock.advance(HOUR / 2);
+    const later = () => keyring.issue(untypedInput(at(END + 1)), authority);
+    await denied(later, 'ceiling_exceeded', 'lifetime_beyond_authority');
+    clock.set(END);
+    await denied(later, 'ceiling_exceeded', 'lifetime_beyond_authority');
+  });
+
+  it('is the latest expiry of a successor, also of one that keeps the expiry', async () => {
+    const { keyring } = setUp();
+    const { info } = await keyring.issue(PLAIN, AUTHORITY);
+    const rotate = (more: object) =>
+      keyring.rotate(info.keyId, { overlapMs: 0, ...more }, authority);
+    for (const more of [{}, at(END + 1), { expiresAt: 'never' }]) {
+      await denied(() => rotate(more), 'ceiling_exceeded', 'lifetime_beyond_authority');
+    }
+    expect((await rotate(at(END))).info.expiresAt).toEqual(new Date(END));
+  });
+
+  it.each([
+    [HOUR, undefined, HOUR],
+    [2 * HOUR, undefined, HOUR],
+    [HOUR / 2, undefined, HOUR / 2],
+    [undefined, HOUR / 2, HOUR / 2],
+    [undefined, 2 * HOUR, HOUR],
+  ])(
+    'counts if it is the lowest limit: with %s in the authority and %s in the keyring, %s',
+    async (maxLifetimeMs, ofKeyring, limit) => {
+      const { keyring } = setUp({ maxLifetimeMs: ofKeyring });
+      const both = { ...authority, maxLifetimeMs };
+      await keyring.issue(untypedInput(at(START + limit)), both);
+      const act = () => keyring.issue(untypedInput(at(START + limit + 1)), both);
+      await denied(act, 'ceiling_exceeded', 'lifetime_beyond_authority');
+    },
+  );
+
+  it('is copied, so that later changes have no effect', async () => {
+    const notAfter = new Date(END);
+    const { keyring } = setUp();
+    const act = keyring.issue(untypedInput(at(END + 1)), { ...AUTHORITY, notAfter });
+    notAfter.setTime(END + HOUR);
+    await denied(() => act, 'ceiling_exceeded', 'lifetime_beyond_authority');
+  });
+
+  it.each([
+    new Date(Number.NaN),
+    END,
+    new Date(END).toISOString(),
+    'never',
+    null,
+    Number.POSITIVE_INFINITY,
+    {},
+    { getTime: () => END },
+  ])('causes a TypeError in every call if it is %j', async (notAfter) => {
+    for (const [, call] of EACH_CALL) {
+      const act = (keyring: Parameters<typeof call>[0]) =>
+        call(keyring, authorityWith({ notAfter }));
+      await refusedAsBug(act, /^authority\.notAfter: pass a valid Date/);
+    }
+  });
+});

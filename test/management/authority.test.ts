@@ -39,13 +39,13 @@ describe('readAuthority', () => {
       said: { by: null, reason: null },
       scopes: null,
       maxLifetimeMs: Number.POSITIVE_INFINITY,
+      notAfter: Number.POSITIVE_INFINITY,
       keyId: null,
     };
     expect(readAuthority({ entityUuid: OWN })).toEqual(checked);
     const absent = { entities: undefined, actor: undefined, reason: undefined };
-    expect(readAuthority({ entityUuid: OWN, ...absent, maxLifetimeMs: undefined })).toEqual(
-      checked,
-    );
+    const unlimited = { maxLifetimeMs: undefined, notAfter: undefined, keyId: undefined };
+    expect(readAuthority({ entityUuid: OWN, ...absent, ...unlimited })).toEqual(checked);
   });
 
   it('adds the own entity to the list', () => {

@@ -1,11 +1,11 @@
 import type { DamagedKey, KeyInfo, KeyRecord, ListInput, ListPage } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
+import { editableMemory } from '../support/editable-stores.ts';
 import {
   ANSWERING,
   AUTHORITY,
   delayed,
-  denied,
   HOUR,
   inputError,
   issue,
@@ -24,6 +24,7 @@ import {
   wrap,
 } from '../support/keyring.ts';
 import { bring, LIFE_NAMES, LIVES } from '../support/lives.ts';
+import { outcome } from '../support/outcome.ts';
 
 type Shown = KeyInfo | DamagedKey;
 
@@ -296,13 +297,17 @@ describe('a row that cannot be read', () => {
   });
 
   it.each(DAMAGES)('can be revoked: %s', async (_what, edit) => {
-    const inner = memoryStore();
-    const { keyring } = setUp({ store: inner });
+    const { store, rows, edit: write } = await editableMemory();
+    const { keyring } = setUp({ store });
     const { key, info } = await issue(keyring);
-    const edited = tampering(inner, (row) => ({ ...row, ...edit }));
-    await setUp({ store: edited }).keyring.revoke(info.keyId, AUTHORITY);
-    expect((await rowOf(inner, info.keyId)).revokedAt).toBe(START);
-    await denied(() => keyring.verify(key), 'invalid_token', 'revoked');
+    await write(await rowOf(store, info.keyId), edit);
+    await keyring.revoke(info.keyId, AUTHORITY);
+    const found: { readonly revokedAt?: unknown } = edit;
+    const [ended] = await rows();
+    expect(ended).toMatchObject({ seal: null, revokedAt: found.revokedAt ?? START });
+    const shown = { state: 'revoked', keyId: info.keyId, entityUuid: OWN };
+    expect(await keyring.get(info.keyId, AUTHORITY)).toStrictEqual(shown);
+    expect(await outcome(() => keyring.verify(key))).toMatch(/^invalid_token/);
   });
 
   it('still fills a page if all of its rows are damaged', async () => {

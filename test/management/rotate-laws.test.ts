@@ -164,13 +164,9 @@ class World {
     return this.known.at(index % this.known.length) as Known;
   }
 
-  /** A key and its rotations, in their order. */
-  withSuccessors(first: Known): readonly Known[] {
-    const found = [first];
-    for (const each of this.known) {
-      if (found.some(({ info }) => info.keyId === each.info.rotatedFrom)) found.push(each);
-    }
-    return found;
+  /** A key, and the keys that it was rotated from or to. */
+  chainOf({ info }: Known): readonly Known[] {
+    return this.known.filter((each) => each.info.rootKeyId === info.rootKeyId);
   }
 }
 
@@ -201,7 +197,7 @@ async function perform(world: World, given: Step): Promise<void> {
       return;
     case 'withdraw':
       await keyring.withdraw(keyId, { entityUuid: entity });
-      for (const each of world.withSuccessors(old)) {
+      for (const each of world.chainOf(old)) {
         each.reach = each.reach.filter((reached) => reached !== entity);
       }
       return;

@@ -89,8 +89,8 @@ describe('a key as the core shows it', () => {
     const { info } = await keyring.issue(input, authority);
     const { keyId } = info;
     await store.touch([{ keyId, lastUsedAt: 5, scopesUsed: { 'threats:read': 5 } }]);
-    const retired = { at: NOW + 1, by: 'ada', reason: 'rotation' } as const;
-    await store.mark(keyId, { kind: 'retire', ...retired });
+    const retired = { at: NOW, by: 'ada', reason: 'rotation' } as const;
+    await store.mark(keyId, { kind: 'retire', ...retired, retireAt: NOW + 1 });
     await store.mark(keyId, { kind: 'suspend', ...retired, at: NOW });
     await store.mark(keyId, { kind: 'revoke', ...retired, at: NOW, seal: null });
     await store.mark(keyId, { kind: 'withdraw', at: NOW, entityUuid: uuid(1) });

@@ -43,7 +43,7 @@ const CHANGES: readonly (readonly [Mark, Partial<KeyRecord>])[] = [
   ],
   [
     { kind: 'revoke', at: 0, by: null, reason: null, seal: null },
-    { endedBy: null, endReason: null, revokedAt: 0, changedAt: 0, seal: null },
+    { endedBy: null, endReason: null, revokedAt: 0, seal: null },
   ],
   [
     { kind: 'suspend', at: 99, ...BY },
@@ -70,6 +70,25 @@ function recordOf(state: State, withdrawn: readonly string[] = []): KeyRecord {
 
 describe('a mark', () => {
   describe.each(STATES)('on a key that is %s', (state) => {
+    it('is revoked again only in exchange for its seal', () => {
+      const mark: Mark = { kind: 'revoke', at: 99, ...BY, seal: 'new', replaces: 'old' };
+      const changes = { ...ENDED, changedAt: 99, seal: 'new' };
+      const isRevoked = !MAY.revoke.includes(state);
+      const old = { ...recordOf(state), seal: 'old' };
+      expect(applyMark(old, mark)).toEqual(isRevoked ? { ...old, ...changes } : null);
+      for (const seal of ['other', '', null]) {
+        expect(applyMark({ ...old, seal }, mark), String(seal)).toBeNull();
+      }
+      // Null is like absent.
+      const first = { ...old, ...changes, revokedAt: 99 };
+      for (const replaces of [null, undefined]) {
+        for (const seal of ['old', null]) {
+          const marked = applyMark({ ...old, seal }, { ...mark, replaces });
+          expect(marked, String(seal)).toEqual(isRevoked ? null : first);
+        }
+      }
+    });
+
     it.each(CHANGES)('%o', (mark, changes) => {
       for (const withdrawn of WITHDRAWN) {
         const record = recordOf(state, withdrawn);
@@ -79,9 +98,9 @@ describe('a mark', () => {
     });
 
     it('retires only while withdrawn is as it was read', () => {
-      const changes = { ...ENDED, retireAt: 99, changedAt: 99 };
+      const changes = { ...ENDED, retireAt: 120, changedAt: 99 };
       for (const asRead of WITHDRAWN) {
-        const mark: Mark = { kind: 'retire', at: 99, ...BY, withdrawn: asRead };
+        const mark: Mark = { kind: 'retire', at: 99, retireAt: 120, ...BY, withdrawn: asRead };
         for (const withdrawn of WITHDRAWN) {
           const record = recordOf(state, withdrawn);
           const may = MAY.retire.includes(state) && asRead === withdrawn;
@@ -103,19 +122,26 @@ describe('a mark', () => {
     });
   });
 
-  it('dates a retirement by its end, or by changedAt if given', () => {
-    const retire: Mark = { kind: 'retire', at: 99, ...BY, changedAt: 7 };
-    expect(applyMark(recordOf('live'), retire)).toMatchObject({ retireAt: 99, changedAt: 7 });
-    const sameTime: Mark = { kind: 'retire', at: 99, ...BY };
-    expect(applyMark(recordOf('live'), sameTime)).toMatchObject({ retireAt: 99, changedAt: 99 });
-    const undated: Mark = { ...retire, changedAt: undefined };
-    expect(applyMark(recordOf('live'), undated)).toMatchObject({ retireAt: 99, changedAt: 99 });
-    const atZero: Mark = { ...retire, changedAt: 0 };
-    expect(applyMark(recordOf('live'), atZero)).toMatchObject({ retireAt: 99, changedAt: 0 });
+  it('keeps a later changedAt, because clocks differ', () => {
+    const marks: readonly [State, Mark][] = [
+      ['live', { kind: 'revoke', at: 39, ...BY, seal: null }],
+      ['revoked', { kind: 'revoke', at: 39, ...BY, seal: null, replaces: RECORD.seal }],
+      ['live', { kind: 'suspend', at: 39, ...BY }],
+      ['suspended', { kind: 'resume', at: 39 }],
+      ['live', { kind: 'retire', at: 39, retireAt: 120, ...BY }],
+      ['revoked', { kind: 'withdraw', at: 39, entityUuid: OTHER }],
+    ];
+    for (const [state, mark] of marks) {
+      const record = recordOf(state);
+      expect(applyMark(record, mark)).toMatchObject({ changedAt: 40 });
+      expect(applyMark(record, { ...mark, at: 41 })).toMatchObject({ changedAt: 41 });
+      expect(applyMark({ ...record, changedAt: null }, mark)).toMatchObject({ changedAt: 39 });
+      expect(applyMark({ ...record, changedAt: -5 }, mark)).toMatchObject({ changedAt: 39 });
+    }
   });
 
   it('treats a missing withdrawn list as empty', () => {
-    const mark: Mark = { kind: 'retire', at: 99, ...BY };
+    const mark: Mark = { kind: 'retire', at: 99, retireAt: 99, ...BY };
     expect(applyMark(recordOf('live'), mark)).not.toBeNull();
     expect(applyMark(recordOf('live', [OTHER]), mark)).toBeNull();
   });
@@ -127,7 +153,7 @@ describe('a mark', () => {
     expect(applyMark(suspended, { kind: 'suspend', at: 99, ...BY })).toBeNull();
     expect(applyMark(suspended, { kind: 'resume', at: 99 })).not.toBeNull();
     const retired = { ...recordOf('live'), retireAt: 0 };
-    expect(applyMark(retired, { kind: 'retire', at: 99, ...BY })).toBeNull();
+    expect(applyMark(retired, { kind: 'retire', at: 99, retireAt: 99, ...BY })).toBeNull();
   });
 
   it('does not modify the given record', () => {

@@ -14,7 +14,7 @@ test('has every method, answers synchronously, and shares nothing with another s
   const query = { prefix, entityUuid: OWN, after: null, limit: 10 };
   const all = { after: null, limit: 10 };
   expect(store.list(query)).toEqual([RECORD]);
-  expect(store.listLineage(rootKeyId)).toEqual([RECORD]);
+  expect(store.listLineage({ ...all, rootKeyId })).toEqual([RECORD]);
   expect(store.listAll(all)).toEqual({ items: [RECORD], next: null });
   expect(store.listExpiring({ ...all, before: 5 })).toEqual({ items: [], next: null });
   const expiring = { ...numbered(RECORD)(1), expiresAt: 4 };
@@ -59,7 +59,7 @@ test.each(['constructor', '__proto__', 'toString', ''])('finds no keys for %o', 
   const query = { prefix: RECORD.prefix, entityUuid: name, after: null, limit: 10 };
   expect(store.list(query)).toEqual([]);
   expect(store.list({ ...query, addressing: true })).toEqual([]);
-  expect(store.listLineage(name)).toEqual([]);
+  expect(store.listLineage({ rootKeyId: name, after: null, limit: 10 })).toEqual([]);
   expect(store.findById(name)).toBeNull();
   expect(store.findByDigest([name])).toEqual([]);
 });
@@ -75,6 +75,6 @@ test('keeps nothing of a rejected or unreadable record', () => {
   expect(() => store.insert(unlisted)).toThrow(TypeError);
   expect(store.findByDigest([digest])).toEqual([]);
   expect(store.findById(keyId)).toBeNull();
-  expect(store.listLineage(THIRD)).toEqual([]);
+  expect(store.listLineage({ rootKeyId: THIRD, after: null, limit: 10 })).toEqual([]);
   expect(store.listAll({ after: null, limit: 10 })).toMatchObject({ items: [RECORD] });
 });

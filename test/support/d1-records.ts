@@ -22,6 +22,6 @@ export const MARKS: readonly Mark[] = [
   { kind: 'suspend', at: 1, by: 'a', reason: 'b' },
   { kind: 'resume', at: 2 },
   { kind: 'withdraw', at: 3, entityUuid: OTHER },
-  { kind: 'retire', at: 4, by: 'c', reason: null, withdrawn: [OTHER] },
+  { kind: 'retire', at: 4, retireAt: 4, by: 'c', reason: null, withdrawn: [OTHER] },
   revokeAt(5),
 ];

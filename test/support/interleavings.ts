@@ -58,6 +58,7 @@ const setting: fc.Arbitrary<Setting> = fc.record({
   channel: fc.constantFrom(...CHANNELS),
   maxStalenessMs: fc.constant(8_000),
   isSuspended: fc.boolean(),
+  hasChild: fc.constant(false),
   ticks: fc.array(fc.constantFrom(1, 400, 1_000, 2_500, 5_000, 8_000), { maxLength: 10 }),
   failures: fc.nat({ max: 2 }),
 });

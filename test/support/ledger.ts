@@ -46,6 +46,8 @@ export interface Life {
   isHeld: boolean;
   /** The record at the time of its retirement. */
   retired: KeyRecord | undefined;
+  /** Whether it was last resumed when the first key had been revoked. */
+  isResumedLate: boolean;
 }
 
 /** The versions that were current while a call was in progress. */
@@ -94,6 +96,7 @@ export class Ledger {
       madeBy: -1,
       isHeld: false,
       retired: undefined,
+      isResumedLate: false,
     };
     this.#lives.push(life);
     this.#byDigest.set(digest, life);
@@ -141,6 +144,10 @@ export class Ledger {
       return;
     }
     if (mark.kind === 'retire') life.retired = before;
+    if (mark.kind === 'resume') {
+      const [first] = this.#lives;
+      life.isResumedLate = first !== undefined && currentOf(first)?.revokedAt !== null;
+    }
     if (!isOnward(before, after)) this.#wrong.push(`${life.name}: ${mark.kind} undid something`);
     this.#supersede(life, after, time);
   }
@@ -259,7 +266,7 @@ export class Ledger {
       if (record.retireAt !== null && !this.#hasSuccessor(life)) {
         this.#wrong.push(`${life.name} is retired and has no successor`);
       }
-      if (isLive && life.isHeld && this.#closed.has(record.rootKeyId)) {
+      if (isLive && life.isHeld && this.#isClosed(record)) {
         this.#wrong.push(`${life.name} lives, and its lineage was revoked`);
       }
       if (!isLive || life.isHeld || record.rotatedFrom === null) continue;
@@ -272,6 +279,10 @@ export class Ledger {
     }
   }
 
+  #isClosed({ rootKeyId, issuedUnder }: KeyRecord): boolean {
+    return this.#closed.has(rootKeyId) || this.#closed.has(issuedUnder ?? '');
+  }
+
   #hasSuccessor({ keyId }: Life): boolean {
     return this.#lives.some((life) => currentOf(life)?.rotatedFrom === keyId);
   }
@@ -280,7 +291,8 @@ export class Ledger {
   #isListed({ keyId, prefix, entityUuid, rootKeyId }: KeyRecord): boolean {
     const query = { prefix, entityUuid, after: null, limit: 100 };
     const listed = this.#database.list(query) as readonly KeyRecord[];
-    const lineage = this.#database.listLineage(rootKeyId) as readonly KeyRecord[];
+    const family = { rootKeyId, after: null, limit: 100 };
+    const lineage = this.#database.listLineage(family) as readonly KeyRecord[];
     return [listed, lineage].every((rows) => rows.some((row) => row.keyId === keyId));
   }
 
@@ -295,6 +307,7 @@ export class Ledger {
     const oldestAt = time - this.#maxStalenessMs;
     const parts = this.#lives.map((life) => {
       const { name, versions, floors, acknowledged, triedBy, isHeld, retired } = life;
+      const { isResumedLate } = life;
       const ofLife = windows.filter((window) => window.life === life);
       const young = versions.findIndex(({ until }) => until > oldestAt);
       const cachedFrom = floors.map((floor, index) =>
@@ -308,8 +321,10 @@ export class Ledger {
       const waiting = ofLife.map((window) => `${window.from - from}@${window.since}`);
       const absent =
         versions[0]?.record === null ? `${versions[0].until}${[...triedBy].join()}` : '';
-      const isClosed = this.#closed.has(currentOf(life)?.rootKeyId ?? '');
-      const facts = `${isHeld}${isClosed}${retired === undefined ? '' : marksOf(retired, time)}`;
+      const current = currentOf(life);
+      const isClosed = current !== null && this.#isClosed(current);
+      const atRetirement = retired === undefined ? '' : marksOf(retired, time);
+      const facts = `${isHeld}${isClosed}${isResumedLate}${atRetirement}`;
       const newest = Math.max(0, acknowledged - from);
       return `${name} ${kept.join()} ${told.join()} ${newest} ${waiting.join()} ${absent} ${facts}`;
     });

@@ -44,7 +44,7 @@ function markOf(kind: Kind, side: number, round: number): Mark {
     case 'revoke':
       return { kind, at, ...why, seal: String(side).repeat(64) };
     case 'retire':
-      return { kind, at: at + 10, changedAt: at, ...why, withdrawn: [] };
+      return { kind, at, retireAt: at + 10, ...why, withdrawn: [] };
     case 'suspend':
       return { kind, at, ...why };
     case 'resume':

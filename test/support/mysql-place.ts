@@ -43,6 +43,11 @@ export const OWN_KEYS: ListQuery = {
   limit: 9,
 };
 
+/** The first part of a lineage. */
+export function lineageOf(rootKeyId: string) {
+  return { rootKeyId, after: null, limit: 9 } as const;
+}
+
 /** Makes a revocation without actor and reason, after which the key has no seal. */
 export function revokeAt(at: number): Mark {
   return { kind: 'revoke', at, by: null, reason: null, seal: null };
@@ -50,7 +55,7 @@ export function revokeAt(at: number): Mark {
 
 /** Makes a retirement without actor and reason. */
 export function retireAt(at: number): Mark {
-  return { kind: 'retire', at, by: null, reason: null };
+  return { kind: 'retire', at, retireAt: at, by: null, reason: null };
 }
 
 /** Returns a record after {@link revokeAt}. */

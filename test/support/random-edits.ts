@@ -131,7 +131,9 @@ class World {
   }
 
   async #issue(under?: Known): Promise<Known> {
-    const input = { name: 'ci', scopes: ['threats:read'], expiresAt: 'never' } as const;
+    // A key that was rotated issues none that outlives its overlap.
+    const expiresAt = under === undefined ? 'never' : new Date(this.#now + HOUR);
+    const input = { name: 'ci', scopes: ['threats:read'], expiresAt } as const;
     return this.#know(await this.#keyring.issue(input, { ...ADMIN, keyId: under?.keyId }));
   }
 
@@ -203,7 +205,12 @@ class World {
       return [];
     },
     'rotate under a key': async (keyId) => {
-      if (this.#known.length < 12) await this.#rotate({ keyId }, this.#pick(this.#known));
+      const under = this.#isLucky(0.5) ? this.#pick(this.#known) : this.#ofId(keyId);
+      if (this.#known.length < 12) await this.#rotate({ keyId }, under);
+      return [];
+    },
+    'resume under a key': async (keyId) => {
+      await this.#keyring.resume(keyId, { ...ADMIN, keyId: this.#pick(this.#known).keyId });
       return [];
     },
     'issue under a key': async () => {
@@ -211,6 +218,10 @@ class World {
       return [];
     },
   };
+
+  #ofId(keyId: string): Known | undefined {
+    return this.#known.find((known) => known.keyId === keyId);
+  }
 
   async #reportKey(
     target: KeyRecord,

@@ -29,7 +29,7 @@ const MARKS: readonly Mark[] = [
   { kind: 'suspend', at: 1, ...NOBODY },
   { kind: 'resume', at: 2 },
   { kind: 'withdraw', at: 3, entityUuid: OTHER },
-  { kind: 'retire', at: 4, ...NOBODY, withdrawn: [OTHER] },
+  { kind: 'retire', at: 4, retireAt: 4, ...NOBODY, withdrawn: [OTHER] },
   { kind: 'revoke', at: 5, ...NOBODY, seal: null },
 ];
 
@@ -46,7 +46,7 @@ export async function useEverything(store: Required<KeyStore>): Promise<void> {
   const found = [
     ...(await store.findByDigest([digest])),
     await store.findById(keyId),
-    ...(await store.listLineage(keyId)),
+    ...(await store.listLineage({ ...part, rootKeyId: keyId })),
     ...(await store.list({ ...page, entityUuid: THIRD, addressing: true })),
   ];
   const seen = found.filter((each) => each?.keyId === keyId);

@@ -18,6 +18,7 @@ const PLAIN: Omit<Setting, 'processes'> = {
   channel: 'none',
   maxStalenessMs: 2 * HALF_MS,
   isSuspended: false,
+  hasChild: false,
   ticks: [],
   failures: 0,
 };
@@ -103,6 +104,39 @@ const THREE_CALLS_THAT_FAIL: Family = {
 const LINEAGES: Family = {
   name: 'a rotation, the end of its lineage, and a call',
   scenarios: ACTS.map((act) => together(['rotate', 'revokeLineage', act], {})),
+};
+
+/** What the first key may do while its lineage ends, and it is suspended or withdrawn from. */
+const UNDER: readonly Command[] = [
+  { act: 'issue under', key: 'first' },
+  { act: 'rotate under', key: 'first' },
+  { act: 'resume under', key: 'second' },
+];
+
+function underFirst(over: Partial<Setting>, ...others: readonly Command[]): readonly Scenario[] {
+  return UNDER.map((command) => ({
+    name: [command, ...others].map(({ act }) => act).join(' | '),
+    setting: {
+      ...PLAIN,
+      hasChild: command.act === 'resume under',
+      ...over,
+      processes: [command, ...others].map((each) => plain([each])),
+    },
+  }));
+}
+
+const ENDING: Family = {
+  name: 'calls of a key while its lineage ends; a call fails',
+  scenarios: (['revokeLineage', 'revoke'] as const).flatMap((act) =>
+    underFirst({ failures: 1 }, { act, key: 'first' }),
+  ),
+};
+
+const ENDING_OF_THREE: Family = {
+  name: 'calls of a key while its lineage ends, and another call',
+  scenarios: ACTS.flatMap((act) =>
+    underFirst({}, { act: 'revokeLineage', key: 'first' }, { act, key: 'first' }),
+  ),
 };
 
 const SUCCESSORS: Family = {
@@ -246,6 +280,7 @@ const ISSUED: Family = {
 export const FAMILIES: readonly Family[] = [
   THREE_CALLS,
   THREE_CALLS_THAT_FAIL,
+  ENDING_OF_THREE,
   LINEAGES,
   TWO_MARKS,
   ONE_CACHE,
@@ -257,6 +292,7 @@ export const FAMILIES: readonly Family[] = [
   CHANNEL_THAT_FAILS,
   LATE_CHANNEL,
   STORM,
+  ENDING,
   SUCCESSORS,
   ISSUED,
   TWO_CALLS,
@@ -271,6 +307,7 @@ export const QUICK: readonly Family[] = [
       setting: { ...setting, ticks: [], failures: 1 },
     })),
   },
+  ENDING,
   SUCCESSORS,
   ONE_CACHE_TWO_CALLS,
   WITH_CHANNEL,

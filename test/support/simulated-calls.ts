@@ -4,6 +4,8 @@ import { answerOf, currentOf, type Ledger, type Window } from './ledger.ts';
 import {
   AUTHORITY,
   type Command,
+  FIRST_DIGEST,
+  FIRST_RECORD,
   INPUT,
   OTHER,
   type Process,
@@ -12,6 +14,9 @@ import {
 
 /** The overlap of a rotation, if it has one. */
 export const OVERLAP_MS = 3_000;
+
+/** The authority of the first key. */
+const UNDER_FIRST = { ...AUTHORITY, keyId: FIRST_RECORD.keyId } as const;
 
 /** The knowledge at the end of a call. */
 export interface Knowledge {
@@ -39,6 +44,13 @@ export async function perform(
       process.isIssuing = false;
       return (await issued).key;
     }
+    case 'issue under':
+      return (await keyring.issue(INPUT, UNDER_FIRST)).key;
+    case 'rotate under':
+      return (await keyring.rotate(keyId, { overlapMs: 0 }, UNDER_FIRST)).key;
+    case 'resume under':
+      await keyring.resume(keyId, UNDER_FIRST);
+      return undefined;
     case 'rotate':
       return (await keyring.rotate(keyId, { overlapMs: 0 }, AUTHORITY)).key;
     case 'rotate with overlap':
@@ -71,9 +83,11 @@ export function faultIn(
       return allowed.has(answer ?? '') ? undefined : `${answer}, not ${[...allowed].join(' or ')}`;
     }
     case 'issue':
+    case 'issue under':
       ledger.handOut(ledger.ofText(answer ?? ''));
       return undefined;
     case 'rotate':
+    case 'rotate under':
     case 'rotate with overlap':
       ledger.handOut(ledger.ofText(answer ?? ''));
       return current?.retireAt === null ? 'the key is not retired' : undefined;
@@ -84,6 +98,8 @@ export function faultIn(
       return current?.revokedAt === null ? 'the key is not revoked' : undefined;
     case 'suspend':
       return seen.some((each) => each?.suspendedAt !== null) ? undefined : 'it was not suspended';
+    case 'resume under':
+      return life.isResumedLate ? 'a revoked key resumed it' : undefined;
     case 'resume':
       return seen.some((each) => each?.suspendedAt === null) ? undefined : 'it was not resumed';
     case 'withdraw':
@@ -108,6 +124,11 @@ export function faultInRefusal(
   if (!isAccessError(error)) return String(error);
   const { code, reason } = error;
   const refusal = `refused, ${code} ${reason}`;
+  if (act.endsWith(' under')) {
+    // The first key, or the resumed one, must have changed. `check` holds the law of these calls.
+    const first = ledger.ofDigest(FIRST_DIGEST);
+    return first.versions.length > 1 || window.life.versions.length > 1 ? undefined : refusal;
+  }
   if (act === 'verify' || code === 'invalid_token') {
     const allowed = ledger.answersIn(window, time);
     return allowed.has(reason) ? undefined : `${refusal}, not ${[...allowed].join(' or ')}`;

@@ -16,6 +16,10 @@ export type ChannelMode = 'none' | 'later' | 'late' | 'at once' | 'lost' | 'brok
 export type Act =
   | 'verify'
   | 'issue'
+  /** With the first key as the one that makes the call. */
+  | 'issue under'
+  | 'rotate under'
+  | 'resume under'
   | 'rotate'
   | 'rotate with overlap'
   | 'revoke'
@@ -51,6 +55,8 @@ export interface Setting {
   readonly maxStalenessMs: number;
   /** Whether the first key is suspended from the start. */
   readonly isSuspended: boolean;
+  /** Whether the second key exists from the start, suspended, and was issued under the first. */
+  readonly hasChild: boolean;
   /** Milliseconds by which time advances, each in one step. */
   readonly ticks: readonly number[];
   /** The number of store calls that can fail, before or after they take effect. */
@@ -128,6 +134,16 @@ async function makeFirst(): Promise<KeyRecord> {
 }
 
 export const FIRST_RECORD = await makeFirst();
+
+/** The record of the second key, if it exists from the start. */
+export const CHILD_RECORD: KeyRecord = {
+  ...FIRST_RECORD,
+  keyId: '0e0e0e0e-0000-4000-8000-00000000000e',
+  rootKeyId: '0e0e0e0e-0000-4000-8000-00000000000e',
+  issuedUnder: FIRST_RECORD.keyId,
+  digest: SECOND_DIGEST,
+  suspendedAt: 0,
+};
 
 // ── A process ────────────────────────────────────────────────────────────────────────────────────
 

@@ -13,6 +13,7 @@ import { Ledger, type Life, type Window } from './ledger.ts';
 import { faultIn, faultInRefusal, type Knowledge, perform } from './simulated-calls.ts';
 import {
   type Caller,
+  CHILD_RECORD,
   type Command,
   FIRST_DIGEST,
   FIRST_RECORD,
@@ -89,16 +90,18 @@ export class Simulation {
 
   private constructor(setting: Setting) {
     this.setting = setting;
-    const { processes, maxStalenessMs, isSuspended } = setting;
+    const { processes, maxStalenessMs, isSuspended, hasChild } = setting;
     const database = this.#database;
     database.insert(FIRST_RECORD);
+    if (hasChild) database.insert(CHILD_RECORD);
     if (isSuspended) {
       database.mark(FIRST_RECORD.keyId, { kind: 'suspend', at: 0, by: null, reason: null });
     }
     this.#ledger = new Ledger(database, processes.length, maxStalenessMs, this.wrong);
     const first = database.findById(FIRST_RECORD.keyId) as KeyRecord;
     this.#ledger.begin(FIRST_DIGEST, 'first', first);
-    this.#ledger.expect(SECOND_DIGEST, 'second');
+    if (hasChild) this.#ledger.begin(SECOND_DIGEST, 'second', CHILD_RECORD);
+    else this.#ledger.expect(SECOND_DIGEST, 'second');
     this.#processes = processes.map((plan, number) => new Process(this, number, plan));
   }
 
@@ -271,10 +274,18 @@ export class Simulation {
         read(`findByDigest ${ledger().ofDigest(String(digests[0])).name}`, () =>
           database.findByDigest(digests),
         ),
-      listLineage: (root) => read('listLineage', () => database.listLineage(root)),
+      listLineage: (query) => read('listLineage', () => this.#byName(database.listLineage(query))),
       insert: (record) => this.#insert(process, record),
       mark: (keyId, mark) => this.#mark(process, keyId, mark),
     };
+  }
+
+  /** Sorts rows by name: ids are random, and runs must be the same each time. */
+  #byName(rows: unknown): readonly KeyRecord[] {
+    const list = [...(rows as readonly KeyRecord[])];
+    return list.sort((one, other) =>
+      this.#nameOf(one.keyId) < this.#nameOf(other.keyId) ? -1 : 1,
+    );
   }
 
   async #insert(process: Process, record: KeyRecord): Promise<void> {

@@ -10,12 +10,15 @@ import { createRequire, flushCompileCache } from 'node:module';
 import { createInterface } from 'node:readline';
 import type { KeyStore, Mark } from 'keyscope';
 import { isAccessError } from 'keyscope';
+import { memoryStore } from 'keyscope/stores/memory';
 import { sqliteStore } from 'keyscope/stores/sqlite';
 import type { OpenedStore } from '../../examples/platform/host/open-store.ts';
 import { openStore } from '../../examples/platform/host/open-store.ts';
 import { PLAIN } from './keyring.ts';
 import { keyringOver, type PatientKeyring } from './patient-keyring.ts';
 import type { Handle } from './sqlite.ts';
+import type { Handed } from './store-process.ts';
+import { fillLineage, requireDead, serveKeys, Thief } from './thief.ts';
 
 // Synchronous and unbuffered, so that every report is in the pipe when the process is killed.
 function say(...words: readonly unknown[]): void {
@@ -86,6 +89,7 @@ function watchedMethod(name: string, method: Method): Method {
 
 /** Opens the stores of the platform, and one more SQLite driver. */
 async function open(address: string): Promise<OpenedStore> {
+  if (address === 'memory:') return { store: memoryStore(), close: async () => {} };
   if (!address.startsWith('better-sqlite3:')) return openStore(address);
   const load = createRequire(import.meta.url);
   const Database = load('better-sqlite3') as new (path: string) => Handle;
@@ -116,6 +120,8 @@ async function use(address: string): Promise<string> {
   opened = { store, close, watched: spy, keyring: keyringOver(spy) };
   return 'opened';
 }
+
+let thief: Thief | undefined;
 
 const TASKS: Readonly<Record<string, (...given: never[]) => unknown>> = {
   open: use,
@@ -152,6 +158,31 @@ const TASKS: Readonly<Record<string, (...given: never[]) => unknown>> = {
     moment('revoke', 'made');
     return { revoked: true, to: writes.getStore()?.to };
   },
+
+  // ── A thief and his victim ─────────────────────────────────────────────────────────────────────
+
+  serve: () => serveKeys(current().keyring),
+  fill: (...[entityUuid, keyId, count]: [string, string, number]) =>
+    fillLineage(current().keyring, entityUuid, keyId, count),
+
+  async revokeLineage(entityUuid: string, keyId: string) {
+    const begun = performance.now();
+    const ended = await current().keyring.revokeLineage(keyId, { entityUuid });
+    return { ended: ended.length, ms: performance.now() - begun };
+  },
+
+  async requireDead(keys: readonly string[]) {
+    await requireDead(current().keyring, keys);
+    return 'dead';
+  },
+
+  async steal(url: string, stolen: Handed, connections: number) {
+    thief = new Thief(url, stolen);
+    await thief.begin(connections);
+    return 'stealing';
+  },
+
+  loot: () => thief?.end(),
 
   /** Makes one write that bypasses the keyring, and returns the store's answer and the times. */
   async mark(keyId: string, mark: Mark) {

@@ -45,7 +45,11 @@ export function createReads({ byId, byDigest, idsByEntity, idsByRoot }: Tables):
       return page(findAll(byId, ids), query);
     },
 
-    listLineage: (rootKeyId) => findAll(byId, idsByRoot.get(rootKeyId) ?? []),
+    listLineage: ({ rootKeyId, after, limit }) => {
+      const ids = [...(idsByRoot.get(rootKeyId) ?? [])].sort(compare);
+      const left = ids.filter((keyId) => after === null || keyId > after);
+      return findAll(byId, left.slice(0, limit));
+    },
     summarize: (now?: number) => summaryOf(all(), now ?? Date.now()),
     listExpiring: (query) => expiringWithin(all(), query),
     listAll: (query) => sliceOf(all(), query),

@@ -105,9 +105,10 @@ function createListings(readers: Readers): Listings {
       return selectRecords(readers, sql, values);
     },
 
-    async listLineage(rootKeyId) {
+    async listLineage({ rootKeyId, after, limit }) {
       if (!isUuid(rootKeyId)) return [];
-      return selectRecords(readers, LIST_LINEAGE, [rootKeyId, rootKeyId, rootKeyId]);
+      const part = [rootKeyId, after ?? '', limit];
+      return selectRecords(readers, LIST_LINEAGE, [...part, ...part, limit]);
     },
   };
 }

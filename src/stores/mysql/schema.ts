@@ -99,8 +99,8 @@ CREATE TABLE IF NOT EXISTS keyscope_keys (
   scopes_used LONGTEXT NOT NULL CHECK (${isJson('scopes_used', 'OBJECT')}),
   ended_at BIGINT AS (NULLIF(${endOf('')}, ${NEVER})) VIRTUAL ${INVISIBLE},
   INDEX keyscope_keys_listing (entity_uuid, prefix, created_at, key_id),
-  INDEX keyscope_keys_lineage (root_key_id, rotated_from),
-  INDEX keyscope_keys_issued (issued_under),
+  INDEX keyscope_keys_lineage (root_key_id, key_id),
+  INDEX keyscope_keys_issued (issued_under, key_id),
   INDEX keyscope_keys_ended (ended_at, key_id),
   INDEX keyscope_keys_expiring (expires_at, key_id),
   INDEX keyscope_keys_changed (changed_at, key_id)
@@ -142,7 +142,7 @@ SET NEW.key_id = IF(
   AND NEW.issued_under <=> OLD.issued_under
   AND CAST(NEW.trust AS BINARY) <=> CAST(OLD.trust AS BINARY)
   AND (CAST(NEW.seal AS BINARY) <=> CAST(OLD.seal AS BINARY)
-    OR NEW.revoked_at IS NOT NULL),
+    OR (OLD.seal IS NOT NULL AND NEW.revoked_at IS NOT NULL)),
   NEW.key_id,
   ${refusal(NEVER_CHANGES)})`,
   `
@@ -153,12 +153,12 @@ SET NEW.key_id = IF(
   (OLD.retire_at IS NULL OR NEW.retire_at <=> OLD.retire_at)
   AND (NEW.withdrawn <=> OLD.withdrawn OR JSON_CONTAINS(NEW.withdrawn, OLD.withdrawn))
   AND (OLD.revoked_at IS NULL OR (
-    NEW.revoked_at IS NOT NULL
+    NEW.revoked_at <=> OLD.revoked_at
     AND NEW.suspended_at <=> OLD.suspended_at
     AND NEW.retire_at <=> OLD.retire_at
-    AND (NOT (CAST(NEW.seal AS BINARY) <=> CAST(OLD.seal AS BINARY))
-      OR (NEW.revoked_at <=> OLD.revoked_at
-        AND (NEW.changed_at <=> OLD.changed_at OR NOT (NEW.withdrawn <=> OLD.withdrawn)))))),
+    AND (NEW.changed_at <=> OLD.changed_at
+      OR NOT (NEW.withdrawn <=> OLD.withdrawn)
+      OR NOT (CAST(NEW.seal AS BINARY) <=> CAST(OLD.seal AS BINARY))))),
   NEW.key_id,
   ${refusal(MARKS_STAY)})`,
   `

@@ -79,9 +79,20 @@ export function findBy(column: 'digest' | 'key_id', names: readonly string[]): L
   return { sql: `${found} UNION ALL ${NOBODY} ${ALL}`, values };
 }
 
-/** Two queries, each with its index: the servers do not always use both for an OR. */
-export const LIST_LINEAGE: string = `${SELECT} WHERE root_key_id = ?
-  UNION ALL ${SELECT} WHERE issued_under = ? AND root_key_id <> ? ${ALL}`;
+/** Selects the ids of one part of a lineage from one index, in its order. */
+function idsBy(column: 'root_key_id' | 'issued_under', index: string): string {
+  return `(SELECT key_id FROM keyscope_keys FORCE INDEX (${index})
+    WHERE ${column} = ? AND key_id > ? ORDER BY key_id LIMIT ?)`;
+}
+
+/**
+ * Two queries, each with its index: the servers do not always use both for an OR. STRAIGHT_JOIN
+ * reads the other columns of these keys only.
+ */
+export const LIST_LINEAGE: string = `SELECT ${selected(AS_TEXT)}, ${FRESHNESS} FROM (
+  ${idsBy('root_key_id', 'keyscope_keys_lineage')} UNION
+  ${idsBy('issued_under', 'keyscope_keys_issued')} ORDER BY key_id LIMIT ?) AS part
+  STRAIGHT_JOIN keyscope_keys AS k ON k.key_id = part.key_id ORDER BY part.key_id ${ALL}`;
 
 // ── Listings of an entity ───────────────────────────────────────────────────────────────────────
 
@@ -174,32 +185,39 @@ export const SUMMARIZE: string = `
  */
 const UNCHECKED = '/*M! SET STATEMENT check_constraint_checks = 0 FOR */';
 
+/** A time before every other. */
+const NEVER = '-8640000000000000';
+
+/** Every mark moves this only forward, because the clocks of processes differ. */
+const CHANGED = `changed_at = GREATEST(COALESCE(changed_at, ${NEVER}), ?)`;
+
 /**
  * One conditional UPDATE for each kind. If its condition holds, the row changes, so it does not
  * matter whether the driver counts matched or changed rows.
  */
 export const MARKS: Readonly<Record<Mark['kind'], string>> = {
+  // The second and third place of the condition are both the seal that is replaced.
   revoke: `${UNCHECKED} UPDATE keyscope_keys
-  SET revoked_at = ?, changed_at = ?, ended_by = ?, end_reason = ?, seal = ?
-  WHERE key_id = ? AND (revoked_at IS NULL OR CAST(seal AS BINARY) = ?)`,
+  SET revoked_at = COALESCE(revoked_at, ?), ${CHANGED}, ended_by = ?, end_reason = ?, seal = ?
+  WHERE key_id = ? AND IF(revoked_at IS NULL, ? IS NULL, CAST(seal AS BINARY) = ?)`,
 
   suspend: `UPDATE keyscope_keys
-  SET suspended_at = ?, changed_at = ?, ended_by = ?, end_reason = ?
+  SET suspended_at = ?, ${CHANGED}, ended_by = ?, end_reason = ?
   WHERE key_id = ? AND revoked_at IS NULL AND suspended_at IS NULL`,
 
   resume: `UPDATE keyscope_keys
-  SET suspended_at = NULL, changed_at = ?, ended_by = NULL, end_reason = NULL
+  SET suspended_at = NULL, ${CHANGED}, ended_by = NULL, end_reason = NULL
   WHERE key_id = ? AND revoked_at IS NULL AND suspended_at IS NOT NULL`,
 
   // The servers put a space after each comma of a list that they append to.
   retire: `UPDATE keyscope_keys
-  SET retire_at = ?, changed_at = ?, ended_by = ?, end_reason = ?
+  SET retire_at = ?, ${CHANGED}, ended_by = ?, end_reason = ?
   WHERE key_id = ? AND retire_at IS NULL AND revoked_at IS NULL AND suspended_at IS NULL
     AND REPLACE(withdrawn, ' ', '') = ?`,
 
   // Leaves a value alone that is not a JSON array.
   withdraw: `UPDATE keyscope_keys
-  SET withdrawn = JSON_ARRAY_APPEND(withdrawn, '$', CONVERT(? USING utf8mb4)), changed_at = ?
+  SET withdrawn = JSON_ARRAY_APPEND(withdrawn, '$', CONVERT(? USING utf8mb4)), ${CHANGED}
   WHERE key_id = ? AND CASE WHEN JSON_VALID(withdrawn) AND JSON_TYPE(withdrawn) = 'ARRAY'
     THEN NOT JSON_CONTAINS(withdrawn, JSON_QUOTE(?)) END`,
 };
@@ -230,9 +248,6 @@ export function findUsage(keyIds: readonly string[]): string {
 /** A text that differs whenever the used scopes do. */
 const VERSION = 'SHA2(scopes_used, 256)';
 
-/** A time before every other. */
-const NEVER = '-8640000000000000';
-
 /**
  * Writes the usage of some keys, if their scopes are still as they were read. The forced index
  * makes it read, and so lock, only these rows in their order: batches may wait for each other, but
@@ -254,32 +269,3 @@ export function findFree(keyIds: readonly string[]): string {
   return `SELECT key_id FROM keyscope_keys FORCE INDEX (PRIMARY)
   WHERE key_id IN (${placesFor(keyIds)}) ${ALL} FOR UPDATE SKIP LOCKED`;
 }
-
-// ── Purges ──────────────────────────────────────────────────────────────────────────────────────
-
-/** How many keys are deleted in one transaction; each can have a thousand pairs. */
-const PURGE_BATCH = 100;
-
-/** Counts the rows that end after a time, or never. */
-function liveIn(table: 'successor' | 'child', condition: string): string {
-  return `(SELECT COUNT(*) FROM keyscope_keys AS ${table}
-    WHERE ${condition} AND (${table}.ended_at IS NULL OR ${table}.ended_at > ?))`;
-}
-
-const ROTATED_FROM = 'successor.root_key_id = k.root_key_id AND successor.rotated_from = k.key_id';
-
-/**
- * Finds keys that ended before a time, after a position in the order of ends, and whether each is
- * due: neither its successor nor a key that was issued on its authority ends after another time.
- * Uses COUNT because for EXISTS the servers may read the whole table for each key.
- */
-export const FIND_ENDED: string = `SELECT k.key_id, CONCAT(k.ended_at) AS ended_at,
-    0 = ${liveIn('successor', ROTATED_FROM)}
-    AND 0 = ${liveIn('child', 'child.issued_under = k.root_key_id')} AS is_due,
-    ${FRESHNESS}
-  FROM keyscope_keys AS k FORCE INDEX (keyscope_keys_ended)
-  WHERE k.ended_at < ? AND (k.ended_at > CAST(? AS SIGNED)
-    OR (k.ended_at = CAST(? AS SIGNED) AND k.key_id > ?))
-  ORDER BY k.ended_at, k.key_id LIMIT ${PURGE_BATCH}`;
-
-export const ALLOW_PURGE: string = 'UPDATE keyscope_schema SET purge_before = ? WHERE id = 1';

@@ -15,8 +15,9 @@ import { FIRST_ID, readEnded } from './reads.js';
  * Deletes the rows of keys that ended before a time, by revocation, retirement or expiry, whichever
  * came first. An audit log may then name keys that nobody can look up.
  *
- * The row of a key stays while the key that replaced it has not ended. A row that another
- * transaction has locked is left for the next purge, so that nobody waits. Migrates first.
+ * A row stays if it was made or marked at that time or later. The first key of a chain of rotations
+ * stays while a key of that chain, or one that was issued under it, has not ended. A row that
+ * another transaction has locked is left for the next purge, so that nobody waits. Migrates first.
  *
  * Reads only keys that have ended, in the order in which they ended. Each batch is one transaction.
  * Any number of processes may purge at once: each row is deleted by one of them. If it throws, the

@@ -12,6 +12,21 @@ const SELECT = `
     SELECT json_build_array(${COLUMN_LIST}, ${OUTDATED})::text AS answer
     FROM keyscope_keys`;
 
+/**
+ * Reads the ids of at most one page of keys that name a root in a column, from its index. The inner
+ * condition is a range, because the planner may take the keys of one root for few, and sort all of
+ * them. NOT NULL is the condition of the partial index.
+ */
+function pageOf(column: 'root_key_id' | 'issued_under'): string {
+  return `(
+        SELECT key_id FROM (
+          SELECT ${column} AS root, key_id FROM keyscope_keys
+          WHERE ${column} IS NOT NULL
+            AND (${column}, key_id) > ($1::text::uuid, $2::text::uuid)
+          ORDER BY ${column}, key_id LIMIT $3::text::bigint
+        ) AS page WHERE root = $1::text::uuid)`;
+}
+
 /** How many keys a purge reads, and deletes in one transaction. */
 const PURGE_BATCH = 1000;
 
@@ -61,8 +76,11 @@ export const READS: Readonly<Record<ReadName, string>> = {
     ORDER BY created_at DESC, key_id DESC)
     ${orReason(mayHide('keyscope_keys', 'keyscope_addressing'))}`,
 
-  listLineage: `${SELECT}
-    WHERE (root_key_id = $1::text::uuid OR issued_under = $1::text::uuid) ${OR_REASON}`,
+  listLineage: `(${SELECT}
+    WHERE key_id = ANY (ARRAY(
+      ${pageOf('root_key_id')} UNION ${pageOf('issued_under')}
+      ORDER BY key_id LIMIT $3::text::bigint))
+    ORDER BY key_id) ${OR_REASON}`,
 
   summarize: `
     SELECT json_build_array(
@@ -112,7 +130,8 @@ export const READS: Readonly<Record<ReadName, string>> = {
   // JavaScript cannot hold every integer.
   listEnded: `(
     SELECT json_build_array(
-      old.key_id, ${endOf('old.')}::text, ${isDue('old', '$2::text::bigint')}, ${OUTDATED}
+      old.key_id, ${endOf('old.')}::text,
+      ${isDue('$1::text::bigint', '$2::text::bigint')}, ${OUTDATED}
     )::text AS answer
     FROM keyscope_keys AS old
     WHERE ${endOf('old.')} < $1::text::bigint

@@ -46,9 +46,9 @@ export function createReads(send: SendStatement, maxQueries: LookUpOptions['maxQ
       return rows.map(readRow);
     },
 
-    async listLineage(rootKeyId) {
+    async listLineage({ rootKeyId, after, limit }) {
       if (!isUuid(rootKeyId)) return [];
-      const rows = await run('listLineage', rootKeyId);
+      const rows = await run('listLineage', rootKeyId, after ?? FIRST_ID, String(limit));
       return rows.map(readRow);
     },
 

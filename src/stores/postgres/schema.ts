@@ -7,14 +7,14 @@
  *   database's own collation is.
  * - `fillfactor`: leaves room to write usage in place. 92 % of random updates then touch no index,
  *   instead of 55 %.
- * - `keyscope_keys_lineage`: the keys of one root, and among them the successor of a key, which a
- *   purge looks for. `keyscope_keys_issued`: the keys that were issued on the authority of one
- *   root. `keyscope_keys_ended`: the keys that a purge deletes, in its order, without reading any
- *   other key.
+ * - `keyscope_keys_lineage`: the keys of one root. `keyscope_keys_issued`: the keys that were
+ *   issued on the authority of one root. Both are in the order of the listing.
+ *   `keyscope_keys_ended`: the keys that a purge deletes, in its order, without reading any other
+ *   key.
  * - `update`, `marks`, `with_mark`: these triggers run AFTER and have a condition instead of a list
  *   of columns. So they see what other triggers did to the row, and call a function only if
  *   something is wrong. One update of several columns may do whatever consecutive updates may: end
- *   a key and suspend it, but not mark it again after its revocation.
+ *   a key and suspend it, but not suspend it after its revocation.
  * - `keyscope_addressing`: which other entities a key addresses, in the order of the listing. The
  *   store writes it in one statement with the key. If you insert rows by hand, write it, too.
  * - `delete`: keys end and stay, so that the keys in an audit log can still be looked up. The
@@ -37,22 +37,24 @@ export function endOf(row: string): string {
 }
 
 /**
- * A condition: the successor of a key has ended, and so has everything that was issued on its
- * authority. Not EXISTS, for which PostgreSQL may read the whole table.
+ * A condition on a key `old` that ended before a time: it was neither made nor marked since, and if
+ * it is the first of its chain, the whole chain has ended, and so has everything that was issued
+ * under it. Not EXISTS, for which PostgreSQL may read the whole table.
  *
- * @param now The time, as SQL.
+ * @param endedBefore The time, as SQL.
+ * @param now The time of the purge, as SQL.
  */
-export function isDue(old: string, now: string): string {
-  return `(
-        SELECT 1 FROM keyscope_keys AS successor
-        WHERE successor.root_key_id = ${old}.root_key_id
-          AND successor.rotated_from = ${old}.key_id
-          AND coalesce(${endOf('successor.')} > ${now}, true) LIMIT 1
+export function isDue(endedBefore: string, now: string): string {
+  return `old.created_at < ${endedBefore} AND coalesce(old.changed_at < ${endedBefore}, true)
+      AND (old.key_id <> old.root_key_id OR (
+        SELECT 1 FROM keyscope_keys AS rotated
+        WHERE rotated.root_key_id = old.key_id
+          AND coalesce(${endOf('rotated.')} > ${now}, true) LIMIT 1
       ) IS NULL AND (
         SELECT 1 FROM keyscope_keys AS child
-        WHERE child.issued_under = ${old}.root_key_id
+        WHERE child.issued_under = old.key_id
           AND coalesce(${endOf('child.')} > ${now}, true) LIMIT 1
-      ) IS NULL`;
+      ) IS NULL)`;
 }
 
 /** The tables and indexes. */
@@ -99,9 +101,9 @@ CREATE TABLE keyscope_keys (
   `
 CREATE INDEX keyscope_keys_listing ON keyscope_keys (entity_uuid, prefix, created_at, key_id)`,
   `
-CREATE INDEX keyscope_keys_lineage ON keyscope_keys (root_key_id, rotated_from)`,
+CREATE INDEX keyscope_keys_lineage ON keyscope_keys (root_key_id, key_id)`,
   `
-CREATE INDEX keyscope_keys_issued ON keyscope_keys (issued_under)
+CREATE INDEX keyscope_keys_issued ON keyscope_keys (issued_under, key_id)
 WHERE issued_under IS NOT NULL`,
   `
 CREATE INDEX keyscope_keys_ended ON keyscope_keys ((${endOf('')}), key_id)
@@ -142,16 +144,15 @@ WHEN (
     NEW.accessible_entities, NEW.scopes, NEW.justification, NEW.metadata, NEW.created_at,
     NEW.created_by, NEW.expires_at, NEW.rotated_from, NEW.root_key_id, NEW.issued_under,
     NEW.trust)
-  OR (OLD.seal IS DISTINCT FROM NEW.seal AND NEW.revoked_at IS NULL)
+  OR (OLD.seal IS DISTINCT FROM NEW.seal AND (NEW.revoked_at IS NULL OR OLD.seal IS NULL))
 )
 EXECUTE FUNCTION keyscope_refuse('${NEVER_CHANGES}')`,
   `
 CREATE TRIGGER keyscope_keys_marks AFTER UPDATE ON keyscope_keys FOR EACH ROW
 WHEN (
   (OLD.revoked_at IS NOT NULL
-    AND ((OLD.suspended_at, OLD.retire_at) IS DISTINCT FROM (NEW.suspended_at, NEW.retire_at)
-      OR NEW.revoked_at IS NULL
-      OR (OLD.revoked_at <> NEW.revoked_at AND OLD.seal IS NOT DISTINCT FROM NEW.seal)))
+    AND (OLD.revoked_at, OLD.suspended_at, OLD.retire_at)
+    IS DISTINCT FROM (NEW.revoked_at, NEW.suspended_at, NEW.retire_at))
   OR (OLD.retire_at IS NOT NULL AND OLD.retire_at IS DISTINCT FROM NEW.retire_at)
   OR OLD.withdrawn IS DISTINCT FROM NEW.withdrawn[:cardinality(OLD.withdrawn)]
 )
@@ -202,7 +203,7 @@ BEGIN
     SELECT key_id FROM keyscope_keys AS old
     WHERE key_id = ANY (key_ids)
       AND ${endOf('old.')} < ended_before
-      AND ${isDue('old', 'now')}
+      AND ${isDue('ended_before', 'now')}
     ORDER BY key_id
     FOR UPDATE SKIP LOCKED
   ), deleted AS (

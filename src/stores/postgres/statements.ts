@@ -41,8 +41,11 @@ const IMPATIENTLY = `set_config('lock_timeout', '500ms', true) <> ''
           true
         ) <> '' AND ${SETTLED}`;
 
-/** The author and the reason of a mark: JSON in `$3`; an absent field is null. */
-const BY_AND_REASON = `
+/** The later time, because the clocks of processes differ. The time of a mark is in `$2`. */
+const CHANGED_AT = 'changed_at = greatest(changed_at, $2::text::bigint)';
+
+/** With the author and the reason of a mark: JSON in `$3`; an absent field is null. */
+const BY_AND_REASON = `${CHANGED_AT},
       ended_by = $3::text::json ->> 'by', end_reason = $3::text::json ->> 'reason'`;
 
 /**
@@ -134,35 +137,34 @@ const TEXTS: Readonly<Record<StatementName, string>> = {
   // Each mark is `applyMark`: its condition is the WHERE, its changes are the SET.
   revoke: `
     UPDATE keyscope_keys SET
-      revoked_at = $2::text::bigint, changed_at = $2::text::bigint, ${BY_AND_REASON},
+      revoked_at = coalesce(revoked_at, $2::text::bigint), ${BY_AND_REASON},
       seal = $3::text::json ->> 'seal'
     WHERE key_id = $1::text::uuid
-      AND (revoked_at IS NULL OR seal = $3::text::json ->> 'replaces') AND ${DURABLY}
+      AND CASE WHEN $3::text::json ->> 'replaces' IS NULL THEN revoked_at IS NULL
+        ELSE revoked_at IS NOT NULL AND seal = $3::text::json ->> 'replaces' END
+      AND ${DURABLY}
     RETURNING 'true' AS answer`,
 
   suspend: `
-    UPDATE keyscope_keys SET
-      suspended_at = $2::text::bigint, changed_at = $2::text::bigint, ${BY_AND_REASON}
+    UPDATE keyscope_keys SET suspended_at = $2::text::bigint, ${BY_AND_REASON}
     WHERE key_id = $1::text::uuid AND revoked_at IS NULL AND suspended_at IS NULL AND ${DURABLY}
     RETURNING 'true' AS answer`,
 
   resume: `
     UPDATE keyscope_keys SET
-      suspended_at = NULL, changed_at = $2::text::bigint, ended_by = NULL, end_reason = NULL
+      suspended_at = NULL, ended_by = NULL, end_reason = NULL, ${CHANGED_AT}
     WHERE key_id = $1::text::uuid AND revoked_at IS NULL AND suspended_at IS NOT NULL
       AND ${DURABLY}
     RETURNING 'true' AS answer`,
 
   retire: `
-    UPDATE keyscope_keys SET
-      retire_at = $2::text::bigint, changed_at = $4::text::bigint, ${BY_AND_REASON}
+    UPDATE keyscope_keys SET retire_at = $4::text::bigint, ${BY_AND_REASON}
     WHERE key_id = $1::text::uuid AND revoked_at IS NULL AND suspended_at IS NULL
       AND retire_at IS NULL AND array_to_string(withdrawn, ',') = $5::text AND ${DURABLY}
     RETURNING 'true' AS answer`,
 
   withdraw: `
-    UPDATE keyscope_keys SET
-      withdrawn = withdrawn || $3::text::uuid, changed_at = $2::text::bigint
+    UPDATE keyscope_keys SET withdrawn = withdrawn || $3::text::uuid, ${CHANGED_AT}
     WHERE key_id = $1::text::uuid AND array_position(withdrawn, $3::text::uuid) IS NULL
       AND ${DURABLY}
     RETURNING 'true' AS answer`,

@@ -68,11 +68,13 @@ async function writeMark(
       return run('resume', keyId, at);
     case 'retire': {
       const { by, reason } = mark;
-      const changedAt = String(mark.changedAt ?? mark.at);
+      const retireAt = String(mark.retireAt);
       const withdrawn = (mark.withdrawn ?? []).join();
-      return run('retire', keyId, at, JSON.stringify({ by, reason }), changedAt, withdrawn);
+      return run('retire', keyId, at, JSON.stringify({ by, reason }), retireAt, withdrawn);
     }
     case 'withdraw':
       return isUuid(mark.entityUuid) ? run('withdraw', keyId, at, mark.entityUuid) : [];
+    default:
+      throw new TypeError('mark: kind: pass revoke, suspend, resume, retire or withdraw');
   }
 }

@@ -5,7 +5,6 @@ import { type Link, type RedisClient, runOn } from './client.js';
 import { limitConcurrency, MAX_AT_ONCE } from './concurrency.js';
 import { migrateIfNeeded } from './migrate.js';
 import { type RedisStoreOptions, readPlace } from './place.js';
-import { listLineage } from './reads.js';
 import {
   type Entry,
   filingsOf,
@@ -19,7 +18,7 @@ import { PURGE } from './scripts.js';
 import {
   type Found,
   filedByExpiry,
-  filedByMark,
+  filedById,
   type Range,
   readOrFiled,
   walkEntries,
@@ -32,22 +31,26 @@ function rangeBefore(time: number): Range {
   return { from: '-', to: `(${startOf(time)}`, size: MAX_AT_ONCE };
 }
 
+/** How many keys of a lineage to read at once: mostly, one of the first has not ended. */
+const KIN_AT_ONCE = 100;
+
 /** A mark whose entry is older than this has been written, or never will be. */
 const SETTLED_MS = 86_400_000;
 
 /**
  * Deletes the records of keys that ended before a time: by revocation, by the end of their
- * retirement or by expiry, whichever came first. The record of a key stays while a key that was
- * rotated from it, or issued on its authority, has not ended. So does every record that this
- * release cannot read. If it throws, the deleted records stay deleted; call it again.
+ * retirement or by expiry, whichever came first. A record that was created or changed at the time
+ * or later stays. The first record of a chain of rotations stays while another key of the chain, or
+ * one that was issued on its authority, has not ended. So does every record that this release
+ * cannot read. If it throws, the deleted records stay deleted; call it again.
  *
  * Run it as a separate job. It reads the records that have ended, 500 at a time, and the entries of
  * marks that were written before the time. An audit can no longer look up what is deleted. Calls
  * `migrate` first.
  *
  * Not checked: that the bytes are gone. They stay in the append-only file until Redis rewrites it,
- * and in backups. Also not checked: a rotation that is in progress while its predecessor is
- * deleted. Leave at least a minute between the time and now.
+ * and in backups. Also not checked: a key that is added to a lineage after this has looked at it
+ * and before the first record is deleted, because no script may span the nodes of a cluster.
  *
  * @param client As for `redisStore`.
  * @param options `endedBefore`: the time.
@@ -73,7 +76,7 @@ export async function purgeEnded(
   const range = rangeBefore(times.endedBefore);
   const indexes = [
     { index: keys.expiry, filed: filedByExpiry },
-    { index: keys.ended, filed: filedByMark },
+    { index: keys.ended, filed: filedById },
   ];
   for (const { index, filed } of indexes) {
     for await (const page of walkRecords(limited, keys, index, range, filed)) {
@@ -81,8 +84,11 @@ export async function purgeEnded(
       deleted.push(...purged.filter((keyId) => keyId !== null));
     }
   }
-  await removeVoid(limited, keys, keys.changes, ['changedAt'], times);
-  await removeVoid(limited, keys, keys.ended, ['revokedAt', 'retireAt'], times);
+  const isNewest: IsGood = (row, { time }) => row.changedAt === time;
+  // A revocation that is written again keeps its time, under which it may not be filed.
+  const isMarked: IsGood = (row) => (row.revokedAt ?? row.retireAt ?? null) !== null;
+  await removeVoid(limited, keys, keys.changes, isNewest, times);
+  await removeVoid(limited, keys, keys.ended, isMarked, times);
   return deleted;
 }
 
@@ -97,10 +103,9 @@ async function purge(
 ): Promise<string | null> {
   const { keyId, digest } = entry;
   const record = readRecord(row);
-  if (record === null || !hasEnded(record, endedBefore)) return null;
-  const lineage = await listLineage(link, keys, record.rootKeyId);
-  const isNeeded = lineage.some((each) => mayFollow(each, record) && !hasEnded(each, now));
-  if (isNeeded) return null;
+  if (record === null || !isDue(record, endedBefore)) return null;
+  const isFirst = record.rootKeyId === keyId;
+  if (isFirst && (await isNeeded(link, keys, keyId, now))) return null;
   // The script checks again. The record goes before the entries that lead to it: if this process
   // ends in between, the entries that remain lead nowhere.
   const args = [formatField(keyId), String(endedBefore)];
@@ -111,39 +116,46 @@ async function purge(
   return keyId;
 }
 
-/** Checks whether a record ended before a time. False for one with an end that is not a time. */
-function hasEnded(record: KeyRecord, time: number): boolean {
-  const ends: readonly unknown[] = [record.revokedAt, record.retireAt, record.expiresAt];
-  const areTimes = ends.every((end) => end === null || typeof end === 'number');
-  return areTimes && ends.some((end) => end !== null && Number(end) < time);
+/** Checks whether a record was created, last changed and ended before a time. */
+function isDue(record: KeyRecord, time: number): boolean {
+  const { createdAt, changedAt, revokedAt, retireAt, expiresAt } = record;
+  const isOld = createdAt < time && (changedAt === null || changedAt < time);
+  return isOld && [revokedAt, retireAt, expiresAt].some((end) => end !== null && end < time);
 }
 
-/** Checks whether a record is the successor of `old`, or was issued on its authority. */
-function mayFollow(record: Partial<KeyRecord>, old: KeyRecord): boolean {
-  const { rotatedFrom, issuedUnder } = record;
-  // A damaged record could be either.
-  if (rotatedFrom === undefined || issuedUnder === undefined) return true;
-  return rotatedFrom === old.keyId || issuedUnder === old.rootKeyId;
+/** Checks whether a key of a lineage other than the first has not ended. */
+async function isNeeded(link: Link, keys: Keys, rootKeyId: string, now: number): Promise<boolean> {
+  const range = { from: '-', to: '+', size: KIN_AT_ONCE };
+  for await (const page of walkRecords(link, keys, keys.lineage(rootKeyId), range, filedById)) {
+    if (page.some(({ row }) => !hasEnded(row, now))) return true;
+  }
+  return false;
+}
+
+/** Checks whether an unchecked record has ended. False for one with an end that is not a time. */
+function hasEnded({ revokedAt, retireAt, expiresAt }: KeyRecord, now: number): boolean {
+  const ends: readonly unknown[] = [revokedAt, retireAt, expiresAt];
+  if (!ends.every((end) => end === null || typeof end === 'number')) return false;
+  return revokedAt !== null || [retireAt, expiresAt].some((end) => end !== null && end <= now);
 }
 
 // ── Marks ───────────────────────────────────────────────────────────────────────────────────────
 
-/**
- * Removes entries of old marks whose record is gone, has a newer mark or never had this one.
- *
- * @param fields The fields of the record, one of which has the time of an entry that is still good.
- */
+/** Checks whether an entry still leads to its record. */
+type IsGood = (row: KeyRecord, entry: Entry) => boolean;
+
+/** Removes entries of old marks that lead to no record, or are not good. */
 async function removeVoid(
   link: Link,
   keys: Keys,
   index: string,
-  fields: readonly ('changedAt' | 'revokedAt' | 'retireAt')[],
+  isGood: IsGood,
   { endedBefore, now }: PurgeTimes,
 ): Promise<void> {
   const settled = Math.min(endedBefore, now - SETTLED_MS);
   async function removeIfVoid(entry: Entry): Promise<void> {
-    const row = await readOrFiled(link, keys, entry.digest, filedByMark(entry));
-    if (fields.some((field) => row?.[field] === entry.time)) return;
+    const row = await readOrFiled(link, keys, entry.digest, filedById(entry));
+    if (row !== null && isGood(row, entry)) return;
     await link.send(index, ['zrem', index, memberOf(entry)]);
   }
   for await (const entries of walkEntries(link, index, rangeBefore(settled))) {

@@ -6,6 +6,7 @@ import type {
   ChangedKey,
   ChangedQuery,
   ExpiringQuery,
+  LineageQuery,
   ListQuery,
   SchemeSummary,
   Slice,
@@ -29,7 +30,7 @@ import {
   type Found,
   filedByCreation,
   filedByExpiry,
-  filedByMark,
+  filedById,
   type Range,
   readByDigest,
   readFiled,
@@ -56,7 +57,7 @@ export function createReads(link: Link, keys: Keys): Reads {
 
     findById: (keyId, options) => findById(lookUpLink(options?.signal), keys, keyId),
     list: (query, options) => list(until(options), keys, query),
-    listLineage: (rootKeyId, options) => listLineage(until(options), keys, rootKeyId),
+    listLineage: (query, options) => listLineage(until(options), keys, query),
     listExpiring: (query, options) => listExpiring(until(options), keys, query),
     listAll: (query, options) => listAll(until(options), keys, query),
     listChanged: (query, options) => listChanged(until(options), keys, query),
@@ -93,22 +94,28 @@ async function list(link: Link, keys: Keys, query: ListQuery): Promise<KeyRecord
 }
 
 /**
- * Returns the keys of a lineage. The first key is in no index; the others, and the keys issued
- * under it, are.
+ * Lists the keys of a lineage. The first key is in no index; the others, and the keys issued under
+ * it, are.
  */
-export async function listLineage(link: Link, keys: Keys, rootKeyId: string): Promise<KeyRecord[]> {
+async function listLineage(link: Link, keys: Keys, query: LineageQuery): Promise<KeyRecord[]> {
+  const { rootKeyId, after = null, limit } = query;
   if (!isText(rootKeyId)) return [];
-  const found = await findFirst(link, keys, rootKeyId);
-  const range = { from: '-', to: '+', size: MAX_AT_ONCE };
-  const index = keys.lineage(rootKeyId);
-  for await (const page of walkRecords(link, keys, index, range, filedByCreation)) {
+  const isFirstLeft = after === null || rootKeyId > after;
+  const first = isFirstLeft ? await findFirst(link, keys, rootKeyId) : [];
+  const found: KeyRecord[] = [];
+  const from = after === null ? '-' : behind(positionOf({ time: null, keyId: after }));
+  const range = { from, to: '+', size: Math.min(limit, MAX_AT_ONCE) };
+  for await (const page of walkRecords(link, keys, keys.lineage(rootKeyId), range, filedById)) {
     for (const { row } of page) {
       const isSound = row.rootKeyId === rootKeyId || row.issuedUnder === rootKeyId;
       // The record was filed here, and its place never changes.
       found.push(isSound ? row : { ...asDamaged(row), rootKeyId });
     }
+    // Without the first key, whose id may be greater than those of the next page.
+    if (found.length >= limit) break;
   }
-  return found;
+  const all = [...first, ...found].sort((one, other) => (one.keyId < other.keyId ? -1 : 1));
+  return all.slice(0, limit);
 }
 
 /** Returns the first key of a lineage, even if its row no longer says so. */
@@ -151,7 +158,7 @@ async function listChanged(link: Link, keys: Keys, query: ChangedQuery): Promise
   const { changedAt, keyId } = readChangesStart(query);
   const from = behind(positionOf({ time: changedAt, keyId }));
   const range = { from, to: '+', size: sizeOf(limit) };
-  for await (const page of walkRecords(link, keys, keys.changes, range, filedByMark)) {
+  for await (const page of walkRecords(link, keys, keys.changes, range, filedById)) {
     for (const { entry, row } of page) {
       const { keyId, time } = entry;
       if (row.changedAt === time) changed.push({ keyId, changedAt: Number(time) });

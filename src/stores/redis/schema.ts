@@ -30,7 +30,7 @@ export interface Keys {
   own(prefix: string, entityUuid: string): string;
   /** The sorted set of other entities' records with a prefix that address this entity. */
   addressing(prefix: string, entityUuid: string): string;
-  /** The sorted set of the records that were rotated from this first key or issued under it. */
+  /** The sorted set of the records rotated from this first key or issued under it, by key id. */
   lineage(rootKeyId: string): string;
 }
 
@@ -53,7 +53,7 @@ export function keysUnder(under: string): Keys {
 
 /** A reference to a record: a member of an index, or the text of a pointer. */
 export interface Entry {
-  /** The time by which the index is sorted. Null, which only an expiry can be, sorts last. */
+  /** The time by which the index is sorted. Null sorts last: a key that never expires. */
   readonly time: number | null;
   readonly keyId: string;
   readonly entityUuid: string;
@@ -127,15 +127,17 @@ export function filingsOf(keys: Keys, record: KeyRecord): Filing[] {
   for (const other of record.accessibleEntities) {
     if (other !== entityUuid) filings.push({ index: keys.addressing(prefix, other), member });
   }
-  // The first key of a lineage is found by its id: most keys are never rotated.
-  if (rootKeyId !== keyId) filings.push({ index: keys.lineage(rootKeyId), member });
+  // The first key of a lineage is found by its id: most keys are never rotated. Members with the
+  // same time are sorted by key id.
+  const kin = memberOf({ ...entry, time: null });
+  if (rootKeyId !== keyId) filings.push({ index: keys.lineage(rootKeyId), member: kin });
   const isElsewhere = issuedUnder !== null && issuedUnder !== rootKeyId;
-  if (isElsewhere) filings.push({ index: keys.lineage(issuedUnder), member });
+  if (isElsewhere) filings.push({ index: keys.lineage(issuedUnder), member: kin });
   return [...filings, ...markFilingsOf(keys, entry, record)];
 }
 
 /** The times of marks under which a record is filed; without a time it is not filed. */
-type MarkTimes = Partial<Pick<KeyRecord, 'changedAt' | 'revokedAt' | 'retireAt'>>;
+export type MarkTimes = Partial<Pick<KeyRecord, 'changedAt' | 'revokedAt' | 'retireAt'>>;
 
 /** Returns where a mark is filed. */
 export function markFilingsOf(keys: Keys, entry: Entry, times: MarkTimes): Filing[] {

@@ -47,36 +47,48 @@ return false`;
 export const FILE = `#!lua flags=allow-oom
 return redis.call('ZADD', KEYS[1], '0', ARGV[1])`;
 
+/** Returns the later of a stored time and another, or the other if the stored one is not a time. */
+const LATER = `
+local function later(stored, at)
+  local time = tonumber(string.match(stored or '', '^-?%d+$'))
+  if time and time > tonumber(at) then return stored end
+  return at
+end`;
+
 /** The answer of {@link MARK} and {@link WITHDRAW} if the record has another key id. */
 export const ANOTHER_ID = -1;
 
 /**
- * Takes the key id, the kind, `withdrawn` as a retirement expects it, the seal that a revocation
- * replaces, then alternating fields and values. Writes these if the mark's condition holds, and
- * returns whether it does.
+ * Takes the key id, the kind, the time, `withdrawn` as a retirement expects it, the seal that a
+ * revocation replaces, then alternating fields and values. Writes these if the mark's condition
+ * holds, and returns whether it does.
  *
  * A mark or a seal that this store cannot have written does not keep a key from being revoked.
  */
-export const MARK: string = `#!lua flags=allow-oom
+export const MARK: string = `#!lua flags=allow-oom${LATER}
 local fields = redis.call('HMGET', KEYS[1],
-  'keyId', 'revokedAt', 'suspendedAt', 'retireAt', 'withdrawn', 'seal')
-local keyId, revokedAt, suspendedAt, retireAt, withdrawn, seal = unpack(fields)
-local kind = ARGV[2]
+  'keyId', 'revokedAt', 'suspendedAt', 'retireAt', 'withdrawn', 'seal', 'changedAt')
+local keyId, revokedAt, suspendedAt, retireAt, withdrawn, seal, changedAt = unpack(fields)
+local kind, at, replaces = ARGV[2], ARGV[3], ARGV[5]
 if not keyId and redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
 if (keyId or '') ~= ARGV[1] then return ${ANOTHER_ID} end
-if revokedAt ~= 'null' then
-  if kind ~= 'revoke' then return 0 end
+if kind == 'revoke' then
   local isMark = string.match(revokedAt or '', '^-?%d+$')
   local isSeal = seal == 'null' or string.match(seal or '', '^"%x+"$')
-  if isMark and isSeal and (seal == 'null' or seal ~= ARGV[4]) then return 0 end
+  if replaces == 'null' and isMark and isSeal then return 0 end
+  if replaces ~= 'null' and (revokedAt == 'null' or seal ~= replaces) then return 0 end
+  if not isMark then revokedAt = at end
+elseif revokedAt ~= 'null' then
+  return 0
 end
 if kind == 'suspend' and suspendedAt ~= 'null' then return 0 end
 if kind == 'resume' and suspendedAt == 'null' then return 0 end
 if kind == 'retire' then
   if suspendedAt ~= 'null' or retireAt ~= 'null' then return 0 end
-  if withdrawn ~= ARGV[3] then return 0 end
+  if withdrawn ~= ARGV[4] then return 0 end
 end
-redis.call('HSET', KEYS[1], unpack(ARGV, 5))
+changedAt = later(changedAt, at)
+redis.call('HSET', KEYS[1], 'revokedAt', revokedAt, 'changedAt', changedAt, unpack(ARGV, 6))
 return 1`;
 
 /**
@@ -84,8 +96,9 @@ return 1`;
  * entity. The list is parsed only to look for the entity. It is written as its old text with one
  * more item, because Lua would spell some texts differently.
  */
-export const WITHDRAW: string = `#!lua flags=allow-oom
-local keyId, withdrawn = unpack(redis.call('HMGET', KEYS[1], 'keyId', 'withdrawn'))
+export const WITHDRAW: string = `#!lua flags=allow-oom${LATER}
+local fields = redis.call('HMGET', KEYS[1], 'keyId', 'withdrawn', 'changedAt')
+local keyId, withdrawn, changedAt = unpack(fields)
 if (keyId or '') ~= ARGV[1] then return ${ANOTHER_ID} end
 local items = string.match(withdrawn or '', '^%[(.*)%]$')
 local isJson, list = pcall(cjson.decode, withdrawn)
@@ -94,7 +107,8 @@ for _, entity in ipairs(list) do
   if entity == ARGV[2] then return 0 end
 end
 if items ~= '' then items = items .. ',' end
-redis.call('HSET', KEYS[1], 'withdrawn', '[' .. items .. ARGV[3] .. ']', 'changedAt', ARGV[4])
+withdrawn = '[' .. items .. ARGV[3] .. ']'
+redis.call('HSET', KEYS[1], 'withdrawn', withdrawn, 'changedAt', later(changedAt, ARGV[4]))
 return 1`;
 
 /**
@@ -114,18 +128,21 @@ end
 return 1`;
 
 /**
- * Takes the key id and a time. Deletes a record that ended before the time; returns whether it did.
- * A record with an end that is not a time stays.
+ * Takes the key id and a time. Deletes a record that was created, last changed and ended before the
+ * time; returns whether it did. A record with an invalid time stays.
  */
 export const PURGE = `#!lua flags=allow-oom
-local fields = redis.call('HMGET', KEYS[1], 'keyId', 'revokedAt', 'retireAt', 'expiresAt')
+local fields = redis.call('HMGET', KEYS[1],
+  'keyId', 'createdAt', 'changedAt', 'revokedAt', 'retireAt', 'expiresAt')
 if fields[1] ~= ARGV[1] then return 0 end
 local hasEnded = false
-for i = 2, 4 do
+for i = 2, 6 do
   if fields[i] ~= 'null' then
     local time = tonumber(string.match(fields[i] or '', '^-?%d+$'))
     if not time then return 0 end
-    if time < tonumber(ARGV[2]) then hasEnded = true end
+    local isBefore = time < tonumber(ARGV[2])
+    if i <= 3 and not isBefore then return 0 end
+    if i > 3 and isBefore then hasEnded = true end
   end
 end
 if not hasEnded then return 0 end

@@ -30,8 +30,8 @@ export function filedByExpiry({ keyId, entityUuid, prefix, time }: Entry): Filed
   return { keyId, entityUuid, prefix, expiresAt: time };
 }
 
-/** Returns the record's fields in an entry of an index by the time of a mark. */
-export function filedByMark({ keyId, entityUuid, prefix }: Entry): Filed {
+/** Returns the record's fields in an entry of an index by the time of a mark, or by key id. */
+export function filedById({ keyId, entityUuid, prefix }: Entry): Filed {
   return { keyId, entityUuid, prefix };
 }
 

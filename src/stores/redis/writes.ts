@@ -1,8 +1,7 @@
 /** Inserts records, marks keys and records usage. */
 import type { KeyRecord } from '../../core/record.js';
-import type { Mark, UsageEntry } from '../../core/store.js';
+import type { Mark, UsageEntry, WithdrawMark } from '../../core/store.js';
 import { within } from '../../core/thenable.js';
-import { changesOf } from '../marks.js';
 import { isText } from '../reads.js';
 import type { Writes } from '../writes.js';
 import { type Link, readFrom, runOn } from './client.js';
@@ -14,6 +13,7 @@ import {
   filingsOf,
   formatField,
   type Keys,
+  type MarkTimes,
   markFilingsOf,
   memberOf,
   parseField,
@@ -79,21 +79,30 @@ export async function removeFilings(
 
 /** Writes a mark if its condition holds, and returns whether it did. */
 async function mark(link: Link, keys: Keys, keyId: string, change: Mark): Promise<boolean> {
+  const { script, args } = callOf(change);
   if (!isText(keyId)) return false;
   const entry = await readPointer(link, keys, keyId);
   if (entry === null) return false;
   // Filed first, so that no mark is missing from an index. An entry without its mark is skipped.
-  const times = change.kind === 'withdraw' ? { changedAt: change.at } : changesOf(change);
-  const filings = markFilingsOf(keys, entry, times);
+  const filings = markFilingsOf(keys, entry, timesOf(change));
   await Promise.all(filings.map(({ index, member }) => runOn(link, index, FILE, [member])));
   const record = keys.record(entry.digest);
-  const { script, args } = callOf(change);
   const answer = Number(await runOn(link, record, script, [formatField(keyId), ...args]));
   if (answer !== ANOTHER_ID) return answer === 1;
   // It is another key's record, or this one's with an edited id: a damaged key can be revoked, too.
   const edited = String((await readFrom(link, record, 'HGET', 'keyId')) ?? '');
   if (await leadsTo(link, keys, parseField(edited), entry.digest)) return false;
   return Number(await runOn(link, record, script, [edited, ...args])) === 1;
+}
+
+/** The times under which a mark is filed. A stored time that stays is filed already. */
+function timesOf(change: Mark): MarkTimes {
+  const { kind, at } = change;
+  return {
+    changedAt: at,
+    revokedAt: kind === 'revoke' ? at : null,
+    retireAt: kind === 'retire' ? change.retireAt : null,
+  };
 }
 
 /** The script that writes a mark. */
@@ -104,18 +113,35 @@ interface Call {
 }
 
 function callOf(change: Mark): Call {
-  if (change.kind === 'withdraw') {
-    const { entityUuid, at } = change;
+  const { kind, at } = change;
+  if (kind === 'withdraw') {
+    const { entityUuid } = change;
     return { script: WITHDRAW, args: [entityUuid, formatField(entityUuid), String(at)] };
   }
-  const { withdrawn = [] } = change.kind === 'retire' ? change : {};
-  const { replaces = null } = change.kind === 'revoke' ? change : {};
-  const args: string[] = [change.kind, formatField(withdrawn), formatField(replaces)];
-  for (const [field, value] of Object.entries(changesOf(change))) {
+  const { withdrawn = [] } = kind === 'retire' ? change : {};
+  const { replaces = null } = kind === 'revoke' ? change : {};
+  const args: string[] = [kind, String(at), formatField(withdrawn), formatField(replaces)];
+  for (const [field, value] of Object.entries(fieldsOf(change))) {
     // A caller without types may leave out a value that is null.
     args.push(field, formatField(value ?? null));
   }
   return { script: MARK, args };
+}
+
+/** Returns the fields that a mark sets, apart from those that depend on the record. */
+function fieldsOf(change: Exclude<Mark, WithdrawMark>): Partial<KeyRecord> {
+  switch (change.kind) {
+    case 'revoke':
+      return { endedBy: change.by, endReason: change.reason, seal: change.seal };
+    case 'suspend':
+      return { suspendedAt: change.at, endedBy: change.by, endReason: change.reason };
+    case 'resume':
+      return { suspendedAt: null, endedBy: null, endReason: null };
+    case 'retire':
+      return { retireAt: change.retireAt, endedBy: change.by, endReason: change.reason };
+    default:
+      throw new TypeError('mark: kind: pass revoke, suspend, resume, retire or withdraw');
+  }
 }
 
 // ── Usage ───────────────────────────────────────────────────────────────────────────────────────

@@ -9,15 +9,15 @@ import {
 import type { SqliteHandle } from './client.js';
 import { inMain, prepareHandle } from './client.js';
 import { migrateIfNeeded } from './migrate.js';
-import { endedAfter, STATEMENTS, toEnded, toKeyId } from './statements.js';
+import { dueAt, endedAfter, STATEMENTS, toEnded, toKeyId } from './statements.js';
 import { transaction } from './transactions.js';
 
 /**
  * Deletes the rows of keys that ended before a time: by revocation, by the end of their retirement
- * or by expiry, whichever came first. The row of a key stays while the key that replaced it, or a
- * key that was issued on its authority, has not ended before that time. Up to 500 rows are one
- * transaction. Between transactions, other work runs, in this process too. If it rejects, the
- * deleted rows stay deleted; call it again.
+ * or by expiry, whichever came first. Rows that were created or changed at that time or later stay.
+ * The first row of a chain of rotations stays while a key of the chain, or a key that was issued
+ * under it, has not ended. Up to 500 rows are one transaction. Between transactions, other work
+ * runs, in this process too. If it rejects, the deleted rows stay deleted; call it again.
  *
  * It reads only keys that have ended, in the order in which they ended. An audit can no longer look
  * up what is deleted. Migrates first if necessary.
@@ -27,7 +27,7 @@ import { transaction } from './transactions.js';
  *
  * @param db As for `sqliteStore`.
  * @param options `endedBefore`: the time.
- * @returns The ids of the keys whose rows were deleted, in the order in which they ended.
+ * @returns The ids of the keys whose rows were deleted, in any order.
  * @throws TypeError as `sqliteStore` does; if `endedBefore` is not a valid `Date` or is in the
  *   future.
  * @throws Error as `migrate` does; if the driver throws.
@@ -40,7 +40,7 @@ export async function purgeEnded(
   options: PurgeOptions,
 ): Promise<readonly string[]> {
   prepareHandle(db, 'purgeEnded');
-  const { endedBefore } = readPurgeTimes(options);
+  const times = readPurgeTimes(options);
   migrateIfNeeded(db);
   const find = db.prepare(inMain(STATEMENTS.findEnded));
   const allow = db.prepare(inMain(STATEMENTS.allowPurge));
@@ -48,13 +48,13 @@ export async function purgeEnded(
 
   // Searches outside the transaction, because reading blocks no writer.
   function findAfter(position: Position): EndedKey[] {
-    return find.all(...endedAfter(position, endedBefore)).map(toEnded);
+    return find.all(...endedAfter(position, times)).map(toEnded);
   }
 
   function deleteBatch(ids: readonly string[]): string[] {
     return transaction(db, () => {
-      allow.run(endedBefore);
-      const rows = purge.all(JSON.stringify(ids), endedBefore, endedBefore, endedBefore);
+      allow.run(times.endedBefore);
+      const rows = purge.all(JSON.stringify(ids), ...dueAt(times));
       allow.run(null);
       return rows.map(toKeyId);
     });

@@ -89,9 +89,11 @@ function createListings(query: Query, isSendable: typeof isText): Listings {
       return answer(rows, (found) => found.map(toRecord));
     },
 
-    listLineage(rootKeyId) {
+    listLineage({ rootKeyId, after, limit }) {
       if (!isSendable(rootKeyId)) return [];
-      return answer(query('listLineage', rootKeyId, rootKeyId), (found) => found.map(toRecord));
+      const part = [rootKeyId, after ?? '', limit];
+      const rows = query('listLineage', ...part, ...part, limit);
+      return answer(rows, (found) => found.map(toRecord));
     },
   };
 }

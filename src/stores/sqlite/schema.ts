@@ -12,8 +12,8 @@
  * - `keyscope_keys_ended`: the keys that a purge deletes, in its order, without reading any other
  *   key.
  * - `delete`: keys end and stay, so that those in an audit log can still be looked up. `purgeEnded`
- *   deletes rows that ended before a time: `purge_before`, which it sets and clears in one
- *   transaction.
+ *   deletes rows that ended, and were not changed since, before a time: `purge_before`, which it
+ *   sets and clears in one transaction.
  *
  * A backslash at the end of a line joins it with the next one, because a database stores the text
  * of a trigger as it was sent.
@@ -37,6 +37,11 @@ const ENDS = ['revoked_at', 'retire_at', 'expires_at'];
 /** Returns when a row ends: the earliest of its three ends. The largest integer if it has none. */
 export function endOf(row: string): string {
   return `min(${ENDS.map((end) => `ifnull(${row}${end}, 9223372036854775807)`).join(', ')})`;
+}
+
+/** Returns when a row had ended, been created and been changed: a purge deletes it after that. */
+export function settledAt(row: string): string {
+  return `max(${endOf(row)}, ${row}created_at, ifnull(${row}changed_at, ${row}created_at))`;
 }
 
 /** A condition: a row has an end. It tells SQLite that it may use the index of ends. */
@@ -88,9 +93,9 @@ CREATE TABLE keyscope_keys (
     `
 CREATE INDEX keyscope_keys_listing ON keyscope_keys (entity_uuid, prefix, created_at, key_id)`,
     `
-CREATE INDEX keyscope_keys_lineage ON keyscope_keys (root_key_id)`,
+CREATE INDEX keyscope_keys_lineage ON keyscope_keys (root_key_id, key_id)`,
     `
-CREATE INDEX keyscope_keys_issued ON keyscope_keys (issued_under) \
+CREATE INDEX keyscope_keys_issued ON keyscope_keys (issued_under, key_id) \
 WHERE issued_under IS NOT NULL`,
     `
 CREATE INDEX keyscope_keys_ended ON keyscope_keys (${endOf('')}, key_id) \
@@ -143,15 +148,13 @@ BEGIN
 END`,
     `
 CREATE TRIGGER keyscope_keys_seal BEFORE UPDATE OF seal ON keyscope_keys
-WHEN NEW.seal IS NOT OLD.seal AND NEW.revoked_at IS NULL
+WHEN NEW.seal IS NOT OLD.seal AND (OLD.seal IS NULL OR NEW.revoked_at IS NULL)
 BEGIN
   SELECT RAISE(ABORT, 'keyscope: ${NEVER_CHANGES}');
 END`,
     `
 CREATE TRIGGER keyscope_keys_once BEFORE UPDATE OF revoked_at, retire_at ON keyscope_keys
-WHEN (OLD.revoked_at IS NOT NULL
-    AND (NEW.revoked_at IS NULL
-      OR (NEW.revoked_at IS NOT OLD.revoked_at AND NEW.seal IS OLD.seal)))
+WHEN (OLD.revoked_at IS NOT NULL AND NEW.revoked_at IS NOT OLD.revoked_at)
   OR (OLD.retire_at IS NOT NULL AND NEW.retire_at IS NOT OLD.retire_at)
 BEGIN
   SELECT RAISE(ABORT, 'keyscope: ${MARKS_STAY}');
@@ -187,7 +190,7 @@ BEGIN
 END`,
     `
 CREATE TRIGGER keyscope_keys_delete BEFORE DELETE ON keyscope_keys
-WHEN NOT EXISTS (SELECT 1 FROM keyscope_schema WHERE purge_before > ${endOf('OLD.')})
+WHEN NOT EXISTS (SELECT 1 FROM keyscope_schema WHERE purge_before > ${settledAt('OLD.')})
 BEGIN
   SELECT RAISE(ABORT, 'keyscope: ${NEVER_DELETED}');
 END`,

@@ -1,9 +1,9 @@
 /** The SQL for SQLite and D1. Parameters are positional. */
 import { MAX_TIME } from '../../core/input.js';
-import type { EndedKey, Position } from '../purge.js';
+import type { EndedKey, Position, PurgeTimes } from '../purge.js';
 import { COLUMN_LIST, toInteger, type Value } from '../rows.js';
 import { PART_SIZE } from '../summaries.js';
-import { endOf, hasEnd } from './schema.js';
+import { endOf, hasEnd, settledAt } from './schema.js';
 
 // ── Parts of statements ─────────────────────────────────────────────────────────────────────────
 
@@ -35,6 +35,12 @@ const FILED = COLUMNS.map((column) => {
   return isFiled ? `place.${column} AS ${column}` : selected(column);
 }).join(', ');
 
+/** Selects the next ids of a lineage, from an index alone. */
+function lineageBy(column: string): string {
+  return `SELECT key_id FROM keyscope_keys WHERE ${column} = ? AND key_id > ?
+    ORDER BY key_id LIMIT ?`;
+}
+
 /** Merges the used scopes of a row with those in the JSON text `more`; the later time wins. */
 function mergedScopes(more: string): string {
   return `(
@@ -52,19 +58,21 @@ function mergedScopes(more: string): string {
 /** Skips a row whose scopes are not a JSON object: it would fail every batch with its key. */
 const TOUCHABLE = "CASE WHEN json_valid(scopes_used) THEN json_type(scopes_used) = 'object' END";
 
+/** A condition: a row has not ended at a time, which is passed twice. */
+const IS_LIVE = `revoked_at IS NULL AND (retire_at IS NULL OR retire_at > ?)
+  AND (expires_at IS NULL OR expires_at > ?)`;
+
+/** A condition: a row with this id in a column has not ended at a time, which is passed twice. */
+function hasLive(column: string): string {
+  return `EXISTS (SELECT 1 FROM keyscope_keys WHERE ${column} = ended.key_id AND ${IS_LIVE})`;
+}
+
 /**
- * A condition: no successor of a row, and no key that was issued on its authority, ends at or after
- * a time, which is passed twice. An index finds the successor by its root, which it shares with its
- * predecessor, and the others by `issued_under`.
+ * A condition: a row is to be purged. The first row of a chain is not while a key of the chain, or
+ * one that was issued under it, has not ended. The parameters are {@link dueAt}.
  */
-const IS_DUE = `(NOT EXISTS (
-    SELECT 1 FROM keyscope_keys AS successor
-    WHERE successor.root_key_id = ended.root_key_id AND successor.rotated_from = ended.key_id
-      AND ${endOf('successor.')} >= ?
-  ) AND NOT EXISTS (
-    SELECT 1 FROM keyscope_keys AS child
-    WHERE child.issued_under = ended.root_key_id AND ${endOf('child.')} >= ?
-  ))`;
+const IS_DUE = `(${settledAt('ended.')} < ? AND NOT (ended.key_id = ended.root_key_id
+    AND (${hasLive('root_key_id')} OR ${hasLive('issued_under')})))`;
 
 /** When a row has ended. */
 const END = endOf('ended.');
@@ -82,6 +90,7 @@ interface Queries {
   readonly list: string;
   /** The same for other entities' records that address this one. */
   readonly listAddressing: string;
+  /** After a key id, in the order of ids. The parameters come twice, and the limit once more. */
   readonly listLineage: string;
   /** Counts the keys of a part that are live at a time, which is passed twice, after a key id. */
   readonly summarize: string;
@@ -117,7 +126,11 @@ export const QUERIES: Queries = {
       AND keyscope_keys.entity_uuid <> place.entity_uuid
     ORDER BY place.created_at DESC, place.key_id DESC LIMIT ?`,
 
-  listLineage: `${SELECT} root_key_id = ? OR issued_under = ?`,
+  // `IN` keeps ids once and sorted, so that nothing else is sorted.
+  listLineage: `${SELECT} key_id IN (
+      SELECT key_id FROM (${lineageBy('root_key_id')})
+      UNION ALL SELECT key_id FROM (${lineageBy('issued_under')})
+    ) ORDER BY keyscope_keys.key_id LIMIT ?`,
 
   summarize: `
     SELECT
@@ -127,10 +140,7 @@ export const QUERIES: Queries = {
       count(*) AS "keys",
       max(key_id) AS "lastId"
     FROM (
-      SELECT key_id, digest, last_used_at,
-        revoked_at IS NULL
-          AND (retire_at IS NULL OR retire_at > ?)
-          AND (expires_at IS NULL OR expires_at > ?) AS is_live
+      SELECT key_id, digest, last_used_at, ${IS_LIVE} AS is_live
       FROM keyscope_keys WHERE key_id > ? ORDER BY key_id LIMIT ${PART_SIZE})
     GROUP BY scheme`,
 
@@ -159,14 +169,6 @@ interface Statements {
   /** The table's trigger and its UNIQUE columns reject an existing key id or digest. */
   readonly insert: string;
 
-  readonly revoke: string;
-  readonly suspend: string;
-  /** Compares `withdrawn` with a JSON list. */
-  readonly retire: string;
-  readonly resume: string;
-  /** The entity comes first and last. */
-  readonly withdraw: string;
-
   /** The usage of one key: its time twice, its scopes as JSON, its id. */
   readonly touch: string;
   /** By a JSON list of entries, one per key. */
@@ -188,30 +190,6 @@ export const STATEMENTS: Statements = {
   writeVersion: 'INSERT OR REPLACE INTO keyscope_schema (id, version, min_reader) VALUES (1, ?, ?)',
 
   insert: `INSERT INTO keyscope_keys (${COLUMN_LIST}) VALUES (${PLACES})`,
-
-  revoke: `
-    UPDATE keyscope_keys
-    SET revoked_at = ?, changed_at = ?, ended_by = ?, end_reason = ?, seal = ?
-    WHERE key_id = ? AND (revoked_at IS NULL OR seal = ?)`,
-
-  suspend: `
-    UPDATE keyscope_keys SET suspended_at = ?, changed_at = ?, ended_by = ?, end_reason = ?
-    WHERE key_id = ? AND revoked_at IS NULL AND suspended_at IS NULL`,
-
-  retire: `
-    UPDATE keyscope_keys SET retire_at = ?, changed_at = ?, ended_by = ?, end_reason = ?
-    WHERE key_id = ? AND revoked_at IS NULL AND suspended_at IS NULL AND retire_at IS NULL
-      AND CASE WHEN json_valid(withdrawn) THEN json(withdrawn) = ? END`,
-
-  resume: `
-    UPDATE keyscope_keys
-    SET suspended_at = NULL, changed_at = ?, ended_by = NULL, end_reason = NULL
-    WHERE key_id = ? AND revoked_at IS NULL AND suspended_at IS NOT NULL`,
-
-  withdraw: `
-    UPDATE keyscope_keys SET withdrawn = json_insert(withdrawn, '$[#]', ?), changed_at = ?
-    WHERE key_id = ? AND CASE WHEN json_valid(withdrawn) THEN json_type(withdrawn) = 'array'
-      AND NOT EXISTS (SELECT 1 FROM json_each(withdrawn) WHERE value = ?) END`,
 
   touch: `
     UPDATE keyscope_keys SET
@@ -245,7 +223,7 @@ export const STATEMENTS: Statements = {
 
   purge: `
     DELETE FROM keyscope_keys AS ended
-    WHERE key_id IN (SELECT value FROM json_each(?)) AND ${END} < ? AND ${IS_DUE}
+    WHERE key_id IN (SELECT value FROM json_each(?)) AND ${IS_DUE}
     RETURNING key_id AS "keyId"`,
 };
 
@@ -254,9 +232,14 @@ export const STATEMENTS: Statements = {
 /** How many rows one transaction deletes at most: other writers wait for its end. */
 const PURGE_BATCH = 500;
 
+/** Returns the parameters of the condition that rows are to be purged. */
+export function dueAt({ endedBefore, now }: PurgeTimes): Value[] {
+  return [endedBefore, now, now, now, now];
+}
+
 /** Returns the parameters of `findEnded`. */
-export function endedAfter({ endedAt, keyId }: Position, endedBefore: number): Value[] {
-  return [endedBefore, endedBefore, endedBefore, endedAt, endedAt, keyId, PURGE_BATCH];
+export function endedAfter({ endedAt, keyId }: Position, times: PurgeTimes): Value[] {
+  return [...dueAt(times), times.endedBefore, endedAt, endedAt, keyId, PURGE_BATCH];
 }
 
 /** Converts a row of `findEnded`. */

@@ -1,9 +1,10 @@
 /** The methods that write, each in a separate transaction. */
 import type { Mark } from '../../core/store.js';
 import { isText } from '../reads.js';
-import { markValues, toValues, type Value } from '../rows.js';
+import { toValues, type Value } from '../rows.js';
 import type { Writes } from '../writes.js';
 import { inMain, type SqliteHandle, type SqliteStatement } from './client.js';
+import { MARKS, markValues } from './marks.js';
 import { STATEMENTS } from './statements.js';
 import { writeWhenUnlocked } from './transactions.js';
 
@@ -23,11 +24,11 @@ export function createWrites(db: SqliteHandle): Writes {
   const insertOne = prepare(STATEMENTS.insert);
   const touchOne = prepare(STATEMENTS.touch);
   const marks: Readonly<Record<Mark['kind'], SqliteStatement>> = {
-    revoke: prepare(STATEMENTS.revoke),
-    suspend: prepare(STATEMENTS.suspend),
-    retire: prepare(STATEMENTS.retire),
-    resume: prepare(STATEMENTS.resume),
-    withdraw: prepare(STATEMENTS.withdraw),
+    revoke: prepare(MARKS.revoke),
+    suspend: prepare(MARKS.suspend),
+    retire: prepare(MARKS.retire),
+    resume: prepare(MARKS.resume),
+    withdraw: prepare(MARKS.withdraw),
   };
 
   return {

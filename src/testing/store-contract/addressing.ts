@@ -153,7 +153,7 @@ export async function isFoundByManyEntities(fixture: StoreFixture): Promise<void
  * Catches: writing the entries of listings after the record.
  */
 export async function listsWhatIsFound(fixture: StoreFixture): Promise<void> {
-  const { store, entityUuid, record, list } = fixture;
+  const { store, entityUuid, record, list, lineage } = fixture;
   for (let round = 0; round < 10; round++) {
     const owner = uuid();
     const made = record({
@@ -173,8 +173,8 @@ export async function listsWhatIsFound(fixture: StoreFixture): Promise<void> {
       if (found === null) continue;
       const addressing = await list({ addressing: true, limit: 1 });
       const own = await list({ entityUuid: owner });
-      const lineage = await store.listLineage(made.rootKeyId);
-      const listed = [addressing, own, lineage].every(([row]) => row?.keyId === made.keyId);
+      const family = await lineage(made.rootKeyId);
+      const listed = [addressing, own, family].every(([row]) => row?.keyId === made.keyId);
       check(listed, 'findById returned a record that a listing does not contain yet');
     }
     await written;

@@ -254,7 +254,7 @@ async function markInEveryWay(
   const marks = [
     { row: await add(), mark: revokeAt(since) },
     { row: await add(), mark: suspendAt(since + 1) },
-    { row: await add(), mark: { ...retireAt(TIME), changedAt: since + 2 } },
+    { row: await add(), mark: { ...retireAt(since + 2), retireAt: TIME } },
     { row: await add(), mark: withdrawAt(since + 3, uuid()) },
     { row: suspended, mark: resumeAt(since + 4) },
     { row: after(twice, suspendAt(since)), mark: resumeAt(since + 5) },

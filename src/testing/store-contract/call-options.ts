@@ -33,7 +33,7 @@ function readsOf({ store, prefix }: StoreFixture, row: KeyRecord): readonly Read
     },
     {
       name: 'listLineage',
-      call: (options) => store.listLineage(rootKeyId, options),
+      call: (options) => store.listLineage({ rootKeyId, after: null, limit: 10 }, options),
       expected: [row],
     },
   ];

@@ -29,7 +29,7 @@ import {
   refusesSecondDigest,
   refusesSecondKeyId,
 } from './insert.js';
-import { listsLineage, listsLineageWhileItGrows } from './lineage.js';
+import { listsLineage, listsLineageInParts, listsLineageWhileItGrows } from './lineage.js';
 import { listsEndedOnes, listsNewestFirst, listsOneEntity, listsOnePrefix } from './list.js';
 import {
   listsBehindAnyPosition,
@@ -86,8 +86,8 @@ export interface ContractStore extends KeyStore {
  * suite then skips times other than now.
  *
  * Not checked: that a write survives a crash; that two processes agree; that two databases are
- * separate; an entity with more than 150 keys; damaged rows; that an aborted call ends sooner or a
- * fresh one bypasses a cache; behavior when the database is gone; speed.
+ * separate; an entity or a lineage with more than 150 keys; damaged rows; that an aborted call ends
+ * sooner or a fresh one bypasses a cache; behavior when the database is gone; speed.
  *
  * @param test Registers one test, given a name and an async function that throws if the store
  *   breaks a promise.
@@ -156,6 +156,7 @@ const CONTRACT: readonly StoreTest[] = [
   ['list with addressing finds a key by any of 1,000 entities', isFoundByManyEntities],
   ['list and listLineage include every record that findById finds', listsWhatIsFound],
   ['listLineage returns every key of a root and no other', listsLineage],
+  ['listLineage in parts neither repeats nor skips keys', listsLineageInParts],
   [
     'listLineage in parallel with inserts includes every acknowledged one',
     listsLineageWhileItGrows,

@@ -26,14 +26,23 @@ export async function copiesWhatItIsGiven(fixture: StoreFixture): Promise<void> 
   const { keyId, digest } = made;
   const digests = [digest];
   const query = { prefix, entityUuid, addressing: false, after: null, limit: 10 };
+  const lineage = { rootKeyId: made.rootKeyId, after: null, limit: 10 };
   const entries = [{ keyId, lastUsedAt: 5, scopesUsed: { 'a:b': 5 } }];
   const withdrawn = [guest];
-  const mark: RetireMark = { kind: 'retire', at: TIME, by: null, reason: 'rotated', withdrawn };
-  const given = [made, digests, query, entries, mark];
+  const mark: RetireMark = {
+    kind: 'retire',
+    at: TIME,
+    retireAt: TIME,
+    by: null,
+    reason: 'rotated',
+    withdrawn,
+  };
+  const given = [made, digests, query, lineage, entries, mark];
   const expected = structuredClone(given);
   await store.insert(made);
   await store.findByDigest(digests);
   await store.list(query);
+  await store.listLineage(lineage);
   await store.touch(entries);
   await store.mark(keyId, mark);
   same(given, expected, 'the arguments, after the calls');
@@ -53,7 +62,7 @@ export async function copiesWhatItIsGiven(fixture: StoreFixture): Promise<void> 
  * Catches: returning the store's own rows.
  */
 export async function handsOutCopies(fixture: StoreFixture): Promise<void> {
-  const { store, entityUuid, add, holds, list } = fixture;
+  const { store, entityUuid, add, holds, list, lineage } = fixture;
   const guest = uuid();
   const made = await add({
     metadata: { a: 'b' },
@@ -68,7 +77,7 @@ export async function handsOutCopies(fixture: StoreFixture): Promise<void> {
     ...(await store.findByDigest([made.digest])),
     ...(await list()),
     ...(await list({ entityUuid: guest, addressing: true })),
-    ...(await store.listLineage(made.rootKeyId)),
+    ...(await lineage(made.rootKeyId)),
     ...(expiring?.items ?? []),
     ...(all?.items ?? []),
   ];

@@ -1,6 +1,6 @@
 /** The fixture of a test: a store, and records that no other test uses. */
 import type { KeyRecord } from '../../core/record.js';
-import type { KeyStore, ListQuery, SchemeSummary } from '../../core/store.js';
+import type { KeyStore, LineageQuery, ListQuery, SchemeSummary } from '../../core/store.js';
 import { same } from '../assertions.js';
 
 /** The fixture of one test. Await the store's answers: they may be synchronous. */
@@ -22,6 +22,8 @@ export interface StoreFixture {
   holds(expected: KeyRecord, when: string): Promise<void>;
   /** Lists the first 100 keys of this test's entity, or what `given` says instead. */
   list(given?: Partial<ListQuery>): Promise<readonly KeyRecord[]>;
+  /** Lists the first 100 keys of a lineage, or what `given` says instead. */
+  lineage(rootKeyId: string, given?: Partial<LineageQuery>): Promise<readonly KeyRecord[]>;
   /**
    * Returns the rows of a summary at `now` with this test's scheme or the scheme `of`. Returns none
    * if the store lacks `summarize`.
@@ -82,12 +84,19 @@ export function createStoreFixture(store: KeyStore): StoreFixture {
     return store.list({ prefix, entityUuid, after: null, limit: 100, ...given });
   }
 
+  async function lineage(
+    rootKeyId: string,
+    given: Partial<LineageQuery> = {},
+  ): Promise<readonly KeyRecord[]> {
+    return store.listLineage({ rootKeyId, after: null, limit: 100, ...given });
+  }
+
   async function summaryOf(now = TIME, of = scheme): Promise<readonly SchemeSummary[]> {
     const rows = await store.summarize?.(now);
     return (rows ?? []).filter((row) => row.scheme === of);
   }
 
-  return { store, entityUuid, prefix, scheme, record, add, holds, list, summaryOf };
+  return { store, entityUuid, prefix, scheme, record, add, holds, list, lineage, summaryOf };
 }
 
 /** The fields that the records of all tests share. */

@@ -65,14 +65,17 @@ function refusable(record: StoreFixture['record'], given: Partial<KeyRecord>): K
 }
 
 /** Fails if any listing contains the rejected record. */
-async function isNotListed({ store, list }: StoreFixture, refused: KeyRecord): Promise<void> {
+async function isNotListed(
+  { store, list, lineage }: StoreFixture,
+  refused: KeyRecord,
+): Promise<void> {
   const { name, accessibleEntities, rootKeyId } = refused;
   for (const entityUuid of accessibleEntities) {
     same(await list({ entityUuid }), [], 'list, for the owner of a rejected record');
     const addressing = await list({ entityUuid, addressing: true });
     same(addressing, [], 'list with addressing, for an entity of a rejected record');
   }
-  same(await store.listLineage(rootKeyId), [], 'listLineage, for a rejected record');
+  same(await lineage(rootKeyId), [], 'listLineage, for a rejected record');
   const expiring = await store.listExpiring?.({ before: 1 - LAST, after: null, limit: 1000 });
   const names = (expiring?.items ?? []).map((row) => row.name);
   same(names.includes(name), false, 'whether listExpiring contains a rejected record');

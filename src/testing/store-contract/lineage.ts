@@ -3,7 +3,11 @@ import { same } from '../assertions.js';
 import { letteredUuid, type StoreFixture, TIME, uuid } from './fixture.js';
 import { misses, nearTexts, oddValues } from './hostile-values.js';
 import { revokeAt } from './marks.js';
-import { byDigest } from './order.js';
+import { byKeyId } from './order.js';
+
+/** The ids before and after all others. */
+const FIRST_ID = '00000000-0000-4000-8000-000000000000';
+const LAST_ID = 'ffffffff-ffff-4fff-bfff-ffffffffffff';
 
 /**
  * Lists the lineage of a key that was rotated four times, across two prefixes and names, and under
@@ -15,7 +19,7 @@ import { byDigest } from './order.js';
  * under the root, and including keys issued under those.
  */
 export async function listsLineage(fixture: StoreFixture): Promise<void> {
-  const { store, add, record } = fixture;
+  const { store, add, record, lineage } = fixture;
   const root = await add({ keyId: letteredUuid(), revokedAt: TIME });
   const rootKeyId = root.keyId;
   const second = await add({ rootKeyId, rotatedFrom: rootKeyId, retireAt: 0 });
@@ -31,23 +35,62 @@ export async function listsLineage(fixture: StoreFixture): Promise<void> {
   const grandchild = await add({ issuedUnder: child.keyId });
   await add();
   const stranger = await add({ rotatedFrom: rootKeyId });
-  const list = async (id: string) => byDigest(await store.listLineage(id));
-  same(await list(rootKeyId), byDigest(all), 'listLineage of a root');
-  same(await list(stranger.keyId), [stranger], 'listLineage of a key that was never rotated');
-  const family = byDigest([child, grown, grandchild]);
-  same(await list(child.keyId), family, 'listLineage of a key issued under another');
+  same(await lineage(rootKeyId), byKeyId(all), 'listLineage of a root');
+  same(await lineage(stranger.keyId), [stranger], 'listLineage of a key that was never rotated');
+  const family = byKeyId([child, grown, grandchild]);
+  same(await lineage(child.keyId), family, 'listLineage of a key issued under another');
   for (const id of [second.keyId, root.entityUuid, root.digest, uuid()]) {
-    same(await store.listLineage(id), [], 'listLineage of an id that is not a root');
+    same(await lineage(id), [], 'listLineage of an id that is not a root');
   }
   for (const odd of [...nearTexts(rootKeyId), ...oddValues(rootKeyId)]) {
-    await misses(odd, () => store.listLineage(odd as string));
+    await misses(odd, () => lineage(odd as string));
   }
   await store.mark(fifth.keyId, revokeAt(TIME));
   const sixth = record({ rootKeyId, rotatedFrom: fifth.keyId });
   await store.insert(sixth);
   const current = [...all, sixth].map(async ({ keyId }) => store.findById(keyId));
   const rows = (await Promise.all(current)).flatMap((row) => row ?? []);
-  same(await list(rootKeyId), byDigest(rows), 'listLineage after a mark and an insert');
+  same(await lineage(rootKeyId), byKeyId(rows), 'listLineage after a mark and an insert');
+}
+
+/**
+ * Lists a lineage of ten keys in parts of every length. Three keys are rotations of the root, three
+ * were issued under it, and three are both; keys of other lineages lie between them. Each part must
+ * be the next keys by id. A part may also begin after an id that is not in the lineage.
+ *
+ * Catches: ignoring `after` or `limit`, an inclusive `after`, another order, a limit that applies
+ * to the rotations and to the issued keys separately, and a part that is short because it contained
+ * a key twice.
+ */
+export async function listsLineageInParts({ add, lineage }: StoreFixture): Promise<void> {
+  const root = await add();
+  const rootKeyId = root.keyId;
+  const members = [
+    { rootKeyId },
+    { issuedUnder: rootKeyId },
+    { rootKeyId, issuedUnder: rootKeyId },
+  ];
+  const all = [root];
+  const others = [uuid(), FIRST_ID, LAST_ID];
+  for (let count = 1; count <= 9; count++) {
+    // Ids are random, so neither the newest key nor the oldest is first.
+    const createdAt = TIME + count;
+    all.push(await add({ ...members[count % 3], createdAt }));
+    others.push((await add({ createdAt })).keyId);
+  }
+  const whole = byKeyId(all);
+  for (let limit = 1; limit <= whole.length + 1; limit++) {
+    for (let from = 0; from <= whole.length; from += limit) {
+      const after = whole[from - 1]?.keyId ?? null;
+      const part = await lineage(rootKeyId, { after, limit });
+      const expected = whole.slice(from, from + limit);
+      same(part, expected, `listLineage in parts of ${limit}, after ${from} keys`);
+    }
+  }
+  for (const after of others) {
+    const rest = whole.filter(({ keyId }) => keyId > after);
+    same(await lineage(rootKeyId, { after }), rest, 'listLineage after an id of another lineage');
+  }
 }
 
 /**
@@ -57,7 +100,7 @@ export async function listsLineage(fixture: StoreFixture): Promise<void> {
  * Catches: answering from a stale copy.
  */
 export async function listsLineageWhileItGrows(fixture: StoreFixture): Promise<void> {
-  const { store, add } = fixture;
+  const { add, lineage } = fixture;
   const root = await add();
   const rootKeyId = root.keyId;
   const known = [root];
@@ -65,7 +108,7 @@ export async function listsLineageWhileItGrows(fixture: StoreFixture): Promise<v
     Array.from({ length: 20 }, async () => {
       known.push(await add({ rootKeyId }));
       const expected = known.map(({ keyId }) => keyId);
-      const listed = new Set((await store.listLineage(rootKeyId)).map(({ keyId }) => keyId));
+      const listed = new Set((await lineage(rootKeyId)).map(({ keyId }) => keyId));
       const missing = expected.filter((keyId) => !listed.has(keyId));
       same(missing, [], 'acknowledged keys missing from listLineage');
     }),

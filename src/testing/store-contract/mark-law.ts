@@ -1,4 +1,5 @@
 /** Tests that `mark` follows the rule of the contract after any sequence of marks. */
+import type { KeyRecord } from '../../core/record.js';
 import type { Mark } from '../../core/store.js';
 import { applyMark } from '../../stores/marks.js';
 import { same, show } from '../assertions.js';
@@ -39,7 +40,7 @@ async function marksOneByTheRule(fixture: StoreFixture, seed: number): Promise<v
   let expected = await add({ accessibleEntities: [entityUuid, ...guests] });
   const sent: Mark[] = [];
   for (let count = 0; count < MARKS; count++) {
-    const mark = anyMark(choose, guests, expected.withdrawn);
+    const mark = anyMark(choose, guests, expected);
     sent.push(mark);
     const marked = applyMark(expected, mark);
     const what = `the last of the marks ${show(sent)}`;
@@ -49,18 +50,21 @@ async function marksOneByTheRule(fixture: StoreFixture, seed: number): Promise<v
   }
 }
 
-function anyMark(choose: Choose, guests: readonly string[], withdrawn: readonly string[]): Mark {
+function anyMark(choose: Choose, guests: readonly string[], { withdrawn, seal }: KeyRecord): Mark {
   const at = choose([0, TIME, TIME + 1, TIME + 5, -1, LAST, -LAST]);
   const by = choose([null, '', 'ada', 'grace 🦊']);
   const reason = choose([null, '', 'leaked', "'"]);
   const entityUuid = choose(guests);
   const suspend: Mark = { kind: 'suspend', at, by, reason };
   const resume: Mark = { kind: 'resume', at };
-  const retire: Mark = { kind: 'retire', at, by, reason };
-  const retireKnown: Mark = { ...retire, withdrawn, changedAt: choose([undefined, TIME + 7]) };
+  const retire: Mark = { kind: 'retire', at, retireAt: choose([at, TIME + 7]), by, reason };
+  const retireKnown: Mark = { ...retire, withdrawn };
   const withdraw: Mark = { kind: 'withdraw', at, entityUuid };
-  const revoke: Mark = { kind: 'revoke', at, by, reason, seal: choose([null, randomHex()]) };
+  // A key without a seal never gets one.
+  const newSeal = choose([null, seal && randomHex()]);
+  const revoke: Mark = { kind: 'revoke', at, by, reason, seal: newSeal };
+  const replace: Mark = { ...revoke, replaces: choose([seal, seal, randomHex()]) };
   // Few marks can follow a revocation, so it is rare.
   const often = [suspend, resume, suspend, resume, withdraw, retire, retireKnown];
-  return choose([...often, ...often, ...often, revoke]);
+  return choose([...often, ...often, ...often, revoke, replace, replace]);
 }

@@ -15,6 +15,9 @@ type Marks = Pick<KeyRecord, 'revokedAt' | 'suspendedAt' | 'retireAt' | 'withdra
 const SEAL = 'ab'.repeat(32);
 const OTHER_SEAL = 'ba'.repeat(32);
 
+/** An expiry and a mark later than all marks of the tests. */
+const FUTURE = { expiresAt: LAST, changedAt: LAST };
+
 /** Two entities that can withdraw. */
 type Entities = readonly [first: string, second: string];
 
@@ -40,13 +43,15 @@ function everyMark([first, second]: Entities): readonly Mark[] {
   return [
     revokeAt(at),
     { ...revokeAt(at), replaces: null },
+    { ...revokeAt(at), replaces: '' },
     { ...revokeAt(at), replaces: SEAL },
+    { ...revokeAt(at), replaces: SEAL, by: null, reason: null, seal: null },
     { ...revokeAt(at), replaces: OTHER_SEAL, seal: null },
     { ...revokeAt(at), replaces: SEAL.toUpperCase() },
     suspendAt(at),
     resumeAt(at),
     retire,
-    { ...retire, withdrawn: [], changedAt: TIME + 10 },
+    { ...retire, withdrawn: [], retireAt: TIME },
     { ...retire, withdrawn: [first] },
     { ...retire, withdrawn: [second, first], by: null, reason: null },
     { ...retire, withdrawn: [first, second] },
@@ -59,8 +64,8 @@ function everyMark([first, second]: Entities): readonly Mark[] {
  * Writes every mark to keys in every state. A mark may write only if its condition holds, and only
  * its own fields. Nothing else about the key may matter or change.
  *
- * Catches: missing or extra conditions, a revocation that ignores the seal that it replaces or
- * leaves the old seal, and writing other fields.
+ * Catches: missing or extra conditions, a revocation that ignores the seal that it replaces, leaves
+ * the old seal or moves `revokedAt`, a `changedAt` that goes back, and writing other fields.
  */
 export async function marksWhereItMay(fixture: StoreFixture): Promise<void> {
   const entities = [uuid(), uuid()] as const;
@@ -68,9 +73,11 @@ export async function marksWhereItMay(fixture: StoreFixture): Promise<void> {
   await Promise.all(
     states.map(async (state, index) => {
       for (const mark of everyMark(entities)) {
-        // Neither use nor a past or future expiry is a condition.
-        const expiresAt = index % 2 === 0 ? 0 : LAST;
-        await marksOneWhereItMay(fixture, { ...state, expiresAt }, entities, mark);
+        // Neither use nor a past or future expiry is a condition. Half of the keys were marked
+        // before this mark; the others were marked by a faster clock.
+        const isOlder = Math.floor(index / 2) % 2 === 0;
+        const times = isOlder ? { expiresAt: 0, changedAt: TIME + 2 } : FUTURE;
+        await marksOneWhereItMay(fixture, { ...state, ...times }, entities, mark);
       }
     }),
   );
@@ -80,7 +87,7 @@ async function marksOneWhereItMay(
   fixture: StoreFixture,
   state: Partial<KeyRecord>,
   entities: Entities,
-  mark: Mark,
+  given: Mark,
 ): Promise<void> {
   const { store, entityUuid, add, holds } = fixture;
   const made = await add({
@@ -88,14 +95,19 @@ async function marksOneWhereItMay(
     accessibleEntities: [entityUuid, ...entities],
     endedBy: 'somebody',
     endReason: 'something',
-    changedAt: TIME + 2,
     lastUsedAt: TIME,
     scopesUsed: { 'a:b': TIME },
   });
+  const mark = sealedLike(made, given);
   const marked = applyMark(made, mark);
   const what = `mark ${show(mark)} on a key with ${show(state)}`;
   same(await store.mark(made.keyId, mark), marked !== null, `${what}: the answer`);
   await holds(marked ?? made, what);
+}
+
+/** Returns the mark without a seal if the key has none: a store may refuse to add a seal. */
+function sealedLike({ seal }: KeyRecord, mark: Mark): Mark {
+  return mark.kind === 'revoke' && seal === null ? { ...mark, seal } : mark;
 }
 
 /**
@@ -153,7 +165,7 @@ export async function keepsWhatMarksSay(fixture: StoreFixture): Promise<void> {
     const retire: Mark = { ...retireAt(TIME + 1), by, reason };
     const suspend: Mark = { ...suspendAt(TIME + 2), by: reason, reason: by };
     const seal = index % 2 === 0 ? null : randomHex();
-    const revoke: Mark = { ...revokeAt(TIME + 3), by, reason, seal };
+    const revoke: Mark = { ...revokeAt(TIME + 3), by, reason, seal, replaces: undefined };
     const marks = [retire, suspend, revoke];
     for (const [place, mark] of marks.entries()) {
       same(await store.mark(keyId, mark), true, `mark ${show(mark)}`);
@@ -189,14 +201,14 @@ export async function takesTimesAsGiven(fixture: StoreFixture): Promise<void> {
   const { store, add, holds } = fixture;
   for (const [index, at] of INSTANTS.entries()) {
     // The next time in the list, so that the two differ.
-    const changedAt = INSTANTS[(index + 1) % INSTANTS.length] ?? 0;
+    const other = INSTANTS[(index + 1) % INSTANTS.length] ?? 0;
     const made = await add({ createdAt: at, expiresAt: at });
     const marks: readonly Mark[] = [
-      { ...retireAt(at), changedAt },
+      { ...retireAt(at), retireAt: other },
       withdrawAt(at, uuid()),
       suspendAt(at),
-      resumeAt(changedAt),
-      suspendAt(changedAt),
+      resumeAt(other),
+      suspendAt(other),
       revokeAt(at),
     ];
     for (const [place, mark] of marks.entries()) {

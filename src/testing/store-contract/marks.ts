@@ -24,7 +24,7 @@ export function suspendAt(at: number): SuspendMark {
 
 /** Retires a key from which no entity has withdrawn. */
 export function retireAt(at: number): RetireMark {
-  return { kind: 'retire', at, by: `rotator ${at}`, reason: 'rotated' };
+  return { kind: 'retire', at, retireAt: at, by: `rotator ${at}`, reason: 'rotated' };
 }
 
 /** Ends a suspension. */

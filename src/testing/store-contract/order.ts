@@ -21,6 +21,11 @@ export function byDigest(rows: readonly KeyRecord[]): readonly KeyRecord[] {
   return [...rows].sort((one, other) => (one.digest < other.digest ? -1 : 1));
 }
 
+/** Returns a copy sorted by key id, as a lineage is listed. */
+export function byKeyId(rows: readonly KeyRecord[]): readonly KeyRecord[] {
+  return [...rows].sort((one, other) => (one.keyId < other.keyId ? -1 : 1));
+}
+
 /** Returns the `rows` that are also in `all`, in the order of `rows`. */
 export function among(rows: readonly KeyRecord[], all: readonly KeyRecord[]): readonly KeyRecord[] {
   const known = new Set(all.map(({ keyId }) => keyId));

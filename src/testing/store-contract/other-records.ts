@@ -82,7 +82,7 @@ function readEverything(store: KeyStore, { keyId, digest }: KeyRecord): Promise<
     store.listExpiring?.({ before: TIME, after: null, limit: 10 }),
     store.listAll?.({ after: null, limit: 10 }),
     store.listChanged?.({ since: TIME, limit: 10 }),
-    store.listLineage(keyId),
+    store.listLineage({ rootKeyId: keyId, after: null, limit: 10 }),
     store.findById(keyId),
     store.findByDigest([digest]),
   ]);

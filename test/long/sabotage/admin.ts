@@ -147,8 +147,8 @@ export const ADMIN: readonly Safeguard[] = [
   {
     name: 'admin: a key grants no longer life than its own',
     file: 'src/admin/authority-from.ts',
-    text: 'return { ...authority, maxLifetimeMs };',
-    instead: 'return authority;',
+    text: '{ ...authority, notAfter: new Date(expiresAt) }',
+    instead: 'authority',
     tests,
   },
   {

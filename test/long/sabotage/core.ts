@@ -368,10 +368,10 @@ const FRONT_DOOR: readonly Safeguard[] = [
     instead: 'found',
   },
   {
-    name: 'only a malformed request learns why',
+    name: 'no refused credential learns why',
     file: 'src/core/errors.ts',
-    text: "code === 'invalid_request' ? MALFORMED.get(reason) : undefined",
-    instead: 'MALFORMED.get(reason)',
+    text: "code === 'invalid_token' ? undefined : SENTENCES.get(reason)",
+    instead: 'SENTENCES.get(reason) ?? reason',
     tests: 'test/http',
   },
   {

@@ -67,8 +67,8 @@ const GROWTH: readonly Safeguard[] = [
   {
     name: 'growth: revoking a lineage lets other work run',
     file: 'src/management/lineage.ts',
-    text: 'if (count % MAX_IN_A_TURN === 0) await',
-    instead: 'if (count < 0) await',
+    text: 'if (isLong) await',
+    instead: 'if (start < 0) await',
   },
   {
     name: 'growth: withdrawals are looked up in a set',
@@ -103,6 +103,13 @@ const GROWTH: readonly Safeguard[] = [
     file: 'src/stores/postgres/read-statements.ts',
     text: `ORDER BY \${endOf('old.')}, old.key_id LIMIT`,
     instead: `ORDER BY \${endOf('old.')} + 0, old.key_id LIMIT`,
+    tests: 'test/servers/postgres/statements.test.ts',
+  },
+  {
+    name: 'growth: PostgreSQL has an index on each half of a lineage',
+    file: 'src/stores/postgres/read-statements.ts',
+    text: `ORDER BY \${column}, key_id LIMIT`,
+    instead: `ORDER BY \${column}, key_id DESC LIMIT`,
     tests: 'test/servers/postgres/statements.test.ts',
   },
 ];

@@ -1,6 +1,7 @@
 /** The safeguards of management: ceilings, rotation, marks and visibility. */
 import type { Safeguard } from './safeguard.ts';
 
+const ACTING = 'src/management/acting.ts';
 const AUTHORITY = 'src/management/authority.ts';
 const ISSUE = 'src/management/issue.ts';
 const ROTATE = 'src/management/rotate.ts';
@@ -9,6 +10,7 @@ const MARK = 'src/management/mark.ts';
 const LINEAGE = 'src/management/lineage.ts';
 const MINT = 'src/management/mint.ts';
 const REVOKE = 'src/management/revoke.ts';
+const SUSPEND = 'src/management/suspend.ts';
 const WITHDRAW = 'src/management/withdraw.ts';
 const LIST = 'src/management/list.ts';
 
@@ -73,12 +75,6 @@ const CEILINGS: readonly Safeguard[] = [
 /** Rotation, which adds no rights, and of which only one wins a race. */
 const ROTATION: readonly Safeguard[] = [
   {
-    name: 'authority on rotation',
-    file: ROTATE,
-    text: '  requireCeiling(authority, draft, context.maxLifetimeMs);\n',
-    instead: '',
-  },
-  {
     name: 'verification before rotation',
     file: ROTATE,
     text: '  await requireLive(context, old);\n',
@@ -129,8 +125,8 @@ const ROTATION: readonly Safeguard[] = [
   {
     name: 'a withdrawal meanwhile is a conflict',
     file: ROTATE,
-    text: ', withdrawn: old.withdrawn }',
-    instead: ' }',
+    text: ' withdrawn: old.withdrawn,',
+    instead: '',
   },
   {
     name: 'the loser of a race ends its own successor',
@@ -156,7 +152,7 @@ const MARKS: readonly Safeguard[] = [
   },
   {
     name: 'an ended key is not suspended',
-    file: 'src/management/suspend.ts',
+    file: SUSPEND,
     text: '  if (ENDED.includes(readInfo(context, row).state)) throw alreadyEnded(keyId);\n',
     instead: '',
   },
@@ -191,72 +187,6 @@ const MARKS: readonly Safeguard[] = [
     instead: "if (voucherOf(context, row) !== 'revocation') return null;",
   },
   {
-    name: 'an edited row leads to no other key',
-    file: LINEAGE,
-    text: 'isVouchedFor(context, row) ? row.rootKeyId : row.keyId;',
-    instead: 'row.rootKeyId;',
-  },
-  {
-    name: 'a key that was taken over leads to what came after',
-    file: LINEAGE,
-    text: 'rotatedFrom === null ? ALWAYS : createdAt;',
-    instead: 'ALWAYS;',
-  },
-  {
-    name: 'a possibly incomplete lineage is reported',
-    file: LINEAGE,
-    text: 'if (isKnown) return endRoots(walk);',
-    instead: 'return endRoots(walk);',
-  },
-  {
-    name: 'the issuing key is live',
-    file: MINT,
-    text: '  await requireLive(context, issuer);\n',
-    instead: '',
-  },
-  {
-    name: 'the issuing key is still live afterwards',
-    file: MINT,
-    text: '  await requireIssuerStill(context, authority, record);\n',
-    instead: '',
-  },
-  {
-    name: 'the issuing key belongs to the entity',
-    file: MINT,
-    text: 'if (row.entityUuid !== entityUuid) throw foreignKey();',
-    instead: '',
-  },
-  {
-    name: 'a key rotated under another belongs to its lineage',
-    file: MINT,
-    text: 'issuer?.rootKeyId ?? old?.issuedUnder ?? null;',
-    instead: 'old?.issuedUnder ?? issuer?.rootKeyId ?? null;',
-  },
-  {
-    name: 'a withdrawal reaches successors',
-    file: 'src/management/withdraw.ts',
-    text: '      await writeMark(context, authority, next, mark);\n',
-    instead: '',
-  },
-  {
-    name: 'a lineage is revoked until nothing is left',
-    file: LINEAGE,
-    text: 'if (left === 0) return Object',
-    instead: 'return Object',
-  },
-  {
-    name: 'a lineage has rows of one entity',
-    file: LINEAGE,
-    text: ' && entityUuid === authority.entityUuid,',
-    instead: ',',
-  },
-  {
-    name: 'a lineage has rows of one prefix',
-    file: LINEAGE,
-    text: 'prefix === own && ',
-    instead: '',
-  },
-  {
     name: 'an entity withdraws only from a key that addresses it',
     file: WITHDRAW,
     text: '  if (!isIn(row.accessibleEntities, entityUuid)) throw foreignKey();\n',
@@ -276,12 +206,192 @@ const MARKS: readonly Safeguard[] = [
   },
 ];
 
+/** Keys that issue, rotate and resume, and the end of their lineages. */
+const LINEAGES: readonly Safeguard[] = [
+  { name: 'the ceiling of a new key', file: MINT, text: '  check(acting);\n', instead: '' },
+  {
+    name: 'the acting key is live',
+    file: ACTING,
+    text: '  await requireLive(context, acting);\n',
+    instead: '',
+  },
+  {
+    name: 'the acting key belongs to the entity',
+    file: ACTING,
+    text: '  if (row.entityUuid !== entityUuid) throw foreignKey();\n',
+    instead: '',
+  },
+  {
+    name: 'the acting key is read again after an insert',
+    file: MINT,
+    text: '  await requireStillActing(context, authority, undo, check);\n',
+    instead: '  void undo;\n',
+  },
+  {
+    name: 'a key that was made meanwhile is ended',
+    file: ACTING,
+    text: '    await undo();\n',
+    instead: '',
+  },
+  {
+    name: 'the first row of the chain is a switch',
+    file: ACTING,
+    text: '  if (rootKeyId !== keyId) await requireFirst(context, acting, rootKeyId);\n',
+    instead: '',
+  },
+  {
+    name: 'the first row of the issuing chain is a switch',
+    file: ACTING,
+    text: '  if (issuedUnder !== null) await requireFirst(context, acting, issuedUnder);\n',
+    instead: '',
+  },
+  {
+    name: 'a mark switches a chain off',
+    file: ACTING,
+    text: '    row.revokedAt === null &&\n',
+    instead: '',
+  },
+  {
+    name: 'a cleared mark does not switch a chain on',
+    file: ACTING,
+    text: ' &&\n    IS_FIRST.includes(voucherOf(context, row));',
+    instead: ';',
+  },
+  {
+    name: 'a foreign row switches no chain on',
+    file: ACTING,
+    text: '    isOwn(context, entityUuid, row) &&\n',
+    instead: '',
+  },
+  {
+    name: 'nothing issued outlives the acting key',
+    file: ACTING,
+    text: 'Math.min(authority.notAfter, endsAt)',
+    instead: 'authority.notAfter',
+  },
+  {
+    name: 'the acting key’s overlap counts',
+    file: ACTING,
+    text: 'earliest(acting.expiresAt, acting.retireAt)',
+    instead: 'acting.expiresAt',
+  },
+  {
+    name: 'an entity that withdrew does not come back',
+    file: ACTING,
+    text: '!acting.withdrawn.includes(entity)',
+    instead: 'true',
+  },
+  {
+    name: 'what a key issued issues nothing',
+    file: ISSUE,
+    text: "if (typeof acting?.issuedUnder === 'string')",
+    instead: 'if (false)',
+  },
+  {
+    name: 'a key rotates its own chain only',
+    file: ROTATE,
+    text: 'acting !== null && acting.rootKeyId !== old.rootKeyId',
+    instead: 'false',
+  },
+  {
+    name: 'a rotation copies the issuer',
+    file: ROTATE,
+    text: 'issuedUnder: old.issuedUnder,',
+    instead: 'issuedUnder: null,',
+  },
+  {
+    name: 'a key resumes only what it issued',
+    file: SUSPEND,
+    text: 'acting !== null && acting.rootKeyId !== row.issuedUnder',
+    instead: 'false',
+  },
+  {
+    name: 'a resumption is confirmed',
+    file: SUSPEND,
+    text: '    requireStillActing(context, authority, undo),\n',
+    instead: '    Promise.resolve(void undo),\n',
+  },
+  {
+    name: 'the authority’s own end counts',
+    file: AUTHORITY,
+    text: 'Math.min(key.createdAt + longestMs, authority.notAfter)',
+    instead: 'key.createdAt + longestMs',
+  },
+  {
+    name: 'a withdrawal reaches the chain',
+    file: WITHDRAW,
+    text: 'return isOfChain && isReaching && writeMark',
+    instead: 'return isOfChain && !isReaching && writeMark',
+  },
+  {
+    name: 'a withdrawal reaches no key that the chain issued',
+    file: WITHDRAW,
+    text: 'each.rootKeyId === row.rootKeyId && ',
+    instead: '',
+  },
+  {
+    name: 'a lineage is walked until nothing is left',
+    file: LINEAGE,
+    text: 'while (changed.size > before)',
+    instead: 'while (false)',
+  },
+  {
+    name: 'the first row of a lineage ends first',
+    file: LINEAGE,
+    text: 'of [first, row]',
+    instead: 'of [row]',
+  },
+  {
+    name: 'a lineage has own rows only',
+    file: LINEAGE,
+    text: '!isOwn(context, authority.entityUuid, row) || ',
+    instead: '',
+  },
+  {
+    name: 'a failing row shields no other',
+    file: LINEAGE,
+    text: '      failures.push(error);\n',
+    instead: '      throw error;\n',
+  },
+  {
+    name: 'a failing row is reported',
+    file: LINEAGE,
+    text: '  if (failures.length > 0) throw failures[0];\n',
+    instead: '',
+  },
+  {
+    name: 'an unknown lineage believes no field of its row',
+    file: LINEAGE,
+    text: '  if (isVouchedFor(context, row)) {\n    await',
+    instead: '  if (row !== null) {\n    await',
+  },
+  {
+    name: 'the successors of an unknown row end',
+    file: LINEAGE,
+    text: '  await endSuccessors(walk, keyId);\n',
+    instead: '',
+  },
+  {
+    name: 'only proven successors end',
+    file: LINEAGE,
+    text: 'row.rotatedFrom === keyId && isVouchedFor(context, row)',
+    instead: 'row.rotatedFrom === keyId',
+  },
+  {
+    name: 'a row that is marked already keeps its time',
+    file: REVOKE,
+    text: 'revokedAt: row.revokedAt ?? at,',
+    instead: 'revokedAt: at,',
+  },
+  { name: 'a mark that was found is told', file: MARK, text: ', ...foundIn(row) }', instead: ' }' },
+];
+
 /** The visibility of keys. */
 const SIGHT: readonly Safeguard[] = [
   {
     name: 'another entity’s key is not found',
     file: FIND,
-    text: 'if (row.entityUuid !== authority.entityUuid) throw foreignKey();',
+    text: 'if (!isOwn(context, authority.entityUuid, row)) throw foreignKey();',
     instead: '',
   },
   {
@@ -340,4 +450,10 @@ const SIGHT: readonly Safeguard[] = [
   },
 ];
 
-export const MANAGEMENT: readonly Safeguard[] = [...CEILINGS, ...ROTATION, ...MARKS, ...SIGHT];
+export const MANAGEMENT: readonly Safeguard[] = [
+  ...CEILINGS,
+  ...ROTATION,
+  ...MARKS,
+  ...LINEAGES,
+  ...SIGHT,
+];

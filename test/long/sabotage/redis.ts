@@ -42,15 +42,15 @@ export const IN_REDIS: readonly Safeguard[] = [
   {
     name: 'conditional update: Redis',
     file: 'src/stores/redis/scripts.ts',
-    text: "if isMark and isSeal and (seal == 'null' or seal ~= ARGV[4]) then return 0 end",
+    text: "if replaces == 'null' and isMark and isSeal then return 0 end",
     instead: '',
     tests: REDIS,
   },
   {
     name: 'conditional update: Redis, the seal as it was read',
     file: 'src/stores/redis/scripts.ts',
-    text: "(seal == 'null' or seal ~= ARGV[4])",
-    instead: "seal == 'null'",
+    text: "(revokedAt == 'null' or seal ~= replaces)",
+    instead: "revokedAt == 'null'",
     tests: REDIS,
   },
   {
@@ -63,8 +63,8 @@ export const IN_REDIS: readonly Safeguard[] = [
   {
     name: 'conditional update: Redis, a revoked key',
     file: 'src/stores/redis/scripts.ts',
-    text: "if kind ~= 'revoke' then return 0 end",
-    instead: '',
+    text: "elseif revokedAt ~= 'null' then",
+    instead: 'elseif false then',
     tests: REDIS,
   },
   {
@@ -114,6 +114,27 @@ export const IN_REDIS: readonly Safeguard[] = [
     file: 'src/stores/redis/scripts.ts',
     text: 'if not hasEnded then return 0 end',
     instead: '',
+    tests: REDIS,
+  },
+  {
+    name: 'a revocation keeps its time: Redis',
+    file: 'src/stores/redis/scripts.ts',
+    text: 'if not isMark then revokedAt = at end',
+    instead: 'revokedAt = at',
+    tests: REDIS,
+  },
+  {
+    name: 'the first key of a living chain stays: Redis',
+    file: 'src/stores/redis/purge.ts',
+    text: 'isFirst && (await isNeeded(link, keys, keyId, now))',
+    instead: 'false',
+    tests: REDIS,
+  },
+  {
+    name: 'full parts of a lineage: Redis',
+    file: 'src/stores/redis/reads.ts',
+    text: '[...first, ...found].sort(',
+    instead: '[...first, ...found].slice(0, limit).sort(',
     tests: REDIS,
   },
 ];

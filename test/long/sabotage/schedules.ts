@@ -9,12 +9,12 @@ const ROTATE = 'src/management/rotate.ts';
 const MARKS = 'src/stores/marks.ts';
 const CACHE_STORE = 'src/cache/cache-store.ts';
 
-const MINTED = '  const { issued, record } = await mint(context, authority, draft, old);\n';
+const MINTED = '  const { issued, record } = await mint(context, authority, draft, acting, old);\n';
 const WROTE =
-  '  const wrote = await context.store.mark(keyId, ' +
-  "{ kind: 'retire', ...times, ...authority.said });\n";
-const RETIRED = `  const times = { at: retireAt, changedAt: time, withdrawn: old.withdrawn };
-${WROTE}`;
+  "  const wrote = await context.store.mark(keyId, { kind: 'retire', ...retirement });\n";
+const RETIRED =
+  '  const retirement = ' +
+  `{ at: time, retireAt, withdrawn: old.withdrawn, ...authority.said };\n${WROTE}`;
 
 const MARKED = `runThen(
         () => outdateAround(changes, [keyId], () => store.mark(keyId, mark, call)),
@@ -37,7 +37,7 @@ const ROTATIONS: readonly Safeguard[] = [
     name: 'schedules: a rotation ends the predecessor',
     file: ROTATE,
     text: WROTE,
-    instead: '  const wrote = times.at > 0;\n',
+    instead: '  const wrote = retirement.at > -1;\n',
     tests: SCHEDULES,
   },
   {
@@ -85,15 +85,15 @@ const ROTATIONS: readonly Safeguard[] = [
   {
     name: 'schedules: a suspended key can be revoked',
     file: MARKS,
-    text: 'return revokedAt === null || (seal',
-    instead: 'return (revokedAt === null && suspendedAt === null) || (seal',
+    text: 'replaces === null ? revokedAt === null :',
+    instead: 'replaces === null ? revokedAt === null && suspendedAt === null :',
     tests: SCHEDULES,
   },
   {
     name: 'schedules: a lineage is revoked until nothing is left',
     file: 'src/management/lineage.ts',
-    text: 'if (left === 0) return Object',
-    instead: 'return Object',
+    text: 'while (changed.size > before)',
+    instead: 'while (false)',
     tests: SCHEDULES,
   },
 ];

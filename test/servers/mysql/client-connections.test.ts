@@ -110,7 +110,7 @@ async function expectExactWrites(store: Required<KeyStore>): Promise<void> {
     { kind: 'suspend', at: 5, by: 'é🦊', reason: '' },
     { kind: 'resume', at: 6 },
     { kind: 'withdraw', at: 7, entityUuid: guest },
-    { kind: 'retire', at: MAX, changedAt: 8, by: 'é🦊', reason: null, withdrawn: [guest] },
+    { kind: 'retire', at: 8, retireAt: MAX, by: 'é🦊', reason: null, withdrawn: [guest] },
   ];
   for (const mark of marks) {
     expect(await store.mark(keyId, mark)).toBe(true);

@@ -8,7 +8,7 @@ import {
   rootAt,
   startGalera,
 } from '../../support/mariadb-servers.ts';
-import { another, revokeAt, SLOW } from '../../support/mysql-place.ts';
+import { another, lineageOf, revokeAt, SLOW } from '../../support/mysql-place.ts';
 import { RECORD } from '../../support/records.ts';
 
 const suite = `a Galera cluster${missingGalera === undefined ? '' : ` (wants ${missingGalera})`}`;
@@ -50,7 +50,7 @@ describe.skipIf(missingGalera !== undefined)(suite, SLOW, () => {
       const finds = [
         store.findByDigest([record.digest]),
         (async () => [await store.findById(record.keyId)])(),
-        store.listLineage(record.rootKeyId),
+        store.listLineage(lineageOf(record.rootKeyId)),
       ];
       const first = Promise.race([...finds, pool.query('SELECT SLEEP(0.5)').then(() => 'none')]);
       expect(await first).toBe('none');

@@ -5,6 +5,7 @@ import { AUTHORITY, PLAIN } from '../../support/keyring.ts';
 import { emptyDatabase, openConsole, SERVER } from '../../support/mysql-clients.ts';
 import {
   describeMysql,
+  lineageOf,
   openClient,
   POOLS,
   revokeAt,
@@ -90,7 +91,7 @@ describeMysql.each(POOLS)('a connection of a %s that never answers again', SLOW,
     const { client, end } = await openClient(kind, { ...settings, connectionLimit: 2 });
     const store = mysqlStore(client);
     await store.insert(RECORD);
-    await Promise.all([1, 2].map(async () => store.listLineage(RECORD.keyId)));
+    await Promise.all([1, 2].map(async () => store.listLineage(lineageOf(RECORD.keyId))));
     proxy.lose('answers');
     const uses = [
       outcome(async () => store.findById(RECORD.keyId)),

@@ -11,7 +11,6 @@ import {
   lending,
   openClient,
   POOLS,
-  revokeAt,
   SLOW,
   until,
   usageOf,
@@ -95,52 +94,6 @@ describeMysql.each(KINDS)('purgeEnded over a %s', SLOW, (kind) => {
 });
 
 describeMysql('purgeEnded', SLOW, () => {
-  /** Rotations of one key, with these ends. */
-  function lineage(from: number, ...ends: readonly Partial<KeyRecord>[]): KeyRecord[] {
-    const rootKeyId = another(from).keyId;
-    return ends.map((end, index) => {
-      const rotatedFrom = index === 0 ? null : another(from + index - 1).keyId;
-      return { ...another(from + index), rootKeyId, rotatedFrom, ...end };
-    });
-  }
-
-  test('keeps a key while the one that replaced it has not ended', async () => {
-    await withClient('mysql2 pool', {}, async ({ client }, { console }) => {
-      const store = mysqlStore(client);
-      const ended = { retireAt: 5 };
-      const later = Date.now() + 3_600_000;
-      const kept = [
-        ...lineage(100, ended, {}),
-        ...lineage(200, ended, { suspendedAt: 5 }),
-        ...lineage(300, ended, { expiresAt: later }),
-        ...lineage(400, ended, { retireAt: later }),
-      ];
-      // The successor has ended, but is not due yet.
-      const released = lineage(500, ended, { revokedAt: THEN + 1 });
-      const chain = lineage(600, ended, ended, ended, {});
-      const all = [...kept, ...released, ...chain];
-      for (const record of all) await store.insert(record);
-      const gone = [released[0], chain[0], chain[1]].filter((record) => record !== undefined);
-      const deleted = await purgeEnded(client, { endedBefore: ENDED_BEFORE });
-      expect([...deleted].sort()).toEqual(idsOf(gone));
-      expect(await idsIn(console)).toEqual(idsOf(all.filter((record) => !gone.includes(record))));
-    });
-  });
-
-  test('keeps a key while one that was issued under it has not ended', async () => {
-    await withClient('mysql2 pool', {}, async ({ client }, { console }) => {
-      const store = mysqlStore(client);
-      const parent = { ...another(1), revokedAt: 5 };
-      const child = { ...another(2), issuedUnder: parent.keyId };
-      for (const record of [parent, child]) await store.insert(record);
-      expect(await purgeEnded(client, { endedBefore: ENDED_BEFORE })).toEqual([]);
-      expect(await idsIn(console)).toEqual(idsOf([parent, child]));
-      await store.mark(child.keyId, revokeAt(6));
-      const deleted = await purgeEnded(client, { endedBefore: ENDED_BEFORE });
-      expect([...deleted].sort()).toEqual(idsOf([parent, child]));
-    });
-  });
-
   test.each([
     undefined,
     null,

@@ -1,12 +1,14 @@
 import type { KeyRecord, KeyStore } from 'keyscope';
 import { mysqlStore, purgeEnded } from 'keyscope/stores/mysql';
 import { expect, test } from 'vitest';
+import { COLUMN_LIST } from '../../../src/stores/rows.ts';
 import { AUTHORITY, OTHER, OWN, PLAIN, THIRD } from '../../support/keyring.ts';
 import {
   another,
   DRIVERS,
   type Driver,
   describeMysql,
+  lineageOf,
   OWN_KEYS,
   type Place,
   retireAt,
@@ -16,6 +18,15 @@ import {
   usePlace,
 } from '../../support/mysql-place.ts';
 import { keyringOver } from '../../support/patient-keyring.ts';
+
+/** The reads of rows, of an index or of a temporary table, one after the other. */
+const SCANS = /^Handler_read_(next|prev|rnd_next|rnd)$/;
+
+function rowsReadIn(moved: Readonly<Record<string, number>>): number {
+  let rows = 0;
+  for (const [name, value] of Object.entries(moved)) if (SCANS.test(name)) rows += value;
+  return rows;
+}
 
 /** A variable of `SHOW STATUS`. */
 interface Variable {
@@ -101,7 +112,7 @@ describeMysql.each(DRIVERS)('over a connection of %s', SLOW, (driver) => {
       await store.list({ ...OWN_KEYS, addressing });
       await store.list({ ...OWN_KEYS, addressing, after: { createdAt: 1, keyId: OTHER } });
     }
-    await store.listLineage(first.keyId);
+    await store.listLineage(lineageOf(first.keyId));
     await store.listAll({ after: null, limit: 9 });
     await store.listExpiring({ before: 9, after: null, limit: 9 });
     await store.listChanged({ since: 9, limit: 9 });
@@ -150,7 +161,7 @@ describeMysql.each(DRIVERS)('over a connection of %s', SLOW, (driver) => {
         store.list({ ...OWN_KEYS, after: { createdAt: 1, keyId: another(500_200).keyId } }),
       async () => store.list(guests),
       async () => store.list({ ...guests, after: { createdAt: 1, keyId: another(500_200).keyId } }),
-      async () => store.listLineage(own.keyId),
+      async () => store.listLineage(lineageOf(own.keyId)),
       async () => store.listAll({ after: null, limit: 9 }),
       async () => store.listAll({ after: `all.${another(500_200).keyId}`, limit: 9 }),
       async () => store.listExpiring({ before: 2000, after: null, limit: 9 }),
@@ -167,14 +178,46 @@ describeMysql.each(DRIVERS)('over a connection of %s', SLOW, (driver) => {
     ];
     for (const act of acts) {
       const moved = await counted(act);
-      let rowsRead = 0;
-      for (const [name, value] of Object.entries(moved)) {
-        if (/^Handler_read_(next|prev|rnd_next|rnd)$/.test(name)) rowsRead += value;
-      }
-      expect(rowsRead, `${act}: ${JSON.stringify(moved)}`).toBeLessThanOrEqual(20);
+      expect(rowsReadIn(moved), `${act}: ${JSON.stringify(moved)}`).toBeLessThanOrEqual(20);
     }
     const summary = await counted(async () => store.summarize(5));
     const { Handler_read_rnd_next = 0, Handler_read_next = 0 } = summary;
     expect(Handler_read_rnd_next + Handler_read_next).toBeGreaterThan(300);
+  });
+
+  test('a part of a lineage of 20,000 keys reads no more rows wherever it begins', async () => {
+    const from = 0xa00000;
+    const { keyId: rootKeyId } = another(0xffffff);
+    await place.store.insert(another(0xffffff));
+    // The odd ones are rotations, the even ones were issued under the first.
+    const others: Readonly<Record<string, string>> = {
+      key_id: `CONCAT('00', LOWER(HEX(${from} + seq)), SUBSTRING(key_id, 9))`,
+      digest: "CONCAT('s1$', seq)",
+      root_key_id: "IF(seq % 2, root_key_id, CONCAT('0', seq))",
+      issued_under: 'IF(seq % 2, NULL, root_key_id)',
+    };
+    const columns = COLUMN_LIST.replace(/\w+/g, (column) => others[column] ?? column);
+    await place.rows(`INSERT INTO keyscope_keys (${COLUMN_LIST}) SELECT ${columns}
+      FROM keyscope_keys CROSS JOIN seq_1_to_20000 WHERE key_id = '${rootKeyId}'`);
+    const limit = 100;
+    for (const last of [0, 1, 5_000, 10_001, 19_900, 19_950]) {
+      const after = last === 0 ? null : another(from + last).keyId;
+      let ids: string[] = [];
+      const moved = await counted(async () => {
+        const part = await place.store.listLineage({ rootKeyId, after, limit });
+        ids = part.map(({ keyId }) => keyId);
+      });
+      const numbers = Array.from(
+        { length: Math.min(limit, 20_000 - last) },
+        (_, i) => last + 1 + i,
+      );
+      const expected = numbers.map((number) => another(from + number).keyId);
+      if (expected.length < limit) expected.push(rootKeyId);
+      expect(ids).toEqual(expected);
+      // At most 100 from each index; those of both are then sorted, each in a temporary table.
+      const { Handler_read_next: fromIndexes } = moved;
+      expect(fromIndexes, JSON.stringify(moved)).toBeLessThanOrEqual(2 * limit);
+      expect(rowsReadIn(moved), JSON.stringify(moved)).toBeLessThanOrEqual(8 * limit);
+    }
   });
 });

@@ -50,10 +50,13 @@ describeMysql('an UPDATE', SLOW, () => {
   let count = 0;
 
   /** The condition of a new key, with these columns set beforehand. */
-  async function newKey(columns = 'last_used_at = 1'): Promise<string> {
+  async function newKey(
+    columns = 'last_used_at = 1',
+    given: Partial<KeyRecord> = {},
+  ): Promise<string> {
     count += 1;
     // Ids with letters, so that upper case is another id.
-    const record = another(0xabc000 + count);
+    const record = { ...another(0xabc000 + count), ...given };
     await place.store.insert(record);
     const where = `WHERE key_id = '${record.keyId}'`;
     await place.rows(`UPDATE keyscope_keys SET ${columns} ${where}`);
@@ -101,12 +104,43 @@ describeMysql('an UPDATE', SLOW, () => {
       await expectRefusal(where, `seal = ${to}`, NEVER_CHANGES);
       await expectRefusal(where, `${marks}, seal = ${to}`, NEVER_CHANGES);
       await place.rows(`UPDATE keyscope_keys SET seal = ${to}, revoked_at = 5 ${where}`);
-      // A row marked by hand is revoked again, with another seal.
-      const again = "revoked_at = 7, ended_by = 'ada', end_reason = 'leaked', changed_at = 7";
-      await expectRefusal(where, again, MARKS_STAY);
       await expectRefusal(where, "seal = 'ab', revoked_at = NULL", NEVER_CHANGES);
-      await expectWritten(where, `${again}, seal = 'ab'`);
-      await expectWritten(where, "seal = 'cd'");
+    }
+  });
+
+  test('that seals a key without a seal is rejected', async () => {
+    const where = await newKey('last_used_at = 1', { seal: null });
+    for (const to of ["'ab'", "''"]) {
+      await expectRefusal(where, `seal = ${to}`, NEVER_CHANGES);
+      await expectRefusal(where, `revoked_at = 5, seal = ${to}`, NEVER_CHANGES);
+    }
+    await expectWritten(where, "revoked_at = 5, seal = NULL, ended_by = 'ada', changed_at = 5");
+    const again = "seal = 'ab', ended_by = 'bob', changed_at = 6";
+    await expectRefusal(where, again, NEVER_CHANGES);
+  });
+
+  test('that moves revoked_at is rejected, whatever happens to the seal', async () => {
+    const where = await newKey("revoked_at = 5, ended_by = 'ada'");
+    for (const to of ['NULL', '4', '6']) {
+      const why = to === 'NULL' ? NEVER_CHANGES : MARKS_STAY;
+      await expectRefusal(where, `revoked_at = ${to}`, MARKS_STAY);
+      for (const seal of OTHER_SEALS) {
+        await expectRefusal(where, `revoked_at = ${to}, seal = ${seal}`, why);
+      }
+      await expectRefusal(where, `revoked_at = ${to}, withdrawn = '["${OTHER}"]'`, MARKS_STAY);
+    }
+  });
+
+  test('that revokes a key again passes only with another seal', async () => {
+    for (const seal of ["'ab'", 'NULL']) {
+      const where = await newKey("revoked_at = 5, ended_by = 'ada', changed_at = 5");
+      const again = "ended_by = 'bob', end_reason = 'leaked', changed_at = 7";
+      await expectRefusal(where, again, MARKS_STAY);
+      await expectRefusal(where, `${again}, seal = seal`, MARKS_STAY);
+      await expectRefusal(where, "ended_by = 'bob'", ENDINGS);
+      await expectRefusal(where, "end_reason = 'leaked'", ENDINGS);
+      await expectRefusal(where, `${again}, withdrawn = '["${OTHER}"]'`, ENDINGS);
+      await expectWritten(where, `${again}, seal = ${seal}`);
     }
   });
 

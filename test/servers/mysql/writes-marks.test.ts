@@ -32,11 +32,35 @@ describeMysql('a mark', SLOW, () => {
     const suspended = { ...record, suspendedAt: 5, changedAt: 5 };
     expect(await store.findById(record.keyId)).toEqual(suspended);
     expect(await store.mark(record.keyId, { kind: 'resume', at: 6 })).toBe(true);
-    expect(await store.mark(record.keyId, untyped({ kind: 'retire', at: 7 }))).toBe(true);
+    expect(await store.mark(record.keyId, untyped({ kind: 'retire', at: 7, retireAt: 7 }))).toBe(
+      true,
+    );
     const retired = { ...record, retireAt: 7, changedAt: 7 };
     expect(await store.findById(record.keyId)).toEqual(retired);
     expect(await store.mark(record.keyId, untyped({ kind: 'revoke', at: 8 }))).toBe(true);
     expect(await store.findById(record.keyId)).toEqual(revoked(retired, 8));
+  });
+
+  test('that revokes again keeps revoked_at, and no mark moves changed_at back', async () => {
+    const { store, rows } = place;
+    const record = another(5);
+    const seal = record.seal ?? '';
+    await store.insert(record);
+    await rows(`UPDATE keyscope_keys SET revoked_at = 9, changed_at = 9
+      WHERE key_id = '${record.keyId}'`);
+    const mark = { kind: 'revoke', at: 7, by: 'ada', reason: null, seal: 'ab' } as const;
+    for (const replaces of [undefined, null, '', 'ab', seal.toUpperCase(), `${seal} `]) {
+      expect(await store.mark(record.keyId, { ...mark, replaces }), replaces ?? '').toBe(false);
+    }
+    expect(await store.mark(record.keyId, { ...mark, replaces: seal })).toBe(true);
+    const again = { ...record, revokedAt: 9, changedAt: 9, endedBy: 'ada', seal: 'ab' };
+    expect(await store.findById(record.keyId)).toEqual(again);
+    const withoutSeal = { ...mark, at: 11, seal: null, replaces: 'ab' };
+    expect(await store.mark(record.keyId, withoutSeal)).toBe(true);
+    expect(await store.mark(record.keyId, withoutSeal)).toBe(false);
+    expect(await store.mark(record.keyId, withdraw(OTHER))).toBe(true);
+    const last = { ...again, changedAt: 11, seal: null, withdrawn: [OTHER] };
+    expect(await store.findById(record.keyId)).toEqual(last);
   });
 
   test('of an unknown kind throws, and writes nothing', async () => {

@@ -46,7 +46,7 @@ async function expectUse(store: Required<KeyStore>, number: number): Promise<voi
     { kind: 'suspend', at: 2, ...who },
     { kind: 'resume', at: 3 },
     { kind: 'withdraw', at: 4, entityUuid: OTHER },
-    { kind: 'retire', at: 6, ...who, withdrawn: [OTHER] },
+    { kind: 'retire', at: 5, retireAt: 6, ...who, withdrawn: [OTHER] },
   ] as const;
   for (const mark of marks) expect(await store.mark(keyId, mark), mark.kind).toBe(true);
   const expiring = await store.listExpiring({ before: number + 1, after: null, limit: 1 });
@@ -71,7 +71,7 @@ async function expectUse(store: Required<KeyStore>, number: number): Promise<voi
   expect(await store.list({ ...listing, entityUuid: OWN })).toContainEqual(row);
   const addressing = { ...listing, entityUuid: OTHER, addressing: true };
   expect(await store.list(addressing)).toContainEqual(row);
-  expect(await store.listLineage(keyId)).toEqual([row]);
+  expect(await store.listLineage({ rootKeyId: keyId, after: null, limit: 9 })).toEqual([row]);
   expect((await store.listAll({ after: null, limit: 9 })).items).toContainEqual(row);
   expect(await store.listChanged({ since: 7, limit: 9 })).toContainEqual({ keyId, changedAt: 7 });
 }
@@ -279,7 +279,7 @@ describePostgres('migrate', () => {
       async () => [await store.findById(RECORD.keyId)],
       async () => store.list({ ...ALL, entityUuid: OWN }),
       async () => store.list({ ...ALL, entityUuid: OTHER, addressing: true }),
-      async () => store.listLineage(RECORD.rootKeyId),
+      async () => store.listLineage({ rootKeyId: RECORD.rootKeyId, after: null, limit: 9 }),
       async () => (await store.listAll({ after: null, limit: 9 })).items,
       async () => (await store.listExpiring({ before: 9, after: null, limit: 9 })).items,
     ];
@@ -291,7 +291,7 @@ describePostgres('migrate', () => {
       async () => store.findByDigest([another(1).digest]),
       async () => store.findByDigest([another(1).digest, another(2).digest]),
       async () => store.findById(another(1).keyId),
-      async () => store.listLineage(another(1).keyId),
+      async () => store.listLineage({ rootKeyId: another(1).keyId, after: null, limit: 9 }),
       async () => store.summarize(0),
       async () => store.listChanged({ since: 0, limit: 9 }),
     ];

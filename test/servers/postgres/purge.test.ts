@@ -1,6 +1,7 @@
 import type { KeyRecord } from 'keyscope';
 import {
   migrate,
+  type PgQuery,
   type PostgresClient,
   type PurgeOptions,
   postgresStore,
@@ -56,17 +57,21 @@ async function idsIn({ sql }: Pick<PlaceWithStore, 'sql'>): Promise<string[]> {
 /** The most keys that one transaction deletes. */
 const BATCH = 1000;
 
-/** Makes the SQL that inserts keys that ended at 1, of a root or each its own. */
-function endedKeys(count: number, rootKeyId?: string): string {
-  const root = rootKeyId === undefined ? 'id' : `'${rootKeyId}'::uuid`;
-  return `
+const INSERT = `
     INSERT INTO keyscope_keys (
       format, key_id, prefix, hint, name, digest, entity_uuid, accessible_entities, scopes,
-      metadata, created_at, root_key_id, withdrawn, scopes_used, revoked_at)
-    SELECT 1, id, 'acme', 'KrPP', 'x', 's1$' || id, id, ARRAY[id], '{}', '{}', 1, ${root}, '{}',
-      '{}', 1
+      metadata, created_at, root_key_id, issued_under, withdrawn, scopes_used, revoked_at)
+    SELECT 1, id, 'acme', 'KrPP', 'x', 's1$' || id, id, ARRAY[id], '{}', '{}', 1, id`;
+
+/** Makes the SQL that inserts keys that ended at 1. */
+function endedKeys(count: number): string {
+  return `${INSERT}, NULL, '{}', '{}', 1
     FROM (SELECT md5(i::text)::uuid AS id FROM generate_series(1, ${count}) AS i) AS made`;
 }
+
+/** Inserts a live key under each key. */
+const CHILD_OF_EACH = `${INSERT}, parent, '{}', '{}', NULL
+    FROM (SELECT md5(key_id::text)::uuid AS id, key_id AS parent FROM keyscope_keys) AS made`;
 
 describe.each(KINDS)('with %s', (kind) => {
   describeKind(kind)('purgeEnded', () => {
@@ -79,6 +84,8 @@ describe.each(KINDS)('with %s', (kind) => {
         { expiresAt: THEN - 1 },
         { revokedAt: THEN + HOUR, expiresAt: THEN - HOUR },
         { retireAt: 1, suspendedAt: 1 },
+        { createdAt: THEN - 1, revokedAt: 1 },
+        { changedAt: THEN - 1, revokedAt: 1 },
       ]);
       const kept = [
         { ...another(100), revokedAt: THEN },
@@ -87,6 +94,8 @@ describe.each(KINDS)('with %s', (kind) => {
         { ...another(103), suspendedAt: 1 },
         another(104),
         { ...another(105), lastUsedAt: 1, changedAt: 1, withdrawn: [OTHER] },
+        { ...another(106), createdAt: THEN, expiresAt: 1 },
+        { ...another(107), changedAt: THEN, revokedAt: 1 },
       ];
       for (const record of kept) await used.store.insert(record);
       expect(await purge(used.client)).toEqual(gone);
@@ -131,7 +140,7 @@ describe('purgeEnded', () => {
     await expect(asked).rejects.toThrow('batchSize');
   });
 
-  test('keeps only the predecessors of keys that have not ended', async () => {
+  test('keeps the first of a chain while any key of it has not ended, and no other', async () => {
     const root = another(0).keyId;
     const [first, second, third] = [another(0), another(1), another(2)].map(({ keyId }) => keyId);
     const lineage: readonly Partial<KeyRecord>[] = [
@@ -140,30 +149,42 @@ describe('purgeEnded', () => {
       { rootKeyId: root, rotatedFrom: String(second) },
     ];
     await insertAll(used, lineage);
-    expect(await purge(used.client)).toEqual([first]);
-    expect(await idsIn(used)).toEqual([second, third]);
-    // It has ended, though after the time: no `rotatedFrom` needs the row any more.
-    await used.store.mark(String(third), { ...ENDED, at: THEN + 1 });
     expect(await purge(used.client)).toEqual([second]);
+    expect(await idsIn(used)).toEqual([first, third]);
+    // It has ended, though after the time.
+    await used.store.mark(String(third), { ...ENDED, at: THEN + 1 });
+    expect(await purge(used.client)).toEqual([first]);
     expect(await purge(used.client, { endedBefore: new Date(THEN + 2) })).toEqual([third]);
   });
 
-  test('keeps keys under which an unended key was issued, past a full batch', async () => {
-    await migrate(used.client);
-    const rootKeyId = another(0).keyId;
-    await used.sql(endedKeys(BATCH, rootKeyId));
-    const kept = await idsIn(used);
-    const [child = '', due = ''] = await insertAll(used, [
-      { issuedUnder: rootKeyId },
-      { revokedAt: 2 },
+  test('keeps no other key of a chain under whose first a living key was issued', async () => {
+    const root = another(0).keyId;
+    const rotated = { rootKeyId: root, rotatedFrom: root, retireAt: 1 };
+    const [first, second, child = '', odd = ''] = await insertAll(used, [
+      { retireAt: 1 },
+      rotated,
+      { issuedUnder: root },
+      // Edited by hand: it names a key that is not the first of its chain.
+      { issuedUnder: another(1).keyId },
     ]);
-    expect(await purge(used.client)).toEqual([due]);
-    expect(await idsIn(used)).toHaveLength(BATCH + 1);
-    await used.store.mark(child, { ...ENDED, at: 3 });
-    expect(await purge(used.client)).toEqual([...kept, child]);
+    expect(await purge(used.client)).toEqual([second]);
+    for (const keyId of [child, odd]) await used.store.mark(keyId, ENDED);
+    expect(await purge(used.client)).toEqual([first, child, odd]);
   });
 
-  test('keeps the predecessor of a key that is suspended, or will end later', async () => {
+  test('reads past a full batch of keys under which living keys were issued', async () => {
+    await migrate(used.client);
+    await used.sql(endedKeys(BATCH));
+    await used.sql(CHILD_OF_EACH);
+    const [due = ''] = await insertAll(used, [{ revokedAt: 2 }]);
+    expect(await purge(used.client)).toEqual([due]);
+    const kept = await idsIn(used);
+    expect(kept).toHaveLength(2 * BATCH);
+    await used.sql('UPDATE keyscope_keys SET revoked_at = 3 WHERE revoked_at IS NULL');
+    expect([...(await purge(used.client))].sort()).toEqual(kept);
+  });
+
+  test('keeps the first of a chain whose last is suspended, or will end later', async () => {
     const tomorrow = Date.now() + 24 * HOUR;
     const successors = [{ suspendedAt: 1 }, { expiresAt: tomorrow }, { retireAt: tomorrow }];
     for (const successor of successors) {
@@ -225,7 +246,13 @@ describe.each(['PGlite', 'pg Pool of 10'])('with %s', (kind) => {
         for (const time of ['NULL', '1', '9223372036854775807']) {
           await expect(deleteAll({ sql }, time), time).rejects.toThrow(NEVER_DELETED);
         }
-        await store.mark(another(0).keyId, { kind: 'retire', at: 2, by: null, reason: null });
+        await store.mark(another(0).keyId, {
+          kind: 'retire',
+          at: 2,
+          retireAt: 2,
+          by: null,
+          reason: null,
+        });
         await expect(deleteAll({ sql }, '2')).rejects.toThrow(NEVER_DELETED);
         expect(await idsIn({ sql })).toEqual(ids);
         await deleteAll({ sql }, '3');
@@ -278,6 +305,29 @@ describePostgres('purges', () => {
       await holder.query('COMMIT');
       await holder.end();
       expect(await purge(client)).toEqual([held]);
+    });
+  });
+
+  test('keep a key under which another is issued after they have found it', async () => {
+    await alone('pg Pool of 10', async ({ client, schema }) => {
+      const store = postgresStore(client);
+      const [first] = await insertAll({ store }, [{ revokedAt: 1 }, { revokedAt: 1 }]);
+      const pool = pgPool(schema.settings);
+      let issued = 0;
+      const purging = {
+        connect() {},
+        async query(asked: PgQuery) {
+          if (asked.text.includes('keyscope_purge(')) {
+            issued += 1;
+            const issuedUnder = another(1).keyId;
+            await store.insert({ ...another(1 + issued), issuedUnder });
+          }
+          return pool.query(asked);
+        },
+      };
+      expect(await purge(purging)).toEqual([first]);
+      expect(issued).toBe(1);
+      await pool.end();
     });
   });
 

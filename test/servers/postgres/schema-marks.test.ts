@@ -45,17 +45,22 @@ const RULES: Readonly<Record<string, readonly Edit[]>> = {
     fine('seal = NULL', REVOKED),
     refused("seal = 'cd', revoked_at = NULL", MARKS_STAY, REVOKED),
     fine("seal = 'ef'", REVOKED),
+    refused("seal = 'ef'", NEVER_CHANGES, 'revoked_at = 5, seal = NULL'),
+    refused("seal = 'ef', ended_by = 'bob'", NEVER_CHANGES, 'revoked_at = 5, seal = NULL'),
   ],
-  'a revocation is written once, or again with its seal': [
+  'a revocation is written once, and its time stays, whatever the seal': [
     refused('revoked_at = NULL', MARKS_STAY, REVOKED),
     refused('revoked_at = 4', MARKS_STAY, REVOKED),
     refused('revoked_at = 6', MARKS_STAY, REVOKED),
     refused('revoked_at = 6, changed_at = 6', MARKS_STAY, REVOKED),
+    refused("revoked_at = 4, seal = 'aa'", MARKS_STAY, REVOKED),
+    refused("revoked_at = 6, changed_at = 6, seal = 'aa'", MARKS_STAY, REVOKED),
+    refused('revoked_at = NULL, seal = NULL', MARKS_STAY, REVOKED),
     // A row marked by hand is revoked again, with another seal.
-    fine(
-      "revoked_at = 6, ended_by = 'ada', end_reason = NULL, changed_at = 6, seal = 'aa'",
-      REVOKED,
-    ),
+    fine("ended_by = 'bob', end_reason = NULL, changed_at = 6, seal = 'aa'", REVOKED),
+    fine("ended_by = 'bob', end_reason = 'why', changed_at = 6, seal = NULL", REVOKED),
+    fine("ended_by = 'bob', seal = 'aa'", 'revoked_at = 6'),
+    fine("changed_at = 6, seal = 'aa'", REVOKED),
     fine('revoked_at = 5', REVOKED),
   ],
   'a retirement is written once': [
@@ -85,7 +90,9 @@ const RULES: Readonly<Record<string, readonly Edit[]>> = {
     refused('changed_at = 6', WITH_A_MARK, REVOKED),
     refused('changed_at = NULL', WITH_A_MARK, REVOKED),
     refused(`${WITHDRAWN}, ended_by = 'bob'`, WITH_A_MARK, REVOKED),
+    refused(`${WITHDRAWN}, end_reason = NULL`, WITH_A_MARK, REVOKED),
     fine(WITHDRAWN, REVOKED),
+    fine(`${WITHDRAWN}, ended_by = 'bob', seal = 'aa'`, REVOKED),
     fine("last_used_at = 9, scopes_used = '{}'", REVOKED),
   ],
   'author, reason and time of a mark change only with a mark': [
@@ -133,10 +140,13 @@ describe.each(['PGlite', 'pg Pool of 10'])('with %s', (kind) => {
     let made = 0;
 
     /** A new row with these edits. */
-    async function insertEdited(after: readonly string[]): Promise<string> {
+    async function insertEdited(
+      after: readonly string[],
+      seal: string | null = 'cd',
+    ): Promise<string> {
       made += 1;
       const { keyId } = another(made);
-      await used.store.insert(another(made));
+      await used.store.insert({ ...another(made), seal });
       for (const set of after) await update(set, keyId);
       return keyId;
     }
@@ -158,6 +168,19 @@ describe.each(['PGlite', 'pg Pool of 10'])('with %s', (kind) => {
           expect(await used.store.findById(keyId), edit).toEqual(before);
         }
       }
+    });
+
+    test('a seal never appears where there was none', async () => {
+      const keyId = await insertEdited([], null);
+      const before = await used.store.findById(keyId);
+      for (const set of [REVOKED, "seal = ''", "revoked_at = 5, seal = 'ef'"]) {
+        await expect(update(set, keyId), set).rejects.toThrow(NEVER_CHANGES);
+      }
+      expect(await used.store.findById(keyId)).toEqual(before);
+      await update("revoked_at = 5, changed_at = 5, ended_by = 'ada', seal = NULL", keyId);
+      await expect(update("seal = 'ef', changed_at = 6", keyId)).rejects.toThrow(NEVER_CHANGES);
+      await expect(update("seal = NULL, ended_by = 'bob'", keyId)).rejects.toThrow(WITH_A_MARK);
+      await update(WITHDRAWN, keyId);
     });
 
     test('an insert has no withdrawal of its own entity', async () => {

@@ -33,7 +33,7 @@ function uses(store: Required<KeyStore>): readonly (readonly [string, () => unkn
     ['findById', () => store.findById(keyId)],
     ['list', () => store.list({ ...page, entityUuid: OWN })],
     ['list, addressing', () => store.list({ ...page, entityUuid: OTHER, addressing: true })],
-    ['listLineage', () => store.listLineage(keyId)],
+    ['listLineage', () => store.listLineage({ rootKeyId: keyId, after: null, limit: 9 })],
     ['summarize', () => store.summarize(1)],
     ['listAll', () => store.listAll({ after: null, limit: 9 })],
     ['listExpiring', () => store.listExpiring({ before: 9, after: null, limit: 9 })],
@@ -42,7 +42,7 @@ function uses(store: Required<KeyStore>): readonly (readonly [string, () => unkn
     ['touch', () => store.touch([{ keyId, lastUsedAt: 5, scopesUsed: {} }])],
     ['suspend', () => store.mark(keyId, { kind: 'suspend', at: 1, ...by })],
     ['resume', () => store.mark(keyId, { kind: 'resume', at: 2 })],
-    ['retire', () => store.mark(keyId, { kind: 'retire', at: 3, ...by })],
+    ['retire', () => store.mark(keyId, { kind: 'retire', at: 3, retireAt: 3, ...by })],
     ['withdraw', () => store.mark(keyId, { kind: 'withdraw', at: 4, entityUuid: OTHER })],
     ['revoke', () => store.mark(keyId, REVOKE)],
   ];

@@ -20,7 +20,7 @@ const MARKS: readonly Mark[] = [
   { kind: 'suspend', at: 1, by: null, reason: null },
   { kind: 'resume', at: 2 },
   { kind: 'withdraw', at: 3, entityUuid: OTHER },
-  { kind: 'retire', at: 4, by: null, reason: null, withdrawn: [OTHER] },
+  { kind: 'retire', at: 4, retireAt: 4, by: null, reason: null, withdrawn: [OTHER] },
   { kind: 'revoke', at: 5, by: null, reason: null, seal: null },
 ];
 
@@ -71,6 +71,16 @@ function manyKeys(first: number, last: number): string {
     ANALYZE keyscope_keys, keyscope_addressing`;
 }
 
+/** 20,000 keys of the root `OWN`: half of its chain, and half issued under it. Not analyzed. */
+const LONG_LINEAGE = `
+    INSERT INTO keyscope_keys (
+      format, key_id, prefix, hint, name, digest, entity_uuid, accessible_entities, scopes,
+      metadata, created_at, root_key_id, issued_under, withdrawn, scopes_used)
+    SELECT 1, id, 'acme', 'KrPP', 'n', 's1$' || i, id, ARRAY[id], '{}', '{}', i,
+      CASE WHEN i % 2 = 0 THEN '${OWN}'::uuid ELSE id END,
+      CASE WHEN i % 2 = 1 THEN '${OWN}'::uuid END, '{}', '{}'
+    FROM (SELECT i, md5(i || 'k')::uuid AS id FROM generate_series(1, 20000) AS i) AS made`;
+
 /** Every method, and a purge that finds nothing. */
 async function useEach(store: Required<KeyStore>, client: PostgresJsClient): Promise<void> {
   const after = { createdAt: 1_500, keyId: OTHER };
@@ -79,7 +89,7 @@ async function useEach(store: Required<KeyStore>, client: PostgresJsClient): Pro
   await store.findById(OWN);
   await store.list({ ...FIRST, entityUuid: OWN, after });
   await store.list({ ...FIRST, entityUuid: OTHER, addressing: true, after });
-  await store.listLineage(OWN);
+  await store.listLineage({ rootKeyId: OWN, after: null, limit: 5 });
   for (const mark of MARKS) await store.mark(OWN, mark);
   await store.touch([{ keyId: OWN, lastUsedAt: 5, scopesUsed: { 'a:b': 5 } }]);
   await store.listExpiring({ before: 1_500, after: null, limit: 10 });
@@ -162,7 +172,7 @@ describePostgres('the server', () => {
       await store.findById(RECORD.keyId);
       await store.list({ ...FIRST, entityUuid: OWN });
       await store.list({ ...FIRST, entityUuid: OTHER, addressing: true });
-      await store.listLineage(RECORD.rootKeyId);
+      await store.listLineage({ rootKeyId: RECORD.rootKeyId, after: null, limit: 5 });
       for (const mark of MARKS) await store.mark(RECORD.keyId, mark);
       await store.touch(
         [RECORD, another(1), RECORD].map(({ keyId }) => ({ keyId, lastUsedAt: 5, scopesUsed: {} })),
@@ -197,7 +207,7 @@ describePostgres('the server', () => {
         for (const addressing of [false, true]) {
           expect(await store.list({ ...FIRST, entityUuid: id, addressing })).toEqual([]);
         }
-        expect(await store.listLineage(id)).toEqual([]);
+        expect(await store.listLineage({ rootKeyId: id, after: null, limit: 5 })).toEqual([]);
         await store.touch([{ keyId: id, lastUsedAt: 9, scopesUsed: {} }]);
       }
       for (const digests of [[], ['\0'], ['\ud800'], [5 as unknown as string]]) {
@@ -227,10 +237,41 @@ describePostgres('the server', () => {
         plans.push(plan.map((line) => line['QUERY PLAN']).join('\n'));
       }
       expect(plans.filter((plan) => /Seq Scan on keyscope_(?!schema)/.test(plan))).toEqual([]);
-      // A page of the keys that address an entity is sorted, but only after it is read.
-      const sorting = plans.filter((plan) => /Limit.*\n *-> {2}(?:Incremental )?Sort/.test(plan));
+      // A page of the keys that address an entity is sorted, but only after it is read, and so are
+      // the two pages that make one of a lineage.
+      const sort = /Limit.*\n *-> {2}(?:Incremental )?Sort.*\n *Sort Key: (?!page\.)/;
+      const sorting = plans.filter((plan) => sort.test(plan));
       expect(sorting).toEqual([]);
       expect(plans.join()).toContain('Index Scan using keyscope_keys_ended');
+    });
+  });
+
+  test('reads two pages of ids and one of rows for a page of a lineage', async () => {
+    await observed(async (store, asked, { sql }) => {
+      await sql(LONG_LINEAGE);
+      const whole = await sql('SELECT key_id::text AS id FROM keyscope_keys ORDER BY key_id');
+      const ids = whole.map(({ id }) => String(id));
+      for (const place of [-1, 0, 1, 4_711, 10_000, 19_400, 19_499]) {
+        asked.length = 0;
+        const after = ids[place] ?? null;
+        const page = await store.listLineage({ rootKeyId: OWN, after, limit: 500 });
+        expect(page.map(({ keyId }) => keyId)).toEqual(ids.slice(place + 1, place + 501));
+        const { text = '', values = [] } = asked[0] ?? {};
+        await sql(`PREPARE page AS ${text}`);
+        for (const mode of ['force_custom_plan', 'force_generic_plan']) {
+          await sql(`SET plan_cache_mode = ${mode}`);
+          const run = `EXECUTE page (${values.map((each) => `'${String(each)}'`).join()})`;
+          const lines = await sql(`EXPLAIN (ANALYZE, TIMING OFF) ${run}`);
+          const plan = lines.map((line) => line['QUERY PLAN']).join('\n');
+          for (const index of ['lineage', 'issued']) {
+            expect(plan).toContain(`Index Only Scan using keyscope_keys_${index}`);
+          }
+          const read = Array.from(plan.matchAll(/actual rows=(\d+)/g), ([, rows]) => Number(rows));
+          // Both pages, before the second half of them is dropped.
+          expect(Math.max(...read), plan).toBeLessThanOrEqual(1_000);
+        }
+        await sql('DEALLOCATE page');
+      }
     });
   });
 

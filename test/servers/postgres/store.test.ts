@@ -93,7 +93,7 @@ describePostgres.each(Object.entries(CONFIGURED))('%s', (_name, opener) => {
       ...(await store.findByDigest([record.digest, another(1).digest, another(2).digest])),
       ...(await store.list({ ...FIRST, entityUuid: OWN })),
       ...(await store.list({ ...FIRST, entityUuid: OTHER, addressing: true })),
-      ...(await store.listLineage(record.rootKeyId)),
+      ...(await store.listLineage({ rootKeyId: record.rootKeyId, after: null, limit: 3 })),
       ...(await store.listAll({ after: null, limit: 3 })).items,
       ...(await store.list({
         ...FIRST,
@@ -102,7 +102,7 @@ describePostgres.each(Object.entries(CONFIGURED))('%s', (_name, opener) => {
       })),
     ];
     expect(read).toEqual(Array.from({ length: 8 }, () => record));
-    const retire = { kind: 'retire', at: max, by: 'ada é🦊', reason: null } as const;
+    const retire = { kind: 'retire', at: max, retireAt: max, by: 'ada é🦊', reason: null } as const;
     const ended = [await store.mark(record.keyId, retire), await store.mark(record.keyId, retire)];
     expect(ended).toEqual([true, false]);
     const ending = { retireAt: max, changedAt: max, endedBy: 'ada é🦊' };

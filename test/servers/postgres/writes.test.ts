@@ -40,20 +40,28 @@ describe.each(['PGlite', 'pg Pool of 10'])('with %s', (kind) => {
       };
       for (const [name, changes] of Object.entries(left)) {
         for (const nothing of [{}, { by: undefined, reason: undefined, seal: undefined }]) {
-          const { record, written, row } = await mark({ kind: name, at: 5, ...nothing });
+          const { record, written, row } = await mark({
+            kind: name,
+            at: 5,
+            retireAt: 5,
+            ...nothing,
+          });
           const changed = { endedBy: null, endReason: null, changedAt: 5 };
           expect(written, name).toEqual([true]);
           expect(row, name).toEqual({ ...record, ...changed, ...changes });
         }
       }
-      const nulls = { changedAt: null, withdrawn: null };
-      const { row } = await mark({ kind: 'retire', at: 5, ...nulls });
-      expect(row).toMatchObject({ retireAt: 5, changedAt: 5 });
+      const { row } = await mark({ kind: 'retire', at: 5, retireAt: 6, withdrawn: null });
+      expect(row).toMatchObject({ retireAt: 6, changedAt: 5 });
+      // Neither null nor an absent `replaces` is the seal of a row that has none.
+      const bare = { kind: 'revoke', at: 5 };
+      const { written } = await mark(bare, bare, { ...bare, replaces: null });
+      expect(written).toEqual([true, false, false]);
     });
 
     test('keeps texts unchanged', async () => {
       for (const text of ['ada é🦊', '', 'a\'b"c\\d$1', '007', 'null', '{"by":1}', ' ']) {
-        const ending = { at: 5, by: text, reason: `${text}!`, seal: text };
+        const ending = { at: 5, retireAt: 5, by: text, reason: `${text}!`, seal: text };
         for (const name of ['revoke', 'suspend', 'retire']) {
           const { row } = await mark({ kind: name, ...ending });
           expect(row).toMatchObject({ endedBy: text, endReason: `${text}!` });
@@ -71,12 +79,25 @@ describe.each(['PGlite', 'pg Pool of 10'])('with %s', (kind) => {
           made += 1;
           const suspended = name === 'resume' ? { suspendedAt: 1 } : {};
           await used.store.insert({ ...record, ...suspended });
-          const given = { kind: name, at, by: null, reason: null, entityUuid: OTHER };
-          const asked = async () => used.store.mark(record.keyId, given as unknown as Mark);
-          await expect(asked(), `${name} at ${at}`).rejects.toThrow('keyscope: PostgreSQL');
+          const given = { kind: name, at, retireAt: at, by: null, reason: null, entityUuid: OTHER };
+          const only = name === 'retire' ? { ...given, at: 5 } : given;
+          for (const each of [given, only]) {
+            const asked = async () => used.store.mark(record.keyId, each as unknown as Mark);
+            await expect(asked(), `${name} at ${at}`).rejects.toThrow('keyscope: PostgreSQL');
+          }
           expect(await used.store.findById(record.keyId)).toEqual({ ...record, ...suspended });
         }
       }
+    });
+
+    test('of an unknown kind throws, and writes nothing', async () => {
+      const record = another(2_000);
+      await used.store.insert(record);
+      for (const kind of ['delete', 'constructor', '', undefined]) {
+        const asked = async () => used.store.mark(record.keyId, { kind, at: 5 } as unknown as Mark);
+        await expect(asked(), String(kind)).rejects.toThrow('kind: pass revoke, suspend');
+      }
+      expect(await used.store.findById(record.keyId)).toEqual(record);
     });
 
     test('retires only if the withdrawals are as they were read', async () => {
@@ -85,7 +106,7 @@ describe.each(['PGlite', 'pg Pool of 10'])('with %s', (kind) => {
         at: 1,
         entityUuid,
       }));
-      const retire = { kind: 'retire', at: 2, by: null, reason: null };
+      const retire = { kind: 'retire', at: 2, retireAt: 2, by: null, reason: null };
       const others = [undefined, [], [OTHER], [THIRD, OTHER], [OTHER, THIRD, OTHER], ['x', 'y']];
       for (const withdrawn of others) {
         const { written } = await mark(...withdrawals, { ...retire, withdrawn });

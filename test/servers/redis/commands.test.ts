@@ -30,7 +30,7 @@ const NOBODY = { by: null, reason: null } as const;
 const REVOKE = { kind: 'revoke', at: 5, ...NOBODY, seal: null } as const;
 const SUSPEND = { kind: 'suspend', at: 5, ...NOBODY } as const;
 const RESUME = { kind: 'resume', at: 6 } as const;
-const RETIRE = { kind: 'retire', at: 7, ...NOBODY } as const;
+const RETIRE = { kind: 'retire', at: 7, retireAt: 9, ...NOBODY } as const;
 const WITHDRAW = { kind: 'withdraw', at: 8, entityUuid: OTHER } as const;
 
 const usageOf = (keyId: string): UsageEntry => ({
@@ -71,8 +71,9 @@ describeWithRedis.each(KINDS)('a server, with %s', (kind) => {
     await expectCommands(() => store.findById(keyId), { get: 1, eval: 2, hgetall: 1 });
     const page = { prefix: 'acme', entityUuid: OTHER, after: null, limit: 100 };
     await expectCommands(() => store.list(page), { zrange: 1, eval: 2, hgetall: 1 });
+    const part = { after: null, limit: 100 };
     const lineage = { get: 1, zrange: 1, eval: 3, hgetall: 1 };
-    await expectCommands(() => store.listLineage(keyId), lineage);
+    await expectCommands(() => store.listLineage({ rootKeyId: keyId, ...part }), lineage);
     const usage = [usageOf(keyId), usageOf(OWN)];
     await expectCommands(() => store.touch(usage), { get: 2, eval: 3, hget: 3, hset: 2 });
     const revoke = () => store.mark(info.keyId, REVOKE);
@@ -81,7 +82,6 @@ describeWithRedis.each(KINDS)('a server, with %s', (kind) => {
     await expectCommands(revoke, tried);
     await expectCommands(() => store.mark(NOWHERE, REVOKE), { get: 1, eval: 1 });
     await expectCommands(() => store.summarize(5), { zrange: 1, eval: 3, hmget: 2 });
-    const part = { after: null, limit: 100 };
     await expectCommands(() => store.listAll(part), { zrange: 1, eval: 3, hgetall: 2 });
     await expectCommands(() => store.listExpiring({ ...part, before: 9 }), { zrange: 1, eval: 1 });
     await expectCommands(() => store.listChanged({ since: 0, limit: 9 }), {
@@ -110,7 +110,8 @@ describeWithRedis.each(KINDS)('a server, with %s', (kind) => {
     await store.touch([{ keyId, lastUsedAt: 5, scopesUsed: {} }]);
     expect(await outcome(() => keyring.verify(key))).toBe('invalid_token revoked');
     expect((await keyring.list({}, AUTHORITY)).keys).toHaveLength(2);
-    expect(await store.listLineage(keyId)).toHaveLength(2);
+    const lineage = { rootKeyId: keyId, after: null, limit: 9 };
+    expect(await store.listLineage(lineage)).toHaveLength(2);
     expect(await store.summarize(clock.now())).toHaveLength(1);
     expect(await store.listChanged({ since: 0, limit: 9 })).toHaveLength(1);
     const row = (await store.findById(keyId)) as KeyRecord;

@@ -112,9 +112,9 @@ describe('a server', () => {
   });
 
   test('gets deletions 500 commands at a time', async () => {
-    const { client, counts } = counting(holding({ revokedAt: 5 }));
+    const { client, counts } = counting(holding({ createdAt: 0, revokedAt: 5 }));
     expect(await purgeEnded(client, { endedBefore: new Date(6) })).toHaveLength(1200);
-    // Id and others of the lineage, check, the entity's listing, all keys by expiry, and the id.
+    // The record, others of its lineage, check, entries by owner, expiry and end, and the id.
     expect(counts.asked).toBeGreaterThan(6 * 1200);
     expect(counts.most).toBe(500);
   });

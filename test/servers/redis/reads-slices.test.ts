@@ -102,19 +102,19 @@ describeWithRedis.each(KINDS)('the listings over all entities, with %s,', (kind)
     await store.mark(ids[0], { kind: 'suspend', at: 10, ...nobody });
     await store.mark(ids[1], { ...REVOKE, at: 20 });
     await store.mark(ids[0], { kind: 'resume', at: 30 });
-    await store.mark(ids[2], { kind: 'retire', at: 90, changedAt: 15, ...nobody });
+    await store.mark(ids[2], { kind: 'retire', at: 15, retireAt: 90, ...nobody });
     // They write nothing: the first is not suspended, the second is revoked.
     await store.mark(ids[0], { kind: 'resume', at: 40 });
     await store.mark(ids[1], { ...REVOKE, at: 50 });
     // From a clock that was behind.
     await store.mark(ids[2], { kind: 'withdraw', at: 12, entityUuid: OTHER });
-    const third = { keyId: ids[2], changedAt: 12 };
+    const third = { keyId: ids[2], changedAt: 15 };
     const second = { keyId: ids[1], changedAt: 20 };
     const first = { keyId: ids[0], changedAt: 30 };
     const read = async (since: number, limit = 9) => store.listChanged({ since, limit });
     expect(await read(0)).toEqual([third, second, first]);
-    expect(await read(12, 2)).toEqual([third, second]);
-    expect(await read(13)).toEqual([second, first]);
+    expect(await read(15, 2)).toEqual([third, second]);
+    expect(await read(16)).toEqual([second, first]);
     expect(await read(30)).toEqual([first]);
     expect(await read(31)).toEqual([]);
     expect(await store.listChanged({ since: 0, after: second, limit: 9 })).toEqual([first]);

@@ -153,16 +153,17 @@ describeWithRedis.each(KINDS)('a damaged record, with %s,', (kind) => {
     const { key, info } = await issue(keyring);
     const next = await keyring.rotate(info.keyId, { overlapMs: 5 }, AUTHORITY);
     const ids = [info.keyId, next.info.keyId].sort();
+    const list = async (id: string) => store.listLineage({ rootKeyId: id, after: null, limit: 9 });
     for (const hashed of [key, next.key]) {
       const hash = `keyscope:rec:${digestKey(hashed, PEPPER)}`;
       const rootKeyId = (await suite.own.ask('HGET', hash, 'rootKeyId')) as string;
       await damage(hash, 'rootKeyId', 'none');
-      const rows = await store.listLineage(info.keyId);
-      expect(rows.map((row) => row.keyId).sort()).toEqual(ids);
+      const rows = await list(info.keyId);
+      expect(rows.map((row) => row.keyId)).toEqual(ids);
       await damage(hash, 'rootKeyId', rootKeyId);
     }
     // The lineage of the second key has no first key.
-    expect(await store.listLineage(next.info.keyId)).toEqual([]);
-    expect(await store.listLineage(NOWHERE)).toEqual([]);
+    expect(await list(next.info.keyId)).toEqual([]);
+    expect(await list(NOWHERE)).toEqual([]);
   });
 });

@@ -30,7 +30,7 @@ async function listed(
     }
   }
   const all = await store.listAll(PART);
-  return [...lists, await store.listLineage(NOWHERE), all.items];
+  return [...lists, await store.listLineage({ rootKeyId: NOWHERE, ...PART }), all.items];
 }
 
 /** Id, four entries, record. At the next command nothing breaks. */

@@ -53,8 +53,10 @@ describeWithRedis.each(KINDS)('a mark, with %s,', (kind) => {
     const suspended = { ...record, ...nobody, suspendedAt: 3, changedAt: 3 };
     expect(await store.findById(keyId)).toEqual(suspended);
     await store.mark(keyId, { kind: 'resume', at: 4 });
-    expect(await store.mark(keyId, untyped<Mark>({ kind: 'retire', at: 9 }))).toBe(true);
-    const retired = { ...record, ...nobody, retireAt: 9, changedAt: 9 };
+    expect(await store.mark(keyId, untyped<Mark>({ kind: 'retire', at: 4, retireAt: 9 }))).toBe(
+      true,
+    );
+    const retired = { ...record, ...nobody, retireAt: 9, changedAt: 4 };
     expect(await store.findById(keyId)).toEqual(retired);
     expect(await store.mark(keyId, untyped<Mark>({ kind: 'revoke', at: 8 }))).toBe(true);
     const revoked = { ...retired, revokedAt: 8, changedAt: 8, seal: null };
@@ -70,7 +72,7 @@ describeWithRedis.each(KINDS)('a mark, with %s,', (kind) => {
     const withdrawn = TEXTS;
     expect(await store.findById(keyId)).toEqual({ ...record, withdrawn, changedAt: 7 });
     const by = { by: null, reason: null };
-    const retire = { kind: 'retire', at: 9, ...by } as const;
+    const retire = { kind: 'retire', at: 9, retireAt: 9, ...by } as const;
     const others = [undefined, [], TEXTS.toReversed(), TEXTS.slice(1), [...TEXTS, 'x']];
     for (const other of others) {
       expect(await store.mark(keyId, { ...retire, withdrawn: other })).toBe(false);
@@ -109,6 +111,68 @@ describeWithRedis.each(KINDS)('a mark, with %s,', (kind) => {
       expect(await suite.own.ask('HGET', hash, 'revokedAt')).toBe('6');
       expect(await suite.own.ask('HGET', hash, 'keyId')).toBe(edited);
     }
+  });
+
+  test('of a revocation is written again only under its seal, and keeps its time', async () => {
+    const { store, record, keyId, hash } = await inserted({ seal: 'ab', changedAt: 3 });
+    const again = { ...REVOKE, at: 7, seal: 'cd', replaces: 'ab' } as const;
+    expect(await store.mark(keyId, again)).toBe(false);
+    expect(await suite.own.ask('HSET', hash, 'revokedAt', '4')).toBe(0);
+    for (const other of [undefined, null, 'cd', '']) {
+      expect(await store.mark(keyId, { ...again, replaces: other })).toBe(false);
+    }
+    expect(await store.mark(keyId, again)).toBe(true);
+    const ended = { revokedAt: 4, changedAt: 7, endedBy: 'ada', endReason: 'lost', seal: 'cd' };
+    expect(await store.findById(keyId)).toEqual({ ...record, ...ended });
+  });
+
+  test('ends a key whose mark or seal this store cannot have written', async () => {
+    for (const odd of ['"text"', 'null ', '5.0', '', 'none', null]) {
+      for (const replaces of [undefined, 'ab']) {
+        const { store, keyId, hash } = await inserted({ seal: 'ab' });
+        if (odd === null) await suite.own.ask('HDEL', hash, 'revokedAt');
+        else await suite.own.ask('HSET', hash, 'revokedAt', odd);
+        expect(await store.mark(keyId, { ...REVOKE, replaces }), String(odd)).toBe(true);
+        expect(await suite.own.ask('HGET', hash, 'revokedAt')).toBe('6');
+      }
+      const { store, keyId, hash } = await inserted({ revokedAt: 4 });
+      if (odd === null) await suite.own.ask('HDEL', hash, 'seal');
+      else await suite.own.ask('HSET', hash, 'seal', odd);
+      expect(await store.mark(keyId, REVOKE), String(odd)).toBe(true);
+      expect(await suite.own.ask('HMGET', hash, 'revokedAt', 'seal')).toEqual(['4', '"ab"']);
+      expect(await store.mark(keyId, REVOKE), String(odd)).toBe(false);
+    }
+  });
+
+  test('keeps a later time of change, unless it is not a time', async () => {
+    const marks: readonly Mark[] = [withdraw(OTHER), SUSPEND, REVOKE];
+    for (const mark of marks) {
+      for (const [old, expected] of [
+        ['5', String(mark.at)],
+        ['12', '12'],
+        ['9007199254740991', '9007199254740991'],
+        ['-12', String(mark.at)],
+        ['null', String(mark.at)],
+        ['none', String(mark.at)],
+        ['"99"', String(mark.at)],
+      ] as const) {
+        const { store, keyId, hash } = await inserted();
+        await suite.own.ask('HSET', hash, 'changedAt', old);
+        expect(await store.mark(keyId, mark), `${mark.kind} after ${old}`).toBe(true);
+        expect(await suite.own.ask('HGET', hash, 'changedAt')).toBe(expected);
+      }
+    }
+  });
+
+  test('of an unknown kind is a TypeError, and writes nothing', async () => {
+    const { store, record, keyId } = await inserted();
+    for (const kind of ['end', '', undefined, 'REVOKE']) {
+      const mark = async () => store.mark(keyId, untyped<Mark>({ kind, at: 5 }));
+      await expect(mark).rejects.toThrow(TypeError);
+      await expect(mark).rejects.toThrow('mark: kind: pass revoke, suspend');
+    }
+    expect(await store.findById(keyId)).toEqual(record);
+    expect(await suite.own.ask('EXISTS', 'keyscope:changes')).toBe(0);
   });
 
   test('on a missing key writes nothing', async () => {

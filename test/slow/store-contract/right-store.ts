@@ -5,6 +5,7 @@ import type {
   ExpiringQuery,
   KeyRecord,
   KeyStore,
+  LineageQuery,
   ListPosition,
   ListQuery,
   Mark,
@@ -27,7 +28,7 @@ export interface SyncStore extends KeyStore {
   findByDigest(digests: readonly string[]): Row[];
   findById(keyId: string): Row | null;
   list(query: ListQuery): Row[];
-  listLineage(rootKeyId: string): Row[];
+  listLineage(query: LineageQuery): Row[];
   mark(keyId: string, mark: Mark): boolean;
   touch(entries: readonly UsageEntry[]): void;
   summarize(now?: number): SchemeSummary[];
@@ -56,6 +57,17 @@ export function isAsked(row: KeyRecord, query: ListQuery): boolean {
   const isOwn = row.entityUuid === entityUuid;
   const isNamed = row.accessibleEntities.includes(entityUuid);
   return row.prefix === prefix && isNamed && isOwn !== addressing;
+}
+
+/** Whether a row belongs to a lineage, ignoring the position. */
+export function isOfLineage(row: KeyRecord, { rootKeyId }: LineageQuery): boolean {
+  const isOne = row.rootKeyId === rootKeyId || row.issuedUnder === rootKeyId;
+  return isOne && typeof rootKeyId === 'string';
+}
+
+/** Compares rows by key id, in the order of a lineage. */
+export function byKeyId(one: KeyRecord, other: KeyRecord): number {
+  return one.keyId < other.keyId ? -1 : 1;
 }
 
 /** Returns a part of sorted rows. `next` is the id of its last row if more rows follow. */
@@ -155,11 +167,10 @@ export function rightStore(rows: Rows = new Map()): SyncStore {
       return following.sort(newestFirst).slice(0, limit).map(copy);
     },
 
-    listLineage(rootKeyId) {
-      if (typeof rootKeyId !== 'string') return [];
-      const isOne = (row: Row) => row.rootKeyId === rootKeyId || row.issuedUnder === rootKeyId;
-      const lineage = all().filter(isOne);
-      return lineage.map(copy);
+    listLineage(query) {
+      const lineage = all().filter((row) => isOfLineage(row, query));
+      const following = lineage.filter(({ keyId }) => query.after === null || keyId > query.after);
+      return following.sort(byKeyId).slice(0, query.limit).map(copy);
     },
 
     mark(keyId, mark) {

@@ -159,7 +159,19 @@ const RULES: readonly Rule[] = [
     why: NEVER_CHANGES,
   },
   {
-    name: 'a revocation stays, or is rewritten with its seal',
+    name: 'no seal appears where there was none',
+    before: 'revoked_at = 5, seal = NULL',
+    refused: [
+      "seal = 'other'",
+      "seal = ''",
+      "seal = 'other', ended_by = 'a', changed_at = 6",
+      `seal = 'other', withdrawn = ${quoted([OTHER])}`,
+    ],
+    passes: ['seal = NULL', `withdrawn = ${quoted([OTHER])}, changed_at = 6`],
+    why: NEVER_CHANGES,
+  },
+  {
+    name: 'the time of a revocation stays, whatever its seal does',
     before: REVOKED,
     refused: [
       'revoked_at = NULL',
@@ -168,12 +180,15 @@ const RULES: readonly Rule[] = [
       'revoked_at = 6, changed_at = 6',
       "seal = 'other', revoked_at = NULL",
       'seal = NULL, revoked_at = NULL',
+      "revoked_at = 6, ended_by = 'c', end_reason = NULL, changed_at = 6, seal = 'other'",
+      'revoked_at = 4, seal = NULL',
     ],
     passes: [
       'revoked_at = 5',
       "seal = 'end'",
       'seal = NULL',
-      "revoked_at = 6, ended_by = 'c', end_reason = NULL, changed_at = 6, seal = 'other'",
+      "ended_by = 'c', end_reason = NULL, changed_at = 6, seal = 'other'",
+      "revoked_at = 5, ended_by = 'c', seal = NULL",
     ],
     why: MARKS_STAY,
   },
@@ -246,8 +261,21 @@ const RULES: readonly Rule[] = [
   {
     name: 'the author and the reason of a revocation stay',
     before: REVOKED,
-    refused: ['ended_by = NULL', "end_reason = 'c'", "ended_by = 'c', changed_at = 6"],
-    passes: ["ended_by = 'a'", 'end_reason = end_reason'],
+    refused: [
+      'ended_by = NULL',
+      "end_reason = 'c'",
+      "ended_by = 'c', changed_at = 6",
+      `ended_by = 'c', changed_at = 6, withdrawn = ${quoted([OTHER])}`,
+      "end_reason = 'c', revoked_at = 5, seal = 'end'",
+      'changed_at = 6',
+      'changed_at = 6, last_used_at = 6',
+    ],
+    passes: [
+      "ended_by = 'a'",
+      'end_reason = end_reason',
+      "ended_by = 'c', changed_at = 6, seal = 'other'",
+      `changed_at = 6, withdrawn = ${quoted([OTHER])}`,
+    ],
     why: WITH_A_MARK,
   },
   {
@@ -290,6 +318,20 @@ describe('the triggers', () => {
       expect(() => db.exec(deleting), time).toThrow(`keyscope: ${NEVER_DELETED}`);
     }
     allow('6');
+    db.exec(deleting);
+    expect(rowsOf(db)).toEqual([]);
+  });
+
+  test('keep a row that was created or changed since', () => {
+    const { db, store } = stocked();
+    db.exec('UPDATE keyscope_keys SET revoked_at = 5, changed_at = 6');
+    store.insert({ ...another(1), createdAt: 6, retireAt: 1 });
+    const deleting = 'DELETE FROM keyscope_keys';
+    db.exec('UPDATE keyscope_schema SET purge_before = 6');
+    for (const { keyId } of [RECORD, another(1)]) {
+      expect(() => db.exec(`${deleting} WHERE key_id = '${keyId}'`)).toThrow(NEVER_DELETED);
+    }
+    db.exec('UPDATE keyscope_schema SET purge_before = 7');
     db.exec(deleting);
     expect(rowsOf(db)).toEqual([]);
   });

@@ -70,7 +70,7 @@ describe('the store', () => {
       { kind: 'suspend', at: 1, ...why },
       { kind: 'resume', at: 2 },
       { kind: 'withdraw', at: 3, entityUuid: OTHER },
-      { kind: 'retire', at: 4, ...why },
+      { kind: 'retire', at: 4, retireAt: 5, ...why },
       revokeAt(5),
     ];
     const { handle, prepared, executed } = spying(new DatabaseSync(':memory:'));
@@ -83,7 +83,7 @@ describe('the store', () => {
     store.list(WHOSE);
     store.list({ ...WHOSE, after: RECORD });
     store.list({ ...WHOSE, addressing: true });
-    store.listLineage(RECORD.keyId);
+    store.listLineage({ rootKeyId: RECORD.keyId, after: null, limit: 10 });
     for (const mark of marks) store.mark(RECORD.keyId, mark);
     store.touch([{ keyId: RECORD.keyId, lastUsedAt: 5, scopesUsed: { 'a:b': 5 } }]);
     store.summarize(5);
@@ -107,8 +107,13 @@ describe('the store', () => {
       const steps = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all();
       return steps.map(({ detail }) => String(detail)).join('; ');
     });
-    const isSlow = /SCAN (?:keyscope_keys|ended|successor|place)|TEMP B-TREE FOR .*ORDER BY/;
+    const isSlow = /SCAN (?:keyscope_keys|ended|place)|TEMP B-TREE FOR .*ORDER BY/;
     expect(plans.filter((plan) => isSlow.test(plan))).toEqual([]);
+    // A part of a lineage is found in two indexes, without reading rows.
+    for (const index of ['lineage (root_key_id', 'issued (issued_under']) {
+      const search = `USING COVERING INDEX keyscope_keys_${index}=? AND key_id>?)`;
+      expect(plans.filter((plan) => plan.includes(search))).toHaveLength(1);
+    }
     // A later part of the table is found by its primary key, without reading earlier rows.
     expect(
       plans.filter((plan) => /sqlite_autoindex_keyscope_keys_1 \(key_id>\?\)/.test(plan)),

@@ -49,7 +49,7 @@ describe.each(DRIVERS)('in a transaction left open on a handle of %s', (driver) 
       () => store.findById(RECORD.keyId),
       () => store.list(WHOSE),
       () => store.list({ ...WHOSE, addressing: true }),
-      () => store.listLineage(RECORD.keyId),
+      () => store.listLineage({ rootKeyId: RECORD.keyId, after: null, limit: 10 }),
       () => store.listExpiring({ before: 9, after: null, limit: 10 }),
       () => store.listAll({ after: null, limit: 10 }),
       () => store.listChanged({ since: 0, limit: 10 }),

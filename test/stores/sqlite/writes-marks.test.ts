@@ -11,7 +11,7 @@ const { keyId } = RECORD;
 const SHORT: readonly (readonly [string, object, Partial<KeyRecord>])[] = [
   ['revocation', { kind: 'revoke', at: 5 }, { revokedAt: 5, seal: null }],
   ['suspension', { kind: 'suspend', at: 5 }, { suspendedAt: 5 }],
-  ['retirement', { kind: 'retire', at: 5 }, { retireAt: 5 }],
+  ['retirement', { kind: 'retire', at: 5, retireAt: 6 }, { retireAt: 6 }],
 ];
 
 test.each(SHORT)('a %s works without an author and a reason', (_name, mark, changes) => {
@@ -22,7 +22,7 @@ test.each(SHORT)('a %s works without an author and a reason', (_name, mark, chan
 });
 
 test('a retirement compares withdrawals as lists, whatever their spelling', () => {
-  const retire = { kind: 'retire', at: 5, by: null, reason: null } as const;
+  const retire = { kind: 'retire', at: 5, retireAt: 5, by: null, reason: null } as const;
   const lists: readonly (readonly [string, readonly string[]])[] = [
     ['[ ]', []],
     [`[ "${OTHER}",\n "${THIRD}" ]`, [OTHER, THIRD]],
@@ -52,8 +52,8 @@ test.each(['none', '{}', '5', ''])('a withdrawal fails for the list %j', (json) 
   dropSafeguards(db);
   db.exec(`UPDATE keyscope_keys SET withdrawn = '${json}'`);
   expect(store.mark(keyId, { kind: 'withdraw', at: 5, entityUuid: OTHER })).toBe(false);
-  const retire = { kind: 'retire', at: 5, by: null, reason: null, withdrawn: [] } as const;
-  expect(store.mark(keyId, retire)).toBe(false);
+  const retire = { kind: 'retire', at: 5, retireAt: 5, by: null, reason: null } as const;
+  expect(store.mark(keyId, { ...retire, withdrawn: [] })).toBe(false);
   // A revocation depends only on itself.
   const revoke = { kind: 'revoke', at: 6, by: null, reason: null, seal: null } as const;
   expect(store.mark(keyId, revoke)).toBe(true);
@@ -63,13 +63,16 @@ test('a mark changes a row as applyMark changes a record, in any order of three'
   const why = { by: 'ada', reason: 'because' };
   const marks = (at: number): readonly Mark[] => [
     { kind: 'revoke', at, ...why, seal: 'end' },
+    { kind: 'revoke', at, ...why, seal: 'again', replaces: 'end' },
+    { kind: 'revoke', at, ...why, seal: null, replaces: RECORD.seal },
     { kind: 'suspend', at, ...why },
-    { kind: 'retire', at, changedAt: at + 1, ...why },
+    { kind: 'retire', at, retireAt: at + 7, ...why },
     { kind: 'resume', at },
     { kind: 'withdraw', at, entityUuid: OTHER },
   ];
-  const orders = marks(10).flatMap((first) =>
-    marks(20).flatMap((second) => marks(30).map((third) => [first, second, third])),
+  // The second clock is behind.
+  const orders = marks(20).flatMap((first) =>
+    marks(10).flatMap((second) => marks(30).map((third) => [first, second, third])),
   );
   const { store } = stocked();
   for (const [n, order] of orders.entries()) {
@@ -83,4 +86,37 @@ test('a mark changes a row as applyMark changes a record, in any order of three'
     }
     expect(store.findById(another(n).keyId), what).toEqual(expected);
   }
+});
+
+test('a mark of an unknown kind throws a TypeError', () => {
+  const { store } = stocked();
+  for (const kind of ['end', undefined, 'constructor']) {
+    const marking = () => store.mark(keyId, untyped<Mark>({ kind, at: 5 }));
+    expect(marking, kind).toThrow(
+      new TypeError('mark: kind: pass revoke, suspend, resume, retire or withdraw'),
+    );
+  }
+});
+
+test('a revocation marks a row again that somebody else revoked, and keeps its time', () => {
+  const { db, store } = stocked();
+  db.exec("UPDATE keyscope_keys SET revoked_at = 900, ended_by = 'x', changed_at = 900");
+  const again = { kind: 'revoke', at: 5, by: 'ada', reason: null, seal: 'end' } as const;
+  for (const replaces of [undefined, null, 'other']) {
+    expect(store.mark(keyId, { ...again, replaces }), String(replaces)).toBe(false);
+  }
+  expect(store.mark(keyId, { ...again, replaces: RECORD.seal })).toBe(true);
+  expect(store.mark(keyId, { ...again, replaces: RECORD.seal })).toBe(false);
+  const marked = { revokedAt: 900, changedAt: 900, endedBy: 'ada', seal: 'end' };
+  expect(store.findById(keyId)).toEqual({ ...RECORD, ...marked });
+});
+
+test('a revocation that replaces a seal does not mark a key that is not revoked', () => {
+  const { store } = stocked();
+  const again = { kind: 'revoke', at: 5, by: null, reason: null, seal: 'end' } as const;
+  expect(store.mark(keyId, { ...again, replaces: RECORD.seal })).toBe(false);
+  // Nor a row without a seal.
+  store.insert({ ...another(1), seal: null, revokedAt: 5 });
+  expect(store.mark(another(1).keyId, { ...again, replaces: 'other' })).toBe(false);
+  expect(store.findById(keyId)).toEqual(RECORD);
 });

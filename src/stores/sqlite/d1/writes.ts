@@ -1,7 +1,8 @@
 /** The methods that write, each as one statement or one batch, which is a transaction. */
 import { isWholeText } from '../../reads.js';
-import { markValues, toValues } from '../../rows.js';
+import { toValues } from '../../rows.js';
 import { usageBatches, type Writes } from '../../writes.js';
+import { MARKS, markValues } from '../marks.js';
 import { STATEMENTS } from '../statements.js';
 import type { D1Client } from './client.js';
 import { atPrimary, query } from './client.js';
@@ -16,7 +17,7 @@ export function createWrites(db: D1Client): Writes {
     async mark(keyId, mark) {
       if (!isWholeText(keyId)) return false;
       const values = markValues(keyId, mark);
-      const rows = await query(db, `${STATEMENTS[mark.kind]} RETURNING key_id`, ...values);
+      const rows = await query(db, `${MARKS[mark.kind]} RETURNING key_id`, ...values);
       return rows.length === 1;
     },
 

@@ -1,8 +1,7 @@
 /** `keyscope revoke`: one key, or every key that the options select. */
-import type { Authority } from '../../../management/authority.js';
-import type { Keyring } from '../../../management/keyring.js';
 import { type Call, configWithKeys } from '../call.js';
 import { CommandError, usageError } from '../command-error.js';
+import { endKeys } from '../end-keys.js';
 import { createProgress } from '../progress.js';
 import { readSelection, type Selection, selectedKeys } from '../selection.js';
 import {
@@ -31,22 +30,13 @@ export async function run(call: Call): Promise<undefined> {
     throw usageError('keyscope revoke <key id> needs --entity <uuid>.');
   }
   const question = (shown: string) => questionFor(call, shown, 'its');
-  await changeKey(call, question, (keyring, ...key) => endKey(call, keyring, ...key));
+  await changeKey(call, question, (keyring, keyId, { entityUuid, ...who }) =>
+    endKeys(call, keyring, [{ keyId, entityUuid }], who),
+  );
 }
 
 function questionFor({ given }: Call, shown: string, whose: string): string {
   return `Revoke ${shown}${given.flag('lineage') ? ` and ${whose} lineage` : ''}, for good?`;
-}
-
-async function endKey(
-  { given, output }: Call,
-  keyring: Keyring,
-  keyId: string,
-  authority: Authority,
-): Promise<void> {
-  if (!given.flag('lineage')) return keyring.revoke(keyId, authority);
-  const ended = await keyring.revokeLineage(keyId, authority);
-  output.say(`Revoked: ${ended.join(' ') || 'none; all had ended before'}.`);
 }
 
 /** Shows the keys, asks once, and revokes them. Without `--state`, skips keys that have ended. */
@@ -65,14 +55,12 @@ async function revokeSelected(call: Call, selection: Selection): Promise<undefin
   await terminal.confirm(questionFor(call, shown, whose), given.flag('yes'));
   const print = tablePrinter<ShownKey>(output, ALL_KEY_COLUMNS);
   // As one change: after a signal, the rest is revoked as well.
-  await interrupts.change(async () => {
-    for (const { keyId, entityUuid } of found) {
-      const authority = { entityUuid, ...selection.who };
-      await endKey(call, keyring, keyId, authority);
+  await interrupts.change(() =>
+    endKeys(call, keyring, found, selection.who, async ({ keyId }, authority) => {
       const { info } = await requireKey(keyring, keyId, authority);
       await print([info]);
-    }
-  });
+    }),
+  );
 }
 
 function shownLine(key: ShownKey): string {

@@ -1,9 +1,9 @@
 /** Looks up the keys that a scan finds, and revokes those that still work. */
-import type { Authority } from '../../../management/authority.js';
 import type { DamagedKey, KeyInfo } from '../../../management/info.js';
 import type { Keyring } from '../../../management/keyring.js';
 import { type Call, whoOf } from '../call.js';
 import { usageError } from '../command-error.js';
+import { endKeys } from '../end-keys.js';
 import { OVER, shownInQuestion } from '../shown-keys.js';
 
 /** A key that was looked up; null if the keyring does not know it. */
@@ -50,13 +50,6 @@ export function createRevocation(call: Call, isOnPipe: boolean): Revocation {
   const who = whoOf(call, REASON);
   const keys = new Map<string, KeyInfo | DamagedKey>();
 
-  async function end(keyring: Keyring, { keyId, entityUuid }: KeyInfo | DamagedKey) {
-    const authority: Authority = { entityUuid, ...who };
-    if (given.flag('lineage')) return keyring.revokeLineage(keyId, authority);
-    await keyring.revoke(keyId, authority);
-    return [keyId];
-  }
-
   return {
     add(known) {
       if (known === undefined || known === null || OVER.includes(known.state)) return;
@@ -67,12 +60,11 @@ export function createRevocation(call: Call, isOnPipe: boolean): Revocation {
       const shown = [...keys.values()].map((key) => shownInQuestion(key)).join(', ');
       const lineage = given.flag('lineage') ? ' and their lineage' : '';
       await terminal.confirm(`Revoke ${shown}${lineage}, for good?`, isSure);
-      await interrupts.change(async () => {
-        for (const key of keys.values()) {
-          const ended = await end(keyring, key);
-          output.say(`Revoked: ${ended.join(' ') || 'none; all had ended before'}.`);
-        }
-      });
+      await interrupts.change(() =>
+        endKeys(call, keyring, keys.values(), who, ({ keyId }) => {
+          if (!given.flag('lineage')) output.say(`Revoked: ${keyId}.`);
+        }),
+      );
     },
   };
 }

@@ -36,7 +36,7 @@ describeWithWorkerd('a binding', SLOW, () => {
     await store.findByDigest([RECORD.digest]);
     await store.findById(RECORD.keyId);
     await store.list(WHOSE);
-    await store.listLineage(RECORD.keyId);
+    await store.listLineage({ rootKeyId: RECORD.keyId, after: null, limit: 10 });
     await store.summarize(0);
     await store.listExpiring({ before: 1, after: null, limit: 5 });
     await store.listAll({ after: null, limit: 5 });

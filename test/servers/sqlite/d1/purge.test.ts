@@ -1,9 +1,10 @@
 import type { KeyRecord } from 'keyscope';
-import { d1Store, type PurgeOptions, purgeEnded } from 'keyscope/stores/d1';
+import { type D1Client, d1Store, type PurgeOptions, purgeEnded } from 'keyscope/stores/d1';
 import { expect, test } from 'vitest';
 import { another, RECORD } from '../../../support/d1-records.ts';
 import { spyOn } from '../../../support/d1-spy.ts';
-import { OTHER, untyped } from '../../../support/keyring.ts';
+import { untyped } from '../../../support/keyring.ts';
+import { type PurgePlace, purgeRaces, purgeSuite } from '../../../support/purge-suite.ts';
 import { databases, describeWithWorkerd, SLOW, sqlOf } from '../../../support/workerd.ts';
 
 const BEFORE = new Date(1000);
@@ -12,34 +13,41 @@ function like(n: number, given: Partial<KeyRecord>): KeyRecord {
   return { ...another(n), ...given };
 }
 
-// `test/stores/sqlite/purge.test.ts` tests all ends and options: the statements are the same.
 describeWithWorkerd('purgeEnded', SLOW, () => {
   const fresh = databases();
 
-  test('deletes keys that ended before a time, with their places, and returns ids', async () => {
+  async function make(): Promise<PurgePlace> {
     const db = await fresh();
     const store = d1Store(db);
-    const root = { rootKeyId: another(4).keyId };
-    const records = [
-      RECORD,
-      like(1, { revokedAt: 999 }),
-      like(2, { retireAt: 999 }),
-      like(3, { expiresAt: 1000 }),
-      like(4, { ...root, retireAt: 5 }),
-      like(5, { ...root, rotatedFrom: another(4).keyId }),
-      like(6, { revokedAt: 5 }),
-      like(7, { issuedUnder: another(6).keyId }),
-    ];
-    for (const record of records) await store.insert(record);
-    const gone = [another(1).keyId, another(2).keyId];
-    expect(await purgeEnded(db, { endedBefore: BEFORE })).toEqual(gone);
-    const left = [3, 4, 5, 6, 7].map((n) => another(n).keyId);
-    const { items } = await store.listAll({ after: null, limit: 9 });
-    expect(items.map(({ keyId }) => keyId)).toEqual([...left, RECORD.keyId]);
-    const places = await sqlOf(db)(
-      `SELECT key_id FROM keyscope_addressing WHERE entity_uuid = '${OTHER}' ORDER BY key_id`,
-    );
-    expect(places.map(({ key_id }) => key_id)).toEqual([...left, RECORD.keyId]);
+    await store.findById(RECORD.keyId);
+    const sql = sqlOf(db);
+    async function damage(keyId: string): Promise<void> {
+      const triggers = await sql("SELECT name, sql FROM sqlite_master WHERE sql LIKE '%RAISE(%'");
+      for (const { name } of triggers) await sql(`DROP TRIGGER ${name}`);
+      // The CHECKs accept any list.
+      const set = `accessible_entities = '[5]', scopes = '[{}]', withdrawn = '["", 5]'`;
+      await sql(`UPDATE keyscope_keys SET ${set} WHERE key_id = '${keyId}'`);
+      for (const { sql: trigger } of triggers) await sql(String(trigger));
+    }
+    return { store, purge: (endedBefore) => purgeEnded(db, { endedBefore }), damage };
+  }
+
+  purgeSuite(make);
+  purgeRaces(make);
+
+  test('keeps a first row if a key of its chain is inserted before the deletion', async () => {
+    const db = await fresh();
+    const store = d1Store(db);
+    for (const n of [1, 2]) await store.insert(like(n, { revokedAt: 5 }));
+    const live = like(3, { rootKeyId: another(1).keyId });
+    const late: D1Client = {
+      prepare: (sql) => db.prepare(sql),
+      async batch(statements) {
+        await store.insert(live);
+        return db.batch(statements);
+      },
+    };
+    expect(await purgeEnded(late, { endedBefore: BEFORE })).toEqual([another(2).keyId]);
     expect(await sqlOf(db)('SELECT purge_before FROM keyscope_schema')).toEqual([
       { purge_before: null },
     ]);

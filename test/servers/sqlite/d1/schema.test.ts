@@ -67,6 +67,7 @@ describeWithWorkerd('a table with an added column and trigger', SLOW, () => {
   test.each([
     ['seal', "seal = 'other'", "seal = 'other', revoked_at = 5"],
     ['revoked_at', 'revoked_at = NULL', 'revoked_at = 5'],
+    ['revoked_at', "revoked_at = 6, seal = 'other'", "ended_by = 'x', seal = 'other'"],
     ['retire_at', 'retire_at = 9', 'retire_at = 6'],
     ['withdrawn', "withdrawn = '[]'", `withdrawn = '["${OTHER}","${OWN}"]'`],
     ['ended_by', "ended_by = 'x'", "ended_by = 'x', suspended_at = 5"],

@@ -1,5 +1,5 @@
 /** Stores that mishandle the options, or an aborted signal. */
-import type { CallOptions, KeyRecord, Mark } from 'keyscope';
+import type { CallOptions, KeyRecord, LineageQuery, Mark } from 'keyscope';
 import { copy, isAsked, type Row } from '../right-store.ts';
 import { type Entries, type Query, tick, type WrongStores } from '../wrong-store.ts';
 
@@ -48,8 +48,8 @@ export const WRONG_OPTIONS: WrongStores = {
       right.list({ ...query, addressing: query.addressing || others[0] !== undefined }),
   }),
   'listLineage returns nothing when aborted': (right) => ({
-    listLineage: (rootKeyId: string, options?: CallOptions) =>
-      isAborted(options) ? [] : right.listLineage(rootKeyId),
+    listLineage: (query: LineageQuery, options?: CallOptions) =>
+      isAborted(options) ? [] : right.listLineage(query),
   }),
   'insert succeeds without writing when aborted': (right) => ({
     insert: (record: KeyRecord, options?: CallOptions) =>

@@ -1,5 +1,5 @@
 /** Stores whose `mark` breaks a promise. */
-import type { KeyRecord, Mark, RevokeMark } from 'keyscope';
+import type { KeyRecord, Mark } from 'keyscope';
 import { applyMark } from '../../../../src/stores/marks.js';
 import type { Row, Rows } from '../right-store.ts';
 import { makeRow, TIME, tick, type WrongStore, type WrongStores } from '../wrong-store.ts';
@@ -118,25 +118,73 @@ function withoutChangedAt(): WrongStores {
   return Object.fromEntries(wrong);
 }
 
-/** Revokes an already revoked key by a different rule. */
-function replacing(may: (row: Row, mark: RevokeMark) => boolean): WrongStore {
+/** Wrong stores in which `changedAt` goes back if the mark is earlier, for each kind. */
+function withoutLaterTime(): WrongStores {
+  const wrong = KINDS.map((kind) => {
+    const wrongStore = writing((_marked, _row, mark) =>
+      mark.kind === kind ? { changedAt: mark.at } : {},
+    );
+    return [`mark moves changedAt back to ${kind}`, wrongStore] as const;
+  });
+  return Object.fromEntries(wrong);
+}
+
+/** Revokes by a different condition. */
+function revoking(may: (row: Row, replaces: string | null) => boolean): WrongStore {
   return byRule((row, mark) => {
-    const isMarked = mark.kind === 'revoke' && row.revokedAt !== null;
-    if (!isMarked) return applyMark(row, mark);
-    return may(row, mark) ? applyMark({ ...row, revokedAt: null }, mark) : null;
+    if (mark.kind !== 'revoke') return applyMark(row, mark);
+    if (!may(row, mark.replaces ?? null)) return null;
+    const { revokedAt } = row;
+    const marked = applyMark({ ...row, revokedAt: null }, { ...mark, replaces: null });
+    return marked && { ...marked, revokedAt: revokedAt ?? mark.at };
   });
 }
 
-/** Wrong stores that ignore the seal that a revocation replaces. */
+/** Wrong stores that ignore, or misread, the seal that a revocation replaces. */
 const REPLACING: WrongStores = {
-  'mark never replaces a seal': replacing(() => false),
-  'mark replaces any seal': replacing(
-    (row, { replaces = null }) => replaces !== null && row.seal !== null,
+  'mark never replaces a seal': revoking(
+    (row, replaces) => replaces === null && row.revokedAt === null,
   ),
-  'mark replaces a missing seal': replacing((row, { replaces = null }) => row.seal === replaces),
-  'mark replaces a seal without case': replacing(
-    (row, { replaces }) => row.seal !== null && row.seal === replaces?.toLowerCase(),
+  'mark replaces any seal': revoking((row, replaces) =>
+    replaces === null ? row.revokedAt === null : row.revokedAt !== null && row.seal !== null,
   ),
+  'mark replaces a missing seal': revoking(
+    (row, replaces) =>
+      (row.revokedAt === null && replaces === null) ||
+      (row.revokedAt !== null && row.seal === replaces),
+  ),
+  'mark replaces a seal without case': revoking((row, replaces) =>
+    replaces === null
+      ? row.revokedAt === null
+      : row.revokedAt !== null && row.seal === replaces.toLowerCase(),
+  ),
+  'mark replaces a seal of a key that is not revoked': revoking((row, replaces) =>
+    replaces === null ? row.revokedAt === null : row.seal === replaces,
+  ),
+  'mark revokes a key that is not revoked, whatever seal it replaces': revoking(
+    (row, replaces) => row.revokedAt === null || (replaces !== null && row.seal === replaces),
+  ),
+  'mark revokes a revoked key again without a seal to replace': revoking(
+    (row, replaces) => replaces === null || (row.revokedAt !== null && row.seal === replaces),
+  ),
+  'mark treats an empty seal to replace as none': revoking((row, replaces) =>
+    replaces ? row.revokedAt !== null && row.seal === replaces : row.revokedAt === null,
+  ),
+  'mark moves revokedAt if it replaces a seal': writing((_marked, _row, mark) =>
+    mark.kind === 'revoke' && mark.replaces ? { revokedAt: mark.at } : {},
+  ),
+  'mark does not write changedAt if it replaces a seal': writing((marked, row, mark) => ({
+    changedAt: mark.kind === 'revoke' && mark.replaces ? row.changedAt : marked.changedAt,
+  })),
+  'mark keeps endedBy if it replaces a seal': writing((marked, row, mark) => ({
+    endedBy: mark.kind === 'revoke' && mark.replaces ? row.endedBy : marked.endedBy,
+  })),
+  'mark checks first and writes later to replace a seal': (right, rows) => ({
+    mark: async (keyId: string, mark: Mark) => {
+      const isReplacing = mark.kind === 'revoke' && Boolean(mark.replaces);
+      return isReplacing ? lookingFirst(rows, ['revoke'])(keyId, mark) : right.mark(keyId, mark);
+    },
+  }),
 };
 
 /** Wrong stores with extra conditions. */
@@ -213,8 +261,16 @@ const WRONG_CHANGES: WrongStores = {
   'mark uses retireAt as the time of the mark': writingOf('retire', ({ retireAt }) => ({
     changedAt: retireAt,
   })),
-  'mark writes changedAt only forward': writing((marked, row) => ({
-    changedAt: Math.max(marked.changedAt ?? 0, row.changedAt ?? Number.NEGATIVE_INFINITY),
+  'mark uses its time as retireAt': writing((_marked, _row, mark) =>
+    mark.kind === 'retire' ? { retireAt: mark.at } : {},
+  ),
+  'mark writes the later of its time and retireAt as changedAt': writing((marked, _row, mark) =>
+    mark.kind === 'retire'
+      ? { changedAt: Math.max(marked.changedAt ?? mark.at, mark.retireAt) }
+      : {},
+  ),
+  'mark writes no changedAt before 1970': writing((marked) => ({
+    changedAt: Math.max(marked.changedAt ?? 0, 0),
   })),
   'mark limits retireAt by its own clock': writing(({ retireAt }) => ({
     retireAt: retireAt && Math.min(retireAt, TIME * 3),
@@ -299,7 +355,8 @@ const WRONG_CALLS: WrongStores = {
   }),
   'mark marks the whole lineage': (right, rows) => ({
     mark: (keyId: string, mark: Mark) => {
-      const lineage = right.listLineage(rows.get(keyId)?.rootKeyId ?? '');
+      const { rootKeyId = '' } = rows.get(keyId) ?? {};
+      const lineage = right.listLineage({ rootKeyId, after: null, limit: 1000 });
       const wrote = right.mark(keyId, mark);
       for (const row of lineage) {
         right.mark(row.keyId, mark);
@@ -337,6 +394,7 @@ export const WRONG_MARKS: WrongStores = {
   ...withoutConditions(),
   ...lookFirst(),
   ...withoutChangedAt(),
+  ...withoutLaterTime(),
   ...REPLACING,
   ...TOO_STRICT,
   ...WRONG_CHANGES,
