@@ -1,5 +1,7 @@
-/** Reads the JSON list of a report, and handles each of its tokens once. */
+/** Reads a report, and handles each of its tokens once. */
 import type { Problem } from '../http/answer.js';
+import { readBytes } from '../http/body.js';
+import { Refusal, requireBody } from '../http/fetch-handler.js';
 import type { LeakEnder } from './ender.js';
 import type { Find } from './leak-handler-options.js';
 import type { Source } from './sources.js';
@@ -16,12 +18,29 @@ export const MALFORMED: Problem = {
 };
 
 /** A mistake of the service, which its developer must see at the first request. */
-export const READ_BEFORE: Problem = {
+const READ_BEFORE: Problem = {
   status: 500,
   detail:
     'A body parser in front of the leak handler has read the body, but the signature is over ' +
     'its exact bytes. In the server, mount the handler before the parser.',
 };
+
+/**
+ * Reads the body of a report. `onError` must not receive mistakes of strangers: an empty body in
+ * chunks is empty, not read before, and a body that breaks off is malformed.
+ *
+ * @throws Refusal also if the body is too long, or if something else has read it.
+ */
+export async function readReport(
+  request: Request,
+  maxBytes: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const mayBeEmpty = !request.bodyUsed && request.headers.has('transfer-encoding');
+  const bytes = await readBytes(request, maxBytes).catch(() => {
+    throw new Refusal(MALFORMED);
+  });
+  return bytes === undefined && mayBeEmpty ? new Uint8Array() : requireBody(bytes, READ_BEFORE);
+}
 
 /** A find, and the sender's name for this type of token. */
 export interface ReportedFind extends Find {
@@ -33,8 +52,11 @@ export interface ReportedFind extends Find {
  *
  * @returns `null` for anything else.
  */
-export function readFinds(text: string, place: 'url' | 'location'): readonly ReportedFind[] | null {
-  const list = listIn(text);
+export function readFinds(
+  bytes: Uint8Array,
+  place: 'url' | 'location',
+): readonly ReportedFind[] | null {
+  const list = listIn(new TextDecoder().decode(bytes));
   if (list === null) return null;
   const finds: ReportedFind[] = [];
   for (const each of list) {

@@ -5,17 +5,16 @@
  */
 import { StoreError } from '../core/errors.js';
 import { answerError, answerJson, type Problem } from '../http/answer.js';
-import { readBytes } from '../http/body.js';
-import { Refusal, requireBody } from '../http/fetch-handler.js';
+import { Refusal } from '../http/fetch-handler.js';
 import { digestKey } from '../management/keys.js';
 import type { LeakEnder } from './ender.js';
 import {
   endAll,
   MALFORMED,
   MAX_BODY_BYTES,
-  READ_BEFORE,
   type ReportedFind,
   readFinds,
+  readReport,
 } from './finds.js';
 import { createPublishedKeys } from './published-keys.js';
 import { isSignedBy } from './signature.js';
@@ -55,11 +54,10 @@ export function createGitHubDoor(
     if (key === undefined) return answerError(new StoreError('not known yet'), CHALLENGE);
     if (key === null) throw new Refusal(NOT_SIGNED);
     // 2. Verify the signature over the raw bytes.
-    const read = await readBytes(request, MAX_BODY_BYTES);
-    const bytes = requireBody(read, READ_BEFORE);
+    const bytes = await readReport(request, MAX_BODY_BYTES);
     if (!(await isSignedBy(key, signature, bytes))) throw new Refusal(NOT_SIGNED);
     // 3. Read the finds and end their keys.
-    const finds = readFinds(new TextDecoder().decode(bytes), 'url');
+    const finds = readFinds(bytes, 'url');
     if (finds === null) throw new Refusal(MALFORMED);
     const known = await endAll(ender, github, finds);
     return answerJson(

@@ -4,11 +4,10 @@
  */
 import { equalText } from '../core/bytes.js';
 import { answerJson, answerNothing, type Problem } from '../http/answer.js';
-import { readBody } from '../http/body.js';
-import { Refusal, requireBody } from '../http/fetch-handler.js';
+import { Refusal } from '../http/fetch-handler.js';
 import { digestKey } from '../management/keys.js';
 import type { LeakEnder } from './ender.js';
-import { endAll, MALFORMED, MAX_BODY_BYTES, READ_BEFORE, readFinds } from './finds.js';
+import { endAll, MALFORMED, MAX_BODY_BYTES, readFinds, readReport } from './finds.js';
 import type { GitLab } from './sources.js';
 
 const WRONG_SECRET: Problem = {
@@ -39,8 +38,7 @@ export function createTokensDoor(
 ): (request: Request) => Promise<Response> {
   return async (request) => {
     requireSecret(request, gitlab.secret);
-    const text = requireBody(await readBody(request, MAX_BODY_BYTES), READ_BEFORE);
-    const finds = readFinds(text, 'location');
+    const finds = readFinds(await readReport(request, MAX_BODY_BYTES), 'location');
     if (finds === null) throw new Refusal(MALFORMED);
     if (!finds.every(({ type }) => gitlab.types.has(type))) throw new Refusal(UNKNOWN_TYPE);
     await endAll(ender, gitlab, finds);

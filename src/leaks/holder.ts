@@ -4,10 +4,9 @@
  */
 import { StoreError } from '../core/errors.js';
 import { answerError, answerNothing } from '../http/answer.js';
-import { readBody } from '../http/body.js';
-import { Refusal, requireBody } from '../http/fetch-handler.js';
+import { Refusal } from '../http/fetch-handler.js';
 import type { LeakEnder } from './ender.js';
-import { endAll, MALFORMED, READ_BEFORE } from './finds.js';
+import { endAll, MALFORMED, readReport } from './finds.js';
 import { CHALLENGE, type Source } from './sources.js';
 
 /** Enough for a key and a type hint, even if every character is escaped. */
@@ -22,7 +21,7 @@ export function createHolderDoor(
 ): (request: Request) => Promise<Response> {
   return async (request) => {
     if (!FORM.test(request.headers.get('content-type') ?? '')) throw new Refusal(MALFORMED);
-    const text = requireBody(await readBody(request, MAX_BODY_BYTES), READ_BEFORE);
+    const text = new TextDecoder().decode(await readReport(request, MAX_BODY_BYTES));
     const [token, another] = new URLSearchParams(text).getAll('token');
     if (token === undefined || another !== undefined) throw new Refusal(MALFORMED);
     // Not reported, because a stranger who floods this route would fill the log.

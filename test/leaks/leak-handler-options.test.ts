@@ -9,6 +9,7 @@ import {
   fromGitHub,
   fromGitLab,
   fromHolder,
+  fromHolderAs,
   get,
   type Listing,
   openListing,
@@ -90,6 +91,8 @@ describe('createLeakHandler', () => {
   });
 });
 
+const unsigned = { 'github-public-key-signature': SIGNER.sign('other') };
+
 describe('the leak handler', () => {
   let listing: Listing;
   let leaks: LeakHandler;
@@ -125,6 +128,7 @@ describe('the leak handler', () => {
   it('answers 500 with an explanation if a parser has read the body', async () => {
     const requests = [
       fromGitHub([]),
+      fromGitHub([], SIGNER, { 'transfer-encoding': 'chunked' }),
       fromHolder('x'),
       post('gitlab/v1/revoke_tokens', '[]', { authorization: SECRET }),
     ];
@@ -158,13 +162,31 @@ describe('the leak handler', () => {
     );
   });
 
-  it('answers 500 and reports the error if the body breaks off', async () => {
+  // Regression: the answer was a 500, and a stranger could fill the log.
+  it('answers 400 without a report if the body breaks off', async () => {
     const { leaks: own, errors } = setUpLeaks({ holder: {} });
     const body = new ReadableStream({ pull: (controller) => controller.error(new Error('gone')) });
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
     const init = { method: 'POST', headers, body, duplex: 'half' } as RequestInit;
     const answer = await answerOf(own, new Request('https://h/leaks/revoke', init));
-    expect(answer.status).toBe(500);
-    expect(errors).toHaveLength(1);
+    expect(answer).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
+    expect(errors).toEqual([]);
+  });
+
+  // Regression: the answer was a 500, and a stranger could fill the log.
+  it('answers an empty body the same way in chunks as with a length', async () => {
+    const own = setUpLeaks({ github: listing.source, gitlab, holder: {} });
+    const makers: readonly [number, (headers: Record<string, string>) => Request][] = [
+      [400, (headers) => fromGitHub('', SIGNER, headers)],
+      [403, (headers) => fromGitHub('', SIGNER, { ...headers, ...unsigned })],
+      [400, (headers) => fromGitLab('', headers)],
+      [400, (headers) => fromHolderAs('', undefined, headers)],
+    ];
+    for (const [status, make] of makers) {
+      const answer = await answerOf(own.leaks, make({ 'transfer-encoding': 'chunked' }));
+      expect(answer.status).toBe(status);
+      expect(answer).toEqual(await answerOf(own.leaks, make({ 'content-length': '0' })));
+    }
+    expect(own.errors).toEqual([]);
   });
 });

@@ -161,8 +161,9 @@ export function fromHolder(token: string): Request {
 export function fromHolderAs(
   body: string,
   type: string = 'application/x-www-form-urlencoded',
+  headers: Headers = {},
 ): Request {
-  return post('revoke', body, { 'content-type': type });
+  return post('revoke', body, { 'content-type': type, ...headers });
 }
 
 export function post(path: string, body: string, headers: Headers = {}): Request {

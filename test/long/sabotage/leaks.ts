@@ -61,6 +61,20 @@ export const LEAKS: readonly Safeguard[] = [
     tests,
   },
   {
+    name: 'leaks: empty chunks fill no log',
+    file: 'src/leaks/finds.ts',
+    text: 'bytes === undefined && mayBeEmpty',
+    instead: 'false',
+    tests,
+  },
+  {
+    name: 'leaks: a body that breaks off fills no log',
+    file: 'src/leaks/finds.ts',
+    text: 'throw new Refusal(MALFORMED);',
+    instead: "throw new Error('broken off');",
+    tests,
+  },
+  {
     name: 'leaks: a key not known yet is not a denial',
     file: 'src/leaks/published-keys.ts',
     text: 'if (asking === null && now() - askedAt < pause) return false;',
