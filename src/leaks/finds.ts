@@ -81,11 +81,11 @@ function listIn(text: string): readonly unknown[] | null {
 const AT_ONCE = 4;
 
 /**
- * Handles each token once. A failure stops one of the {@link AT_ONCE} workers, so that a broken
- * store soon stops all of them.
+ * Handles each token once, also after a failure: otherwise a few rows that always fail would keep
+ * the other keys of every report alive.
  *
  * @returns The tokens that are keys.
- * @throws The error of one worker, after all of them have stopped.
+ * @throws The first error, after all tokens were tried, so that the sender reports them again.
  */
 export async function endAll(
   ender: LeakEnder,
@@ -98,13 +98,15 @@ export async function endAll(
   // All workers take from this iterator.
   const left = byToken.values();
   const known = new Set<string>();
+  const errors: unknown[] = [];
   async function work(): Promise<void> {
     for (const find of left) {
-      if (await ender.end(source, find, readWhere)) known.add(find.token);
+      const end = ender.end(source, find, readWhere);
+      const isKnown = await end.catch((error: unknown) => void errors.push(error));
+      if (isKnown) known.add(find.token);
     }
   }
-  const works = await Promise.allSettled(Array.from({ length: AT_ONCE }, work));
-  const failed = works.find(({ status }) => status === 'rejected');
-  if (failed?.status === 'rejected') throw failed.reason;
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  if (errors.length > 0) throw errors[0];
   return known;
 }

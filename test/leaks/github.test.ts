@@ -266,36 +266,34 @@ describe('the GitHub route, in an outage', () => {
     away.close();
   });
 
-  it('answers 503 if the store is broken, after few look-ups', async () => {
+  it('answers 503 and reports one error if the store is broken', async () => {
     const { leaks, keyring, errors, intercept } = open();
     const { key } = await issue(keyring);
     const tokens = Array.from({ length: 50 }, () => generateKey({ prefix: 'acme' }));
-    let asked = 0;
-    intercept(() => {
-      asked += 1;
-      return Promise.reject(new Error('ECONNRESET'));
-    });
+    intercept(() => Promise.reject(new Error('ECONNRESET')));
     const report = () => fromGitHub([...tokens, key].map((token) => ({ token })));
     const answer = await answerOf(leaks, report());
     expect(answer).toMatchObject({ status: 503, noStore: true });
-    expect(asked).toBeLessThanOrEqual(4);
     expect(errors).toHaveLength(1);
     intercept((_method, _args, call) => call());
     expect(await answerOf(leaks, report())).toMatchObject({ status: 200 });
     await expect(keyring.verify(key)).rejects.toMatchObject({ code: 'invalid_token' });
   });
 
-  it('answers 503 if one look-up fails, after handling all other tokens', async () => {
-    const { leaks, keyring, intercept } = open();
+  // Regression: each failure stopped a worker, so four rows that always failed kept the others alive.
+  it('answers 503 if some look-ups fail, after handling all other tokens', async () => {
+    const { leaks, keyring, errors, intercept } = open();
     const { key } = await issue(keyring);
     const tokens = Array.from({ length: 50 }, () => generateKey({ prefix: 'acme' }));
     let asked = 0;
     intercept((_method, _args, call) => {
       asked += 1;
-      return asked === 2 ? Promise.reject(new Error('ECONNRESET')) : call();
+      return asked <= 50 ? Promise.reject(new Error('ECONNRESET')) : call();
     });
     const report = fromGitHub([...tokens, key].map((token) => ({ token })));
     expect(await answerOf(leaks, report)).toMatchObject({ status: 503 });
+    expect(errors).toHaveLength(1);
+    intercept((_method, _args, call) => call());
     await expect(keyring.verify(key)).rejects.toMatchObject({ reason: 'revoked' });
   });
 });

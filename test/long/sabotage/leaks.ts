@@ -217,8 +217,15 @@ export const LEAKS: readonly Safeguard[] = [
   {
     name: 'leaks: an outage is reported',
     file: 'src/leaks/finds.ts',
-    text: "if (failed?.status === 'rejected') throw failed.reason;",
+    text: 'if (errors.length > 0) throw errors[0];',
     instead: '',
+    tests,
+  },
+  {
+    name: 'leaks: a failure shields no other token',
+    file: 'src/leaks/finds.ts',
+    text: 'void errors.push(error)',
+    instead: 'Promise.reject(error)',
     tests,
   },
   {
