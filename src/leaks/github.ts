@@ -25,7 +25,7 @@ const SIGNATURE = /^[0-9A-Za-z+/]{64,100}={0,2}$/;
 
 const NOT_SIGNED: Problem = {
   status: 403,
-  detail: 'The signature is missing, does not match these bytes, or is by a key not in use.',
+  detail: 'The signature is missing, does not match these bytes, or is by a key not listed.',
 };
 
 /** The feedback on a find, from which GitHub learns how good its pattern is. */
@@ -45,7 +45,7 @@ export function createGitHubDoor(
   const now = (): number => performance.now();
   const publishedKeys = createPublishedKeys(github.fetch, now, report);
   return async (request) => {
-    // 1. Require a signature by a key in use, before reading the body.
+    // 1. Require a signature by a listed key, before reading the body.
     const identifier = request.headers.get('github-public-key-identifier') ?? '';
     const signature = request.headers.get('github-public-key-signature') ?? '';
     if (!IDENTIFIER.test(identifier) || !SIGNATURE.test(signature)) throw new Refusal(NOT_SIGNED);

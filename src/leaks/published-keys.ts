@@ -14,7 +14,7 @@ export type SteadyClock = () => number;
 /** The public keys by identifier. */
 export interface PublishedKeys {
   /**
-   * Returns the key with this identifier, or `null` if no key in use has it. Returns `undefined` if
+   * Returns the key with this identifier, or `null` if the list has none. Returns `undefined` if
    * unknown: the list is unavailable, or was fetched a moment ago and may have changed since.
    */
   find(identifier: string): Promise<PublicKey | null | undefined>;
@@ -38,8 +38,7 @@ const MAX_BYTES = 64 * 1024;
 const ADDRESS = 'https://api.github.com/meta/public_keys/secret_scanning';
 
 interface ListedKey {
-  /** `null` if the list says that it is not in use. */
-  readonly key: PublicKey | null;
+  readonly key: PublicKey;
   /** The end of its validity, by the steady clock. */
   readonly until: number;
 }
@@ -83,9 +82,9 @@ export function createPublishedKeys(
     async find(identifier) {
       const found = findListed(keys, identifier, now());
       // In the background, so that a slow address does not delay a report.
-      if (found?.key && found.until - now() <= MAX_AGE_MS - REFRESH_MS) void renewTogether();
-      // An unknown or unused key may be in use by now.
-      if (found?.key || !(await renewTogether())) return found?.key;
+      if (found && found.until - now() <= MAX_AGE_MS - REFRESH_MS) void renewTogether();
+      // An unknown key may be listed by now.
+      if (found || !(await renewTogether())) return found?.key;
       return findListed(keys, identifier, now())?.key ?? null;
     },
   };
@@ -103,7 +102,7 @@ function findListed(
 /** Returns the listed keys and, for a while, keys that the list no longer has. */
 function mergeKeys(
   old: ReadonlyMap<string, ListedKey>,
-  listed: ReadonlyMap<string, PublicKey | null>,
+  listed: ReadonlyMap<string, PublicKey>,
   time: number,
 ): ReadonlyMap<string, ListedKey> {
   const merged = new Map<string, ListedKey>();
@@ -115,25 +114,24 @@ function mergeKeys(
   return merged;
 }
 
-function fetchInTime(fetch: Fetch): Promise<ReadonlyMap<string, PublicKey | null>> {
+function fetchInTime(fetch: Fetch): Promise<ReadonlyMap<string, PublicKey>> {
   const late = new AbortController();
   const list = fetchList(fetch, late.signal);
   return answerInTime('the list of public keys', list, TIMEOUT_MS, () => late.abort());
 }
 
-/** Returns the listed keys; `null` for a key that is not in use or not readable. */
+/** Returns the readable keys, whether current or not: the list names every key that may sign. */
 async function fetchList(
   fetch: Fetch,
   signal: AbortSignal,
-): Promise<ReadonlyMap<string, PublicKey | null>> {
+): Promise<ReadonlyMap<string, PublicKey>> {
   const text = await fetchText(fetch, signal).catch((cause: unknown) => {
     throw new StoreError('the list of public keys cannot be fetched: see causeOf', cause);
   });
-  const keys = new Map<string, PublicKey | null>();
+  const keys = new Map<string, PublicKey>();
   for (const { identifier, pem } of entriesIn(text)) {
-    // If the list has a key both as used and as unused, it is unused.
-    if (keys.get(identifier) === null) continue;
-    keys.set(identifier, await readPublicKey(pem));
+    const key = await readPublicKey(pem);
+    if (key !== null) keys.set(identifier, key);
   }
   return keys;
 }
@@ -149,19 +147,17 @@ async function fetchText(fetch: Fetch, signal: AbortSignal): Promise<string> {
 
 interface ListEntry {
   readonly identifier: string;
-  /** Empty for a key that is not in use. */
   readonly pem: string;
 }
 
-/** `{ "public_keys": [{ "key_identifier", "key", "is_current" }] }` */
+/** `{ "public_keys": [{ "key_identifier", "key" }] }` */
 function entriesIn(text: string): readonly ListEntry[] {
   const list = listIn(text);
   if (!Array.isArray(list)) throw new StoreError('the list of public keys has an unknown shape');
   return list.flatMap((entry: unknown) => {
-    const { key_identifier, key, is_current } = Object(entry) as Readonly<Record<string, unknown>>;
-    if (typeof key_identifier !== 'string') return [];
-    const isUsable = is_current === true && typeof key === 'string';
-    return [{ identifier: key_identifier, pem: isUsable ? key : '' }];
+    const { key_identifier, key } = Object(entry) as Readonly<Record<string, unknown>>;
+    const isKey = typeof key_identifier === 'string' && typeof key === 'string';
+    return isKey ? [{ identifier: key_identifier, pem: key }] : [];
   });
 }
 
