@@ -30,7 +30,7 @@ interface Desk {
   readonly proven: Slots;
   /** Slots for ending keys that a holder sent. */
   readonly holders: Slots;
-  readonly suspended: Memory;
+  readonly remembered: Memory;
   readonly tell: LeakConfig['tell'];
 }
 
@@ -44,7 +44,7 @@ export function createEnder({ keyrings, tell }: LeakConfig): LeakEnder {
   const strangers = createSlots();
   const proven = createSlots();
   const holders = createSlots();
-  const desk: Desk = { strangers, proven, holders, suspended: createMemory(), tell };
+  const desk: Desk = { strangers, proven, holders, remembered: createMemory(), tell };
   return {
     end: async (source, find, readWhere) => {
       const found = keyrings.find(({ prefix }) => isKey(find.token, { prefix }));
@@ -55,7 +55,7 @@ export function createEnder({ keyrings, tell }: LeakConfig): LeakEnder {
 }
 
 async function identifyAndEnd(
-  { strangers, proven, holders, suspended, tell }: Desk,
+  { strangers, proven, holders, remembered, tell }: Desk,
   { keyring, prefix }: PrefixedKeyring,
   source: Source,
   find: Find,
@@ -70,28 +70,32 @@ async function identifyAndEnd(
   const where = find.where === null ? null : readWhere(find.where, prefix);
   // Uses the original place, because `where` may be masked or cut.
   const report = digestKey(`${source.name} ${keyId} ${find.where}`);
-  const isAgain = suspended.has(report);
+  const isAgain = remembered.has(report);
   const places = isHolder ? holders : proven;
   const leak = { source: source.name, where, keyId, entityUuid, prefix, state };
   try {
     const end = () => endFound(keyring, source, info, where);
     const ended = isAgain ? [] : await places.take(end);
-    tell(Object.freeze({ ...leak, ended }));
+    const isDead = ENDED.includes(state);
+    const isOldNews = isDead && ended.length === 0 && remembered.has(keyId);
+    if (!isOldNews) tell(Object.freeze({ ...leak, ended }));
+    if (isDead || ended.length > 0) remembered.add(keyId);
   } catch (error) {
     // The reporter must not learn why a known key cannot be ended.
     throw isAccessError(error) ? new StoreError('a leaked key could not be ended') : error;
   }
   // A holder may report a key again, because it is then still exposed.
-  if (source.action === 'suspend' && !isHolder) suspended.add(report);
+  if (source.action === 'suspend' && !isHolder) remembered.add(report);
   return true;
 }
 
-/** The number of reports to remember, about a megabyte. */
+/** The number of reports and keys to remember, about a megabyte. */
 const MOST_REMEMBERED = 10_000;
 
 /**
- * Remembers which reports suspended a key, so that a repeated report does not suspend a key that an
- * operator has resumed. Only in this process. Drops the oldest report first.
+ * Remembers reports that suspended a key, so that the same one does not suspend it again after an
+ * operator has resumed it. Also remembers dead keys, so that `onLeak` receives each of them once.
+ * Only in this process. Drops the oldest entry first.
  */
 function createMemory(): Memory {
   const known = new Set<string>();

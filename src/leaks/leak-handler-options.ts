@@ -71,7 +71,10 @@ export interface LeakHandlerOptions {
    * text for the root. Default: `/leaks`.
    */
   readonly basePath?: string | undefined;
-  /** Called for each leaked key, whatever the handler did with it. Notify the owner here. */
+  /**
+   * Called for each leaked key, whatever the handler did with it. Notify the owner here. For a key
+   * that is dead already, called once in this process, among the last 10,000 reports.
+   */
   readonly onLeak?: ((leak: Leak) => unknown) | undefined;
   /**
    * Called with each error that leads to 500 or 503, with each failed fetch of GitHub's public

@@ -37,9 +37,9 @@ interface Door {
  * without a valid signature or secret. The handler looks up at most 4 strings from strangers at
  * once; signed reports and found keys each have 4 separate slots. A repeated report changes
  * nothing, even if you have resumed the key: this process remembers the last 10,000 reports that
- * suspended one. The handler calls `onLeak` for every key found, and the keyring's events say who
- * ended it and where it was found. Neither contains the key in any spelling, except encodings such
- * as base64.
+ * suspended one. The handler calls `onLeak` for every key found (once if it is dead), and the
+ * keyring's events say who ended it and where it was found. Neither contains the key in any
+ * spelling, except encodings such as base64.
  *
  * It rejects other paths (404) and methods (405), invalid signatures (403), wrong secrets (401),
  * malformed bodies and unknown types (400), and bodies above 1 MiB (413; 8 KiB from a holder). It

@@ -82,6 +82,32 @@ describe('a leaked key', () => {
     expect(at.found[0]?.ended).toEqual(expect.arrayContaining([info.keyId, next.info.keyId]));
   });
 
+  // Regression: onLeak received a dead key at every report, as often as a stranger sent one.
+  it.each(['retired', 'revoked'])('reaches onLeak once if it is %s', async (state) => {
+    const at = setUpLeaks({ gitlab: { secret: SECRET, types: [TYPE] }, holder: {} });
+    const { key, info } = await issue(at.keyring);
+    await MAKE[state]?.(at, info.keyId);
+    for (const location of ['a', 'b']) {
+      await answerOf(at.leaks, fromHolder(key));
+      await answerOf(at.leaks, fromGitLab([{ type: TYPE, token: key, location }]));
+    }
+    expect(at.found).toMatchObject([{ state, keyId: info.keyId, ended: [] }]);
+  });
+
+  it('reaches onLeak again if its successor ends', async () => {
+    const gitlab = { secret: SECRET, types: [TYPE] };
+    const holder = { action: 'revokeLineage', evenIfEnded: true } as const;
+    const at = setUpLeaks({ gitlab, holder });
+    const { key, info } = await issue(at.keyring);
+    const next = await at.keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY);
+    await answerOf(at.leaks, fromGitLab([{ type: TYPE, token: key }]));
+    for (let round = 0; round < 2; round += 1) await answerOf(at.leaks, fromHolder(key));
+    expect(at.found).toMatchObject([
+      { source: 'gitlab', ended: [] },
+      { source: 'holder', ended: expect.arrayContaining([next.info.keyId]) as string[] },
+    ]);
+  });
+
   it('is revoked even if its row is damaged', async () => {
     const at = open();
     const { key, info } = await issue(at.keyring);

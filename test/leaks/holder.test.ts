@@ -33,11 +33,7 @@ describe('the route for holders', () => {
       expect(await answerOf(leaks, fromHolder(token)), token).toEqual(answer);
     }
     const { keyId } = info;
-    const leak = { source: 'holder', where: null, keyId };
-    expect(found).toMatchObject([
-      { ...leak, ended: [keyId] },
-      { ...leak, ended: [] },
-    ]);
+    expect(found).toMatchObject([{ source: 'holder', where: null, keyId, ended: [keyId] }]);
     expect(await keyring.get(keyId, { entityUuid: OWN })).toMatchObject({
       endedBy: 'the holder of the key',
       endReason: 'reported as leaked',

@@ -189,7 +189,14 @@ export const LEAKS: readonly Safeguard[] = [
   {
     name: 'leaks: a report suspends once',
     file: 'src/leaks/ender.ts',
-    text: 'suspended.has(report)',
+    text: 'remembered.has(report)',
+    instead: 'false',
+    tests,
+  },
+  {
+    name: 'leaks: a dead key is told once',
+    file: 'src/leaks/ender.ts',
+    text: 'remembered.has(keyId)',
     instead: 'false',
     tests,
   },
