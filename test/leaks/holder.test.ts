@@ -158,4 +158,32 @@ describe('the route for holders, in a flood', () => {
     for (const answer of unknown) answer();
     await Promise.all([...before, ...after]);
   });
+
+  it.each(['holders', 'signed reports'])(
+    'ends keys for others while four keys of %s are being ended',
+    async (those) => {
+      const gitlab = { secret: SECRET, types: [TYPE] };
+      const { leaks, keyring, intercept } = setUpLeaks({ holder: {}, gitlab });
+      const senders = [
+        (key: string) => fromHolder(key),
+        (key: string) => fromGitLab([{ type: TYPE, token: key }]),
+      ] as const;
+      const [busy, other] = those === 'holders' ? senders : ([senders[1], senders[0]] as const);
+      const slow: (() => void)[] = [];
+      intercept(async (method, _args, call) => {
+        if (method === 'mark') await new Promise<void>((resolve) => slow.push(resolve));
+        return call();
+      });
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+      const keys = await Promise.all(Array.from({ length: 5 }, () => issue(keyring)));
+      const [last, ...first] = keys.map(({ key }) => key);
+      const before = first.map((key) => answerOf(leaks, busy(key)));
+      await eventually(async () => slow.length === 4, 'all slots are taken');
+      const after = answerOf(leaks, other(last ?? ''));
+      await eventually(async () => slow.length === 5, 'the other does not wait');
+      for (const answer of slow) answer();
+      const statuses = (await Promise.all([...before, after])).map(({ status }) => status);
+      expect(statuses.filter((status) => status >= 400)).toEqual([]);
+    },
+  );
 });

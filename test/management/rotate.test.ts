@@ -283,6 +283,26 @@ describe('the authority over a rotation', () => {
 });
 
 describe('the input of rotate', () => {
+  // Valid for the old key, but the successor would be dead on arrival.
+  it.each([1, HOUR - 1, HOUR])(
+    'is refused with an expiry that is past, %i ms after the old key was made',
+    async (afterMs) => {
+      const { store, calls } = recording(memoryStore());
+      const { keyring, clock, events } = setUp({ store });
+      const { info } = await issueWide(keyring);
+      clock.advance(HOUR);
+      const before = await dump(store);
+      calls.length = 0;
+      events.length = 0;
+      const input = { overlapMs: HOUR, expiresAt: new Date(START + afterMs) };
+      const act = () => keyring.rotate(info.keyId, input, WIDE);
+      await inputError(act, 'expiresAt', /^expiresAt: pass/);
+      expect(calls.filter((name) => name !== 'findById')).toEqual([]);
+      expect(await dump(store)).toBe(before);
+      expect(events).toEqual([]);
+    },
+  );
+
   it.each<readonly [string, object | null | undefined, RegExp]>([
     ['input', undefined, /^rotate: pass an object with overlapMs, expiresAt, name, scopes, /],
     ['input', null, /^rotate: pass an object/],

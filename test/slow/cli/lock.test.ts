@@ -63,6 +63,18 @@ describe('the lock of a service', () => {
     expect(readFileSync(place.file('keyscope.lock.json'), 'utf8')).toBe(text);
   });
 
+  it('drops the reason of a route that has a guard by now when it is written again', async () => {
+    await committed();
+    place.write('keyscope.config.mjs', configOf([...ROUTES.slice(0, 2), [...ROUTES[2], 'whoami']]));
+    expect(await place.run(['lock', '--write'])).toMatchObject({ exit: 0 });
+    const text = readFileSync(place.file('keyscope.lock.json'), 'utf8');
+    expect(text).not.toContain('liveness');
+    expect(await place.run(['lock', '--check'])).toMatchObject({ exit: 0 });
+    // The reason does not come back with the next change.
+    place.write('keyscope.config.mjs', configOf());
+    expect((await place.run(['lock', '--check'])).stdout).toContain('nobody wrote why');
+  });
+
   it.each([
     ['a `who` that is not what its row says', 'keys with threats:read', 'nobody', 'line 10 '],
     [
@@ -118,6 +130,8 @@ describe('the lock of a service', () => {
     const { keyId: ended } = await issueIn(place, 'old');
     const on = ['--entity', '0a0a0a0a-0000-4000-8000-00000000000a', '--yes'];
     expect(await place.run(['revoke', ended, ...on])).toMatchObject({ exit: 0 });
+    const { keyId: suspended } = await issueIn(place, 'in doubt');
+    expect(await place.run(['suspend', suspended, ...on])).toMatchObject({ exit: 0 });
     place.write('keyscope.config.mjs', configOf(ROUTES, "'threats:read'"));
     expect(await place.run(['lock', '--write'])).toMatchObject({ exit: 0 });
     const { exit, stdout } = await place.run(['lock', '--against', 'main.lock.json', '--keys']);
@@ -126,6 +140,7 @@ describe('the lock of a service', () => {
     expect(stdout).toContain('### Live keys that may do more (1)');
     expect(stdout).toContain(keyId);
     expect(stdout).not.toContain(ended);
+    expect(stdout).not.toContain(suspended);
     const main = readFileSync(place.file('main.lock.json'), 'utf8');
     const aged = main.replaceAll('"who":"', '"who":"nobody and ');
     const piped = await place.run(['lock', '--against', '-', '--keys'], aged);

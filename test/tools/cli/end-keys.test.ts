@@ -1,22 +1,11 @@
 /** `revoke --lineage` and `scan --revoke --lineage`, when a lineage is unknown. */
-import { defineConfig } from 'keyscope/cli';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
-import type { Call } from '../../../src/tools/cli/call.js';
 import { run as revoke } from '../../../src/tools/cli/commands/revoke.js';
-import type { OptionName } from '../../../src/tools/cli/options.js';
 import { createRevocation } from '../../../src/tools/cli/scan/known-keys.js';
-import {
-  AUTHORITY,
-  catalog,
-  denied,
-  type Ring,
-  rowOf,
-  setUp,
-  tampering,
-} from '../../support/keyring.ts';
+import { callOf } from '../../support/calls.ts';
+import { AUTHORITY, denied, type Ring, rowOf, setUp, tampering } from '../../support/keyring.ts';
 import { idsOfChain, leftIn } from '../../support/lineages.ts';
-import { captureOutput } from '../../support/output.ts';
 
 /** Two keys whose rows were edited around one that was not, each with a rotation. */
 async function arrange() {
@@ -33,33 +22,6 @@ async function arrange() {
 }
 
 type Arranged = Awaited<ReturnType<typeof arrange>>;
-
-/** A run of the command with these options, and what it says. */
-function callOf({ store, keyring }: Arranged, operand: string, options: object) {
-  const given = new Map(Object.entries({ actor: 'eve', reason: 'leaked', yes: true, ...options }));
-  const { output, said, lines } = captureOutput();
-  const text = (name: OptionName) => given.get(name) as string | undefined;
-  const call: Call = {
-    given: {
-      operand,
-      operands: [operand],
-      text,
-      required: (name) => text(name) ?? '',
-      flag: (name) => given.get(name) === true,
-    },
-    output,
-    terminal: {
-      isThere: false,
-      confirm: async () => {},
-      ask: async () => '',
-      readSecret: async () => '',
-    },
-    interrupts: { change: async (act) => act(), unless: (work) => work, exit: () => null },
-    timeoutMs: 1_000,
-    config: async () => defineConfig({ keyring, store, catalog }),
-  };
-  return { call, said, lines };
-}
 
 /** The ids in the lines that say what was revoked. */
 function revokedIn(said: readonly string[]): string[] {

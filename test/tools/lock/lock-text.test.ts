@@ -114,6 +114,7 @@ describe('parseLock', () => {
     ['{ "version": 1, "scopes": { "a": "open" }, "routes": {} }', 'scopes: "a"'],
     ['{ "version": 1, "scopes": { "a:*": "open" }, "routes": {} }', 'scopes: "a:*"'],
     ['{ "version": 1, "scopes": { "a:b": "shut" }, "routes": {} }', '"open" or "reserved"'],
+    ['{ "version": 1, "scopes": { "a:b": null }, "routes": {} }', '"open" or "reserved"'],
     ['{ "version": 1, "scopes": {}, "routes": { "x": {} } }', 'a method and a path'],
     [route('1'), 'is not an object'],
     [route('{}'), 'unguarded'],
