@@ -4,7 +4,8 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
-import { DATABASES, FRAMEWORKS, starterFiles } from '../../src/tools/cli/starter.js';
+import { starterFiles } from '../../src/tools/cli/starter.js';
+import { DATABASES, FRAMEWORKS } from '../../src/tools/cli/starter-parts.js';
 import { folder } from '../support/folder.ts';
 import { ROOT } from '../support/source.ts';
 

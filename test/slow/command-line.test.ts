@@ -1,11 +1,13 @@
 /** The command lines of the example programs: flags, and addresses of stores. */
 import { once } from 'node:events';
+import { statSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import pg from 'pg';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { readArguments } from '../../examples/platform/host/arguments.ts';
 import { openStore } from '../../examples/platform/host/open-store.ts';
+import { folder } from '../support/folder.ts';
 
 describe('the command line of an example', () => {
   afterEach(() => {
@@ -66,6 +68,17 @@ describe('openStore', () => {
       await expect(openStore(address)).rejects.toThrow(told);
     },
   );
+
+  // Everyone on the machine could read the digests.
+  test('creates a file that only its owner can read', async () => {
+    const { file, remove } = folder();
+    const { store, close } = await openStore(`sqlite:${file('keys.db')}`);
+    await store.findById('any');
+    expect(statSync(file('keys.db')).mode & 0o777).toBe(0o600);
+    expect(statSync(file('keys.db-wal')).mode & 0o777).toBe(0o600);
+    await close();
+    remove();
+  });
 
   test('names the addresses that it accepts, and does not repeat the given one', async () => {
     const sql = 'sqlite:<path>, postgres://…, postgresql://…, mysql://…, mariadb://…';

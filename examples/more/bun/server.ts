@@ -9,5 +9,5 @@ const threats = guard('listThreats', { entity })((_request, { entityUuid }) =>
   Response.json({ threats: [], entity: entityUuid }),
 );
 
-const server = serve({ routes: { '/threats': { GET: threats } } });
+const server = serve({ hostname: '127.0.0.1', routes: { '/threats': { GET: threats } } });
 console.log(`Listening on ${server.url}`);

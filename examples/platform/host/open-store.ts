@@ -2,6 +2,7 @@
  * Opens the store at an address. This is the only file that knows database drivers. It loads each
  * only for its own addresses, so you install just the driver that you use.
  */
+import { existsSync, writeFileSync } from 'node:fs';
 import type { KeyStore } from 'keyscope';
 import type { Invalidation } from 'keyscope/cache';
 import {
@@ -33,6 +34,10 @@ async function openSqlite(url: string): Promise<OpenedStore> {
   }
   const { DatabaseSync } = await import('node:sqlite');
   const { sqliteStore } = await import('keyscope/stores/sqlite');
+  // SQLite would let everyone on the machine read a new file. Names of databases in memory have a
+  // colon. Closing an existing file would release the locks of other handles.
+  const isNew = !path.includes(':') && !existsSync(path);
+  if (isNew) writeFileSync(path, '', { flag: 'a', mode: 0o600 });
   const db = new DatabaseSync(path);
   return { store: sqliteStore(db), close: async () => db.close() };
 }

@@ -1,137 +1,6 @@
 /** The files that `keyscope init` writes. Each runs both as TypeScript and as JavaScript. */
-import { isBuiltin } from 'node:module';
 import { readPackageFile } from './package-file.js';
-
-/** A framework or a database, and the packages that reveal it. */
-interface Part {
-  readonly packages: readonly string[];
-  /** The packages with its types, for TypeScript. */
-  readonly types?: readonly string[];
-  /** Import statements. */
-  readonly imports: readonly string[];
-}
-
-/**
- * A framework, with an example app and the server that listens, which the lock does not load. Its
- * adapter is one of the package's examples.
- */
-interface Framework extends Part {
-  readonly app: string;
-  readonly server: string;
-  /** A line that the server needs in addition. */
-  readonly serverImport?: string;
-}
-
-/** A database: how to open and close its client, and how `doctor` queries it. */
-interface Database extends Part {
-  /** The environment variable with its address, and an example of one. */
-  readonly variable?: readonly [name: string, example: string];
-  readonly open: string;
-  readonly close: string;
-  readonly sql?: string;
-  /** The size of the client's pool, if it has one. */
-  readonly connections?: number;
-}
-
-/** For any other framework: a config and a keyring, without a guard. */
-const NO_FRAMEWORK: Framework = { packages: [], imports: [], app: '', server: '' };
-
-/** By name. The first one is the default if package.json has none of them. */
-export const FRAMEWORKS: Readonly<Record<string, Framework>> = {
-  express: {
-    packages: ['express'],
-    types: ['@types/express'],
-    imports: ["import express from 'express';"],
-    app: `export const app = express();
-app.get('/me', guard('whoami'), (req, res) => void res.json(toMe(req.principal)));
-app.get('/reports', guard('listReports'), (req, res) => void res.json({ of: req.entityUuid }));`,
-    server: `app.listen(port, () => console.log(\`http://127.0.0.1:\${port}\`));`,
-  },
-  fastify: {
-    packages: ['fastify'],
-    imports: ["import fastify from 'fastify';", "import { recordRoutes } from 'keyscope/lock';"],
-    app: `export const app = fastify();
-recordRoutes(app); // For keyscope lock, before the first route.
-app.get('/me', { onRequest: guard('whoami') }, async (request) => toMe(request.principal));
-app.get('/reports', { onRequest: guard('listReports') }, async (request) => ({
-  of: request.entityUuid,
-}));
-await app.ready();`,
-    server: `const address = await app.listen({ port });
-console.log(address);`,
-  },
-  hono: {
-    packages: ['hono', '@hono/node-server'],
-    imports: ["import { Hono } from 'hono';"],
-    app: `export const app = new Hono();
-app.get('/me', guard('whoami'), (c) => c.json(toMe(c.get('principal'))));
-app.get('/reports', guard('listReports'), (c) => c.json({ of: c.get('entityUuid') }));`,
-    serverImport: "import { serve } from '@hono/node-server';\n",
-    server: `serve({ fetch: app.fetch, port }, () => console.log(\`http://127.0.0.1:\${port}\`));`,
-  },
-  none: NO_FRAMEWORK,
-};
-
-const SQLITE_OF_NODE: Database = {
-  packages: [],
-  imports: ["import { DatabaseSync } from 'node:sqlite';"],
-  open: "new DatabaseSync('keys.db')",
-  close: 'client.close()',
-  sql: 'client.prepare(sql).all()',
-};
-
-/** For Node 20, which has no `node:sqlite`. */
-const BETTER_SQLITE: Database = {
-  ...SQLITE_OF_NODE,
-  packages: ['better-sqlite3'],
-  types: ['@types/better-sqlite3'],
-  imports: ["import Database from 'better-sqlite3';"],
-  open: "new Database('keys.db')",
-};
-
-/** By name, as above. Connections have time limits, so that no command hangs. */
-export const DATABASES: Readonly<Record<string, Database>> = {
-  sqlite: isBuiltin('node:sqlite') ? SQLITE_OF_NODE : BETTER_SQLITE,
-  postgres: {
-    packages: ['pg'],
-    types: ['@types/pg'],
-    variable: ['DATABASE_URL', 'postgres://localhost:5432/app'],
-    imports: ["import pg from 'pg';"],
-    open: `new pg.Pool({
-  connectionString: address,
-  max: connections,
-  connectionTimeoutMillis: 2_000,
-  statement_timeout: 4_000,
-  query_timeout: 5_000, // Otherwise a query on a dead connection never ends.
-});
-// Otherwise a lost connection ends the process.
-client.on('error', ({ message }) => console.error(message))`,
-    close: 'client.end()',
-    sql: '(await client.query(sql)).rows',
-    connections: 10,
-  },
-  mysql: {
-    packages: ['mysql2'],
-    variable: ['DATABASE_URL', 'mysql://localhost:3306/app'],
-    imports: ["import { createPool } from 'mysql2/promise';"],
-    open: 'createPool({ uri: address, connectionLimit: connections, connectTimeout: 2_000 })',
-    close: 'client.end()',
-    sql: 'Object.values((await client.query(sql))[0])',
-    connections: 10,
-  },
-  redis: {
-    packages: ['redis'],
-    variable: ['REDIS_URL', 'redis://localhost:6379'],
-    imports: ["import { createClient } from 'redis';"],
-    open: `await createClient({
-  url: address,
-  socket: { connectTimeout: 2_000, reconnectStrategy: false },
-})
-  .on('error', console.error)
-  .connect()`,
-    close: 'client.close()',
-  },
-};
+import { DATABASES, FRAMEWORKS, NO_FRAMEWORK } from './starter-parts.js';
 
 /** Prints a new pepper. */
 export const PEPPER_COMMAND = `node -p "crypto.randomBytes(32).toString('base64url')"`;
@@ -218,7 +87,8 @@ ${fields.map((field) => `  ${field}\n`).join('')}${hasApp ? routesText(ending) :
 }
 
 function keyringText({ database, prefix, ending }: Choice): string {
-  const { imports = [], variable, open, close, sql, connections } = DATABASES[database] ?? {};
+  const { imports = [], variable, file, open, close, sql, connections } = DATABASES[database] ?? {};
+  const own = file === undefined ? '' : ownFileText(file);
   const pool = connections === undefined ? '' : `export const connections = ${connections};\n`;
   return `${headOf(ending)}// The keys of this service. Choose its prefix, scopes and operations.
 import { causeOf, createKeyring, definePolicy, defineScopes } from 'keyscope';
@@ -238,7 +108,7 @@ export const catalog = defineScopes({
 });
 export const policy = definePolicy(catalog, { whoami: [], listReports: ['reports:read'] });
 
-${pool}${sql === undefined ? '' : 'export '}const client = ${open};
+${pool}${own}${sql === undefined ? '' : 'export '}const client = ${open};
 export const close = () => ${close};
 export const store = ${database}Store(client);
 export const peppers = [{ id: 'first', secret: pepper }];
@@ -254,6 +124,17 @@ export const keyring = createKeyring({
   onEvent: (event) => console.log(JSON.stringify(event)), // Your audit log. It has no secrets.
   onError: (error) => console.error(error, causeOf(error)), // The driver's error may quote rows.
 });
+`;
+}
+
+/**
+ * Creates the file before SQLite does, which would let everyone on the machine read it. SQLite
+ * gives `-wal` and `-shm` the same mode. Does not open an existing file, because closing it would
+ * release the locks of a handle in the same process.
+ */
+function ownFileText(file: string): string {
+  return `// Only you can read the file. SQLite would let everyone on this machine.
+if (!existsSync('${file}')) writeFileSync('${file}', '', { flag: 'a', mode: 0o600 });
 `;
 }
 
@@ -289,6 +170,7 @@ ${serverImport}${importOf('app', './app', ending)}
 ${importOf('close, keyring', './keyring', ending)}
 
 const port = Number(process.env['PORT'] ?? 3000);
+const host = '127.0.0.1'; // Only this machine. In a container: '0.0.0.0'.
 ${server}
 process.once('SIGTERM', async () => {
   await keyring.flush(); // Writes the last uses of keys.

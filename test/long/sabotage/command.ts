@@ -31,6 +31,27 @@ export const COMMAND: readonly Safeguard[] = [
     tests: 'test/slow/cli/commands.test.ts',
   },
   {
+    name: 'command: only the owner can read the database of init',
+    file: 'src/tools/cli/starter.ts',
+    text: 'mode: 0o600',
+    instead: 'mode: 0o644',
+    tests: 'test/slow/cli/starter.test.ts',
+  },
+  {
+    name: 'command: git ignores the database of init',
+    file: 'src/tools/cli/commands/init.ts',
+    text: 'file !== undefined && (await ignoreInGit',
+    instead: 'file === null && (await ignoreInGit',
+    tests: 'test/slow/cli/starter.test.ts',
+  },
+  {
+    name: 'command: the service of init listens on this machine only',
+    file: 'src/tools/cli/starter.ts',
+    text: "host = '127.0.0.1'",
+    instead: "host = '0.0.0.0'",
+    tests: 'test/slow/cli/starter.test.ts',
+  },
+  {
     name: 'command: without a terminal, only --yes ends a key',
     file: 'src/tools/cli/terminal.ts',
     text: 'if (!isThere) {',

@@ -1,9 +1,18 @@
 /** The files of `keyscope init`, in projects of every kind. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ENTITY, ended, openPlace, PEPPER, type Place } from '../../support/command.ts';
+import { freePort } from '../../support/postgres-servers.ts';
 import { ROOT } from '../../support/source.ts';
 import { NODE_ARGUMENTS } from '../../support/store-process.ts';
 
@@ -15,6 +24,13 @@ const EXPRESS = `{
   "dependencies": { "express": "5", "pg": "8" },
   "devDependencies": { "typescript": "6" }
 }`;
+
+/** The files of the database, each with its mode. */
+function modesOfDatabase(): readonly string[] {
+  const names = readdirSync(place.file('')).filter((name) => name.startsWith('keys.db'));
+  const modeOf = (name: string) => (statSync(place.file(name)).mode & 0o777).toString(8);
+  return names.sort().map((name) => `${name} ${modeOf(name)}`);
+}
 
 describe('keyscope init', () => {
   it('writes files for what package.json has, and says what is missing', async () => {
@@ -56,7 +72,7 @@ describe('keyscope init', () => {
     place = openPlace(null);
     place.write('package.json', '{ "type": "module" }');
     const { stdout, stderr } = await place.run(['init', '--yes', '--framework', 'none']);
-    expect(stdout).toBe('keyscope.config.mjs\nkeyscope/keyring.mjs\n');
+    expect(stdout).toBe('keyscope.config.mjs\nkeyscope/keyring.mjs\n.gitignore\n');
     expect(stderr).toContain('guard your routes with an adapter of your own');
     expect(stderr).not.toContain('express');
     expect(await place.run(['migrate'], '', { PEPPER })).toMatchObject({ exit: 0 });
@@ -167,7 +183,7 @@ describe('keyscope init', () => {
     const env = { NODE_OPTIONS: '--import ./node20.mjs' };
     const none = ['init', '--yes', '--framework', 'none'];
     const plain = await place.run(none, '', env);
-    expect(plain.stdout).toBe('keyscope.config.mjs\nkeyscope/keyring.mjs\n');
+    expect(plain.stdout).toBe('keyscope.config.mjs\nkeyscope/keyring.mjs\n.gitignore\n');
     expect(plain.stderr).toContain('cannot run TypeScript. Use Node 22.18 or later, or pass --typ');
     const typed = await place.run([...none, '--typescript'], '', env);
     expect(typed.stdout).toBe('keyscope.config.ts\nkeyscope/keyring.ts\n');
@@ -181,10 +197,55 @@ describe('keyscope init', () => {
     place.write('package.json', '{}');
     const args = ['init', '--yes', '--framework', 'none', '--typescript'];
     const { stdout, stderr } = await place.run(args);
-    expect(stdout).toBe('keyscope.config.mts\nkeyscope/keyring.mts\n');
+    expect(stdout).toBe('keyscope.config.mts\nkeyscope/keyring.mts\n.gitignore\n');
     expect(stderr).toContain('npm install --save-dev typescript @types/node');
     expect(stderr).not.toContain('tsx');
   });
+
+  // Everyone on the machine could read the digests, and git picked the file up.
+  it('writes a config whose database only you can read, and git does not see', async () => {
+    place = openPlace(null);
+    place.write('package.json', '{ "type": "module" }');
+    place.write('.gitignore', 'dist\nnode_modules');
+    const none = ['init', '--yes', '--framework', 'none'];
+    const { stdout } = await place.run(none);
+    expect(stdout).toBe('keyscope.config.mjs\nkeyscope/keyring.mjs\n.gitignore\n');
+    rmSync(place.file('keyscope.config.mjs'));
+    rmSync(place.file('keyscope'), { recursive: true });
+    expect((await place.run(none)).stdout).not.toContain('.gitignore');
+    expect(readFileSync(place.file('.gitignore'), 'utf8')).toBe('dist\nnode_modules\nkeys.db*\n');
+    expect(await place.run(['migrate'], '', { PEPPER })).toMatchObject({ exit: 0 });
+    expect(modesOfDatabase()).toEqual(['keys.db 600']);
+  });
+
+  it('changes no .gitignore for a database on a server', async () => {
+    place = openPlace(null);
+    place.write('package.json', EXPRESS);
+    await place.run(['init', '--yes']);
+    expect(existsSync(place.file('.gitignore'))).toBe(false);
+  });
+
+  // It printed 127.0.0.1 and listened on every interface.
+  it.each(['express', 'fastify', 'hono'])(
+    'writes a service on %s that listens on this machine only',
+    async (framework) => {
+      place = openPlace(null);
+      symlinkSync(`${ROOT}/node_modules`, place.file('node_modules'));
+      place.write('package.json', '{ "devDependencies": { "typescript": "6" } }');
+      await place.run(['init', '--yes', '--framework', framework]);
+      const port = await freePort();
+      const env = { ...process.env, PEPPER, PORT: String(port) };
+      const options = { cwd: place.file(''), env };
+      const child = spawn(process.execPath, [...NODE_ARGUMENTS, 'keyscope/server.mts'], options);
+      const [address] = (await once(child.stdout, 'data')) as [Buffer];
+      expect(String(address).trim()).toBe(`http://127.0.0.1:${port}`);
+      expect((await fetch(`http://127.0.0.1:${port}/me`)).status).toBe(401);
+      await expect(fetch(`http://127.0.0.2:${port}/me`)).rejects.toThrow();
+      expect(modesOfDatabase()).toEqual(['keys.db 600', 'keys.db-shm 600', 'keys.db-wal 600']);
+      child.kill('SIGTERM');
+      await once(child, 'close');
+    },
+  );
 
   // Keys that a service had just admitted were listed as never used.
   it('writes a service that notes the last uses of keys before it ends', async () => {

@@ -1,10 +1,11 @@
 /** `keyscope init` */
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Call } from '../call.js';
 import { CommandError, suggest, usageError } from '../command-error.js';
-import { DATABASES, FRAMEWORKS, PEPPER_COMMAND, starterFiles } from '../starter.js';
+import { PEPPER_COMMAND, starterFiles } from '../starter.js';
+import { DATABASES, FRAMEWORKS } from '../starter-parts.js';
 
 /** Writes the first files of a service. Never overwrites a file. */
 export async function run(call: Call): Promise<undefined> {
@@ -18,18 +19,20 @@ export async function run(call: Call): Promise<undefined> {
     const problem = `Nothing was written: ${taken.join(', ')} already exists.`;
     throw new CommandError('refused', problem);
   }
+  const paths = [...files.keys()];
+  const { variable, file } = DATABASES[database] ?? {};
   await interrupts.change(async () => {
+    if (file !== undefined && (await ignoreInGit(`${file}*`))) paths.push(IGNORED);
     for (const [path, text] of files) {
       await mkdir(dirname(path), { recursive: true });
       await writeFile(path, text, { flag: 'wx' });
     }
   });
-  for (const path of files.keys()) {
+  for (const path of paths) {
     await (output.isJson ? output.json({ path }) : output.line(path));
   }
   const server = `keyscope/server.${project.ending}`;
   const parts = [FRAMEWORKS[framework], DATABASES[database]];
-  const { variable } = DATABASES[database] ?? {};
   const steps = [
     ...installSteps(project, parts),
     ...(variable === undefined ? [] : [`export ${variable.join('=')}`]),
@@ -44,6 +47,17 @@ export async function run(call: Call): Promise<undefined> {
   output.say('Then:');
   for (const step of steps) output.say(`  ${step}`);
   output.say('Keep PEPPER in a safe place: without it, no key works.');
+}
+
+const IGNORED = '.gitignore';
+
+/** Adds a line to `.gitignore`, and returns whether it was missing. */
+async function ignoreInGit(line: string): Promise<boolean> {
+  const text = existsSync(IGNORED) ? await readFile(IGNORED, 'utf8') : '';
+  if (text.split(/\s*\n/).includes(line)) return false;
+  const isOpen = text !== '' && !text.endsWith('\n');
+  await appendFile(IGNORED, `${isOpen ? '\n' : ''}${line}\n`);
+  return true;
 }
 
 type Part = (typeof FRAMEWORKS)[string] | (typeof DATABASES)[string];
