@@ -9,7 +9,10 @@ import { defineGuard } from 'keyscope';
 /** Gets the principal and the checked entity. Do not use any other entity in a handler. */
 export type Handler = (req: IncomingMessage, res: ServerResponse, admission: Admission) => unknown;
 
-/** `const listThreats = guard('listThreats')(handler)`. Call the result for each request. */
+/**
+ * `const listThreats = guard('listThreats')(handler)`. Call the result for each request, and catch:
+ * Node ignores the promise of a listener, so a rejected one ends the process.
+ */
 export function createGuard<Op extends string>(options: GuardOptions<Op>) {
   const define = defineGuard(options);
   return (operation: Op, readers?: GuardReaders<IncomingMessage>) => {

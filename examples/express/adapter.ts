@@ -1,4 +1,4 @@
-/** keyscope for Express 5. Copy this file and adapt it. It decides nothing; `defineGuard` does. */
+/** keyscope for Express 4 and 5. Copy this file and adapt it. It decides nothing; `defineGuard` does. */
 import type { NextFunction as Next, Request, Response } from 'express';
 import type { GuardOptions, GuardReaders, Principal } from 'keyscope';
 import { defineGuard } from 'keyscope';
@@ -17,16 +17,24 @@ export function createGuard<Op extends string>(options: GuardOptions<Op>) {
   return (operation: Op, readers?: GuardReaders<Request>) => {
     const guard = define(operation, readers);
     async function check<P extends Request['params']>(req: Request<P>, res: Response, next: Next) {
-      res.setHeader('Cache-Control', 'no-store'); // A handler may set another value.
       try {
+        res.setHeader('Cache-Control', 'no-store'); // A handler may set another value.
         // Pass `req`, because `req.headers` hides a second Authorization line.
         Object.assign(req, await guard.admit(req, req));
       } catch (error) {
-        const { status, headers, body } = guard.answer(error);
-        res.status(status).setHeaders(new Headers(headers)).end(body);
+        deny(error, res, next);
         return;
       }
       next();
+    }
+    function deny(error: unknown, res: Response, next: Next) {
+      try {
+        const { status, headers, body } = guard.answer(error);
+        res.status(status).setHeaders(new Headers(headers)).end(body);
+      } catch (bug) {
+        // Express 4 does not catch it, so it would end the process. `next('')` lets the caller in.
+        next(bug instanceof Error ? bug : new Error('The guard failed', { cause: bug }));
+      }
     }
     return Object.assign(check, guard.mark) as typeof check;
   };

@@ -2,6 +2,7 @@
 
 /** All that run the contract. */
 export const NAMES = [
+  'Express 4',
   'fetch',
   'Koa',
   'Next',

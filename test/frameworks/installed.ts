@@ -35,6 +35,7 @@ async function nestOn(platform: 'express' | 'fastify'): Promise<Framework> {
 
 /** Only a test loads one, because none of them has to be installed. */
 export const FRAMEWORKS = {
+  'Express 4': async () => frameworkOf(await import('./express-4.ts')),
   fetch: async () => frameworkOf(await import('./fetch.ts')),
   Koa: async () => frameworkOf(await import('./koa.ts')),
   Elysia: async () => frameworkOf(await import('./elysia.ts')),

@@ -34,6 +34,7 @@ export function setup(): void {
     for (const part of parts) copy(`examples/more/${part}`, `${folder}/.project/${part}`);
     if (existsSync(join(root, folder, 'node_modules'))) copyPackage(folder);
   }
+  copy('examples/express/adapter.ts', 'test/frameworks/.project/express/adapter.ts');
   copy('test/frameworks/next-routes', 'test/frameworks/.project/next/app');
 }
 

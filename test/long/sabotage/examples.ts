@@ -10,6 +10,13 @@ const ADAPTERS: readonly Safeguard[] = [
     tests: 'test/examples/adapters.test.ts',
   },
   {
+    name: 'a bug that is no Error: Express',
+    file: 'examples/express/adapter.ts',
+    text: "next(bug instanceof Error ? bug : new Error('The guard failed', { cause: bug }));",
+    instead: 'next(bug);',
+    tests: 'test/examples/adapters.test.ts',
+  },
+  {
     name: 'no-store on success: Fastify',
     file: 'examples/fastify/adapter.ts',
     text: "'no-store'",
