@@ -73,6 +73,14 @@ describeInstalled('the server of the example', () => {
     expect((await fetch(`${origin}/elsewhere`)).status).toBe(404);
   });
 
+  // Bun ended when a handler returned nothing, which it does after an upgrade.
+  test('for Bun upgrades a WebSocket behind a guard', async () => {
+    const child = spawn(binary('bun'), ['upgrade-child.ts'], RUNNING);
+    closers.push(() => child.kill());
+    const printed = await untilPrinted(child, [/Answered (\S+)/, /Echoed (\S+)/]);
+    expect(printed).toEqual(['401,426', 'hello']);
+  });
+
   test('for deno compiles there', async () => {
     const child = spawn(
       binary('deno'),

@@ -6,19 +6,24 @@ import type { Admission, GuardOptions, GuardReaders } from 'keyscope';
 import { defineGuard } from 'keyscope';
 
 /** `rest` is what the runtime passes after the request. Use no entity except `entityUuid`. */
-export type Handler<R extends Request, Rest extends readonly unknown[]> = (
+export type Handler<R extends Request, Rest extends readonly unknown[], A> = (
   request: R,
   admission: Admission,
   ...rest: Rest
-) => Response | Promise<Response>;
+) => A | Promise<A>;
+
+/** The answer of a handler. On Bun, it is undefined after `server.upgrade(request)`. */
+type Answer = Response | undefined;
 
 /** `export const GET = guard('listThreats')((request, { entityUuid }) => ...)`. */
 export function createGuard<Op extends string>(options: GuardOptions<Op>) {
   const define = defineGuard(options);
   return (operation: Op, readers?: GuardReaders<Request>) => {
     const guard = define(operation, readers);
-    return <R extends Request, Rest extends readonly unknown[]>(handler: Handler<R, Rest>) =>
-      Object.assign(async (request: R, ...rest: Rest): Promise<Response> => {
+    return <R extends Request, Rest extends readonly unknown[], A extends Answer>(
+      handler: Handler<R, Rest, A>,
+    ) =>
+      Object.assign(async (request: R, ...rest: Rest): Promise<A | Response> => {
         let admission: Admission;
         try {
           admission = await guard.admit(request, request);
@@ -27,7 +32,7 @@ export function createGuard<Op extends string>(options: GuardOptions<Op>) {
           return new Response(request.method === 'HEAD' ? null : body, { status, headers });
         }
         const answer = await handler(request, admission, ...rest); // Its errors are not denials.
-        if (answer.headers.has('Cache-Control')) return answer;
+        if (!answer || answer.headers.has('Cache-Control')) return answer;
         const response = new Response(answer.body, answer); // Its headers may be read-only.
         response.headers.set('Cache-Control', 'no-store');
         return response;
