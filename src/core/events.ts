@@ -1,7 +1,7 @@
 /** The events of a keyring, for logs and audit trails, and how listeners get them. */
 import type { AccessErrorCode, DenialReason } from './errors.js';
 import { isObject } from './input.js';
-import { createKeyMask, replaceInvisible } from './masking.js';
+import { createKeyMask, maskAndCut, replaceInvisible } from './masking.js';
 
 // ── What happened to keys ───────────────────────────────────────────────────────────────────────
 
@@ -211,13 +211,18 @@ export type Emit = (event: KeyringEvent) => void;
 /** Hands an error to the listener. Never throws. */
 export type Report = ErrorListener;
 
-/** Makes a function that calls the listener, if there is one, and never throws. */
+/**
+ * Makes a function that calls the listener, if there is one, and never throws.
+ *
+ * @param onFailure Gets an error of the listener. Default: the error is dropped.
+ */
 export function createReport<Given extends readonly unknown[]>(
   listener: ((...given: Given) => unknown) | undefined,
+  onFailure: (error: unknown) => void = () => {},
 ): (...given: Given) => void {
   // Asynchronous, so that an error that the listener throws becomes a rejection.
   const tell = async (...given: Given): Promise<unknown> => listener?.(...given);
-  return (...given) => void tell(...given).catch(() => {});
+  return (...given) => void tell(...given).catch(onFailure);
 }
 
 /**
@@ -227,10 +232,8 @@ export function createReport<Given extends readonly unknown[]>(
  */
 export function createEmit(listener: EventListener | undefined, report: Report): Emit | undefined {
   if (listener === undefined) return undefined;
-  const tell = async (event: KeyringEvent): Promise<unknown> => listener(event);
-  return (event) => {
-    tell(Object.freeze(event)).catch((error: unknown) => report(error, 'event'));
-  };
+  const tell = createReport(listener, (error) => report(error, 'event'));
+  return (event) => tell(Object.freeze(event));
 }
 
 const MAX_CONTEXT_TEXTS = 8;
@@ -248,17 +251,16 @@ export function createContextReader(prefix: string): ContextReader {
   const maskKeys = createKeyMask(prefix);
 
   function clean(text: string): string {
-    // Masked before it is cut: a cut could leave part of a key.
-    return replaceInvisible(maskKeys(text).slice(0, MAX_CONTEXT_LENGTH));
+    return replaceInvisible(maskAndCut(text, maskKeys, MAX_CONTEXT_LENGTH));
   }
 
   function read(value: unknown): EventContext | undefined {
     if (!isObject(value)) return undefined;
-    const texts: [string, string][] = [];
-    for (const [name, text] of Object.entries<unknown>({ ...value })) {
-      if (typeof text === 'string') texts.push([clean(name), clean(text)]);
-    }
-    return Object.freeze(Object.fromEntries(texts.slice(0, MAX_CONTEXT_TEXTS)));
+    const texts = Object.entries<unknown>(value as Readonly<Record<string, unknown>>)
+      .filter((entry): entry is [string, string] => typeof entry[1] === 'string')
+      .slice(0, MAX_CONTEXT_TEXTS)
+      .map((entry) => entry.map(clean) as [string, string]);
+    return Object.freeze(Object.fromEntries(texts));
   }
 
   return (value) => quietly(() => read(value));

@@ -1,6 +1,7 @@
 /**
  * Keeps invisible characters and keys out of records, events, logs and terminals. Each rule is
- * defined once. Mask a text before you shorten it: no rule recognizes half a key.
+ * defined once. Mask a text before you shorten it, because no rule recognizes half a key: use
+ * `maskAndCut`.
  */
 
 /**
@@ -83,4 +84,23 @@ export function createKeyMask(prefix: string): (text: string) => string {
   const own = new RegExp(`${prefix}_(?:(?!${prefix}_)[0-9A-Za-z]){8,}`, 'g');
   const mask = (text: string): string => maskLikeKeys(text.replace(own, `${prefix}_[redacted]`));
   return (text) => maskDecoded(text, mask);
+}
+
+// ── Long texts ──────────────────────────────────────────────────────────────────────────────────
+
+/** How much of a text to mask. Masking a megabyte would hold up all other requests. */
+const MOST_MASKED = 8_000;
+
+/** The length of the largest part of a key, percent-encoded twice, that the mask may miss. */
+const MOST_MISSED = 400;
+
+/**
+ * Masks a text of any length and cuts it to `max` characters. A key that lies across the cut is
+ * masked as well.
+ */
+export function maskAndCut(text: string, mask: (text: string) => string, max: number): string {
+  const beginning = text.slice(0, MOST_MASKED);
+  const masked = mask(beginning);
+  // The cut above may have divided a key.
+  return (beginning === text ? masked : masked.slice(0, -MOST_MISSED)).slice(0, max);
 }

@@ -44,11 +44,9 @@ function isRow(value: unknown): value is { readonly keyId?: unknown } {
   return typeof value === 'object' && value !== null;
 }
 
-/** Rejects holes too, which `every` would skip. */
+/** Rejects holes too: in a copy they are `undefined`, but `every` would skip them. */
 function areRows(rows: unknown): boolean {
-  if (!Array.isArray(rows)) return false;
-  for (const row of rows) if (!isRow(row)) return false;
-  return true;
+  return Array.isArray(rows) && [...(rows as readonly unknown[])].every(isRow);
 }
 
 /**

@@ -226,7 +226,7 @@ export function withUsage(record: KeyRecord, usage: Usage): KeyRecord | null {
 /** Checks whether a later release, with fields unknown to this one, wrote the row. */
 export function isLaterFormat(row: unknown): boolean {
   const { format } = row as Partial<KeyRecord>;
-  return Number.isSafeInteger(format) && Number(format) > RECORD_FORMAT;
+  return Number.isSafeInteger(format) && (format as number) > RECORD_FORMAT;
 }
 
 /** Returns the entities that a key can address: those it was made for, less those that withdrew. */

@@ -60,12 +60,8 @@ export function readAuthorization(request: unknown): unknown {
   const found = headersOf(request) ?? request;
   // The `get` of a Map is case-sensitive.
   const headers: object = found instanceof Map ? Object.fromEntries<unknown>(found) : found;
-  if (isReader(headers)) return headers.get('authorization');
-  return valuesInFields(headers);
-}
-
-function isReader(headers: object): headers is HeaderReader {
-  return typeof (headers as Partial<HeaderReader>).get === 'function';
+  const isReader = typeof (headers as Partial<HeaderReader>).get === 'function';
+  return isReader ? (headers as HeaderReader).get('authorization') : valuesInFields(headers);
 }
 
 /**

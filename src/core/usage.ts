@@ -85,8 +85,7 @@ export function createUsage(
   }
 
   function schedule(): void {
-    if (timer !== undefined) return;
-    timer = startTimer(writeOrReport, intervalMs);
+    timer ??= startTimer(writeOrReport, intervalMs);
   }
 
   async function flush(): Promise<void> {

@@ -1,5 +1,11 @@
 /** Masks keys in the place of a find, in any spelling, so that records and events can show it. */
-import { createKeyMask, looksLikeKey, maskDecoded, replaceInvisible } from '../core/masking.js';
+import {
+  createKeyMask,
+  looksLikeKey,
+  maskAndCut,
+  maskDecoded,
+  replaceInvisible,
+} from '../core/masking.js';
 import { spellOut } from './spellings.js';
 
 /** With `found at ` in front, this fits into a reason. */
@@ -33,9 +39,9 @@ export function createWhereReader(tokens: readonly string[]): WhereReader {
   return (where, prefix) => {
     const maskKeys = createKeyMask(prefix);
     const mask = (text: string): string => maskKeyParts(maskKeys(maskKnown(text)));
-    const masked = maskDecoded(where, mask, spellOut);
     // Cut before normalizing, which takes quadratic time for runs of combining marks.
-    const whole = masked.slice(0, 8 * MAX_LENGTH);
+    const maskAll = (text: string): string => maskDecoded(text, mask, spellOut);
+    const whole = maskAndCut(where, maskAll, 8 * MAX_LENGTH);
     const clean = replaceInvisible(whole.normalize('NFC'));
     const shown = clean.slice(0, MAX_LENGTH).toWellFormed();
     // The keyring rejects a reason that looks like a key, so such a place could keep the key alive.

@@ -58,7 +58,9 @@ const MAX_CODE_LENGTH = 200;
 
 /** Writes code on one line with enough backticks (CommonMark §6.1). Not for table cells. */
 export function markdownCode(value: string): string {
-  const whole = [...replaceInvisible(String(value))];
+  // A character has at most two units.
+  const beginning = String(value).slice(0, 2 * MAX_CODE_LENGTH + 2);
+  const whole = [...replaceInvisible(beginning)];
   const cut = whole.length > MAX_CODE_LENGTH ? [...whole.slice(0, MAX_CODE_LENGTH), '…'] : whole;
   // Two empty backticks would open a span that ends in a later text.
   const text = cut.join('') || '(none)';

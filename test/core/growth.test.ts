@@ -1,6 +1,7 @@
 /**
  * With ten times the input, a request or a cold start takes ten times the steps, not a hundred
- * times. The tests count steps, because times depend on the machine.
+ * times, and a long text in an event takes no more steps than a short one. The tests count steps,
+ * because times depend on the machine.
  */
 import {
   coversScopes,
@@ -18,6 +19,8 @@ import {
 } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
+import { createContextReader } from '../../src/core/events.js';
+import { LONG_TEXTS, MEGABYTE, repeated } from '../support/long-texts.ts';
 import { RECORD } from '../support/records.ts';
 import { stepsOf } from '../support/steps.ts';
 
@@ -152,5 +155,31 @@ describe('ten times the input takes ten times the steps', () => {
     };
     const small = await allowed(25);
     expect((await allowed(250)) / small).toBeLessThanOrEqual(MOST);
+  });
+});
+
+// The whole text was masked before it was cut: one MCP tool name of 1 MB held up the process for
+// a third of a second, a body of 4 MiB for more than one.
+describe('the context of an event takes no more steps for 1 MB than for 10,000 characters', () => {
+  const read = createContextReader('acme');
+
+  it.each(LONG_TEXTS)('of %j', (part) => {
+    const stepsFor = (length: number): number => {
+      const text = repeated(part, length);
+      return stepsOf(() => read({ [text]: text }));
+    };
+    const few = stepsFor(10_000);
+    // Proves that steps are counted.
+    expect(few).toBeGreaterThan(8_000);
+    expect(stepsFor(MEGABYTE)).toBeLessThanOrEqual(1.1 * few);
+  });
+
+  it('in texts that the event does not show', () => {
+    const text = 'a'.repeat(10_000);
+    const stepsFor = (count: number): number => {
+      const texts = Object.fromEntries(Array.from({ length: count }, (_, i) => [`n${i}`, text]));
+      return stepsOf(() => read(texts));
+    };
+    expect(stepsFor(1_000)).toBeLessThanOrEqual(1.1 * stepsFor(8));
   });
 });

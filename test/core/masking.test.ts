@@ -3,6 +3,7 @@ import {
   createKeyMask,
   hasInvisible,
   looksLikeKey,
+  maskAndCut,
   maskDecoded,
   replaceInvisible,
 } from '../../src/core/masking.js';
@@ -118,5 +119,52 @@ describe('maskDecoded', () => {
   it('masks a key next to something that only looks like an escape', () => {
     expect(createKeyMask('acme')(`%${KEY}`)).not.toContain(SECRET.slice(0, 8));
     expect(createKeyMask('acme')(`%acme_${SECRET.slice(0, 9)}`)).toBe('%acme_[redacted]');
+  });
+});
+
+describe('maskAndCut', () => {
+  const mask = createKeyMask('acme');
+  const hex = (one: string): string => one.charCodeAt(0).toString(16);
+  const percent = (text: string): string => text.replaceAll(/./gs, (one) => `%${hex(one)}`);
+
+  it('masks a text and cuts it to its length', () => {
+    expect(maskAndCut(`a acme_${SECRET} b`, mask, 200)).toBe('a acme_[redacted] b');
+    expect(maskAndCut('x'.repeat(201), mask, 200)).toBe('x'.repeat(200));
+    expect(maskAndCut('x/'.repeat(2 ** 19), mask, 200)).toBe('x/'.repeat(100));
+  });
+
+  /** Returns the parts of the key that a text still contains, also after decoding. */
+  function leftIn(text: string): readonly string[] {
+    const decode = (encoded: string): string =>
+      encoded.replaceAll(/%([2-7][\da-f])/g, (_, code) => String.fromCharCode(Number(`0x${code}`)));
+    const decoded = decode(decode(text));
+    const parts = Array.from({ length: 25 }, (_, start) => SECRET.slice(start, start + 8));
+    return parts.filter((part) => text.includes(part) || decoded.includes(part));
+  }
+
+  const SPELLINGS: readonly (readonly [string, (text: string) => string])[] = [
+    ['plain', (text) => text],
+    ['percent-encoded', percent],
+    ['percent-encoded twice', (text) => encodeURIComponent(percent(text))],
+    ['percent-encoded twice, each octet of it', (text) => percent(percent(text))],
+  ];
+  // The run that is masked brings the end of the text into view.
+  const FILLINGS = [(length: number) => 'x/'.repeat(length).slice(0, length)].concat(
+    (length) => `acme_${'A'.repeat(Math.max(8, length - 6))}/`,
+  );
+
+  it.each(SPELLINGS)('leaves no part of a key that lies across a cut: %s', (_, write) => {
+    expect(leftIn(maskAndCut(write(SECRET), mask, 2_000))).not.toEqual([]);
+    for (const fill of FILLINGS) {
+      for (const prefix of ['acme_', 'other_']) {
+        const key = write(`${prefix}${SECRET}`);
+        // Around the last cut, and around the first, whose place is no promise.
+        for (let start = 200 - key.length; start <= 8_100; start += start < 200 ? 1 : 3) {
+          if (start > 200 && start < 7_000) continue;
+          const text = `${fill(Math.max(0, start))}${key}!${'y'.repeat(9_000)}`;
+          expect(leftIn(maskAndCut(text, mask, 200)), `${prefix} at ${start}`).toEqual([]);
+        }
+      }
+    }
   });
 });

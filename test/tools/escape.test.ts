@@ -26,6 +26,7 @@ import {
   expectPlainMessage,
   HOSTILE_TEXTS,
 } from '../support/hostile-texts.ts';
+import { stepsOf } from '../support/steps.ts';
 
 /** Each hostile text, alone and inside another text. */
 const TEXTS = [...HOSTILE_TEXTS, ...HOSTILE_TEXTS.map((text) => `a ${text} z`)];
@@ -70,6 +71,13 @@ describe('escapeMarkdown and markdownCode', () => {
   it('shorten long texts', () => {
     expect(markdownCode('x'.repeat(1e6))).toBe(`\`${'x'.repeat(200)}…\``);
     expect(escapeMarkdown(`@${'x'.repeat(1e6)}`)).toHaveLength(203);
+    expect(markdownCode('\u{1f511}'.repeat(200))).toBe(`\`${'\u{1f511}'.repeat(200)}\``);
+    expect(markdownCode('\u{1f511}'.repeat(201))).toBe(`\`${'\u{1f511}'.repeat(200)}…\``);
+  });
+
+  // Regression: every character of a long name was escaped, and then all but 200 were dropped.
+  it('read only the beginning of a long text in code', () => {
+    expect(stepsOf(() => markdownCode('\u202e'.repeat(1e6)))).toBeLessThan(2_000);
   });
 });
 

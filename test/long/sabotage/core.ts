@@ -44,9 +44,23 @@ const TEXTS: readonly Safeguard[] = [
   },
   {
     name: 'texts: masked before they are cut',
-    file: 'src/core/events.ts',
-    text: 'maskKeys(text).slice(0, MAX_CONTEXT_LENGTH)',
-    instead: 'maskKeys(text.slice(0, MAX_CONTEXT_LENGTH))',
+    file: 'src/core/masking.ts',
+    text: 'const masked = mask(beginning);',
+    instead: 'const masked = mask(beginning.slice(0, max));',
+    tests: 'test/core',
+  },
+  {
+    name: 'texts: a long one is cut before it is masked',
+    file: 'src/core/masking.ts',
+    text: 'const beginning = text.slice(0, MOST_MASKED);',
+    instead: 'const beginning = text;',
+    tests: 'test/core',
+  },
+  {
+    name: 'texts: half a key at the first cut',
+    file: 'src/core/masking.ts',
+    text: 'beginning === text ? masked : masked.slice(0, -MOST_MISSED)',
+    instead: 'masked',
     tests: 'test/core',
   },
   {

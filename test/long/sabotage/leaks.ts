@@ -161,8 +161,15 @@ export const LEAKS: readonly Safeguard[] = [
   {
     name: 'leaks: no known key in any spelling',
     file: 'src/leaks/where.ts',
-    text: 'maskDecoded(where, mask, spellOut)',
-    instead: 'mask(where)',
+    text: 'maskDecoded(text, mask, spellOut)',
+    instead: 'mask(text)',
+    tests,
+  },
+  {
+    name: 'leaks: a place is masked before it is cut',
+    file: 'src/leaks/where.ts',
+    text: 'maskAndCut(where, maskAll, 8 * MAX_LENGTH)',
+    instead: 'maskAll(where.slice(0, MAX_LENGTH))',
     tests,
   },
   {

@@ -77,8 +77,8 @@ export const LOCK: readonly Safeguard[] = [
   {
     name: 'lock: texts of a database are on one line',
     file: 'src/tools/escape.ts',
-    text: '[...replaceInvisible(String(value))]',
-    instead: '[...String(value)]',
+    text: '[...replaceInvisible(beginning)]',
+    instead: '[...beginning]',
     tests: 'test/tools',
   },
   {
