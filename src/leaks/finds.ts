@@ -80,12 +80,15 @@ function listIn(text: string): readonly unknown[] | null {
 /** How many tokens of one report are handled at once. */
 const AT_ONCE = 4;
 
+/** After so many failures, the store is broken, and trying the other tokens would take hours. */
+const MOST_FAILURES = 50;
+
 /**
- * Handles each token once, also after a failure: otherwise a few rows that always fail would keep
+ * Handles each token once, also after a few failures: otherwise rows that always fail would keep
  * the other keys of every report alive.
  *
  * @returns The tokens that are keys.
- * @throws The first error, after all tokens were tried, so that the sender reports them again.
+ * @throws The first error, at the end, so that the sender reports the tokens again.
  */
 export async function endAll(
   ender: LeakEnder,
@@ -101,6 +104,7 @@ export async function endAll(
   const errors: unknown[] = [];
   async function work(): Promise<void> {
     for (const find of left) {
+      if (errors.length >= MOST_FAILURES) return;
       const end = ender.end(source, find, readWhere);
       const isKnown = await end.catch((error: unknown) => void errors.push(error));
       if (isKnown) known.add(find.token);
