@@ -1,4 +1,4 @@
-/** keyscope for Express 4 and 5. Copy this file and adapt it. It decides nothing; `defineGuard` does. */
+/** keyscope for Express 4 and 5. Copy and adapt this file. `defineGuard` decides, not it. */
 import type { NextFunction as Next, Request, Response } from 'express';
 import type { GuardOptions, GuardReaders, Principal } from 'keyscope';
 import { defineGuard } from 'keyscope';
