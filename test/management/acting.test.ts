@@ -126,6 +126,21 @@ describe.each(Object.entries(CALLS))('%s under a key', (_name, call) => {
 });
 
 describe('authority.keyId', () => {
+  it('is read past a cache, with the first rows of its chain and of its issuer', async () => {
+    const { keyring, store } = setUp();
+    const [first = '', second = ''] = await idsOfChain(keyring, 2);
+    const child = await issueUnder(keyring, second);
+    const renewed = await rotated(keyring, child);
+    const read: string[] = [];
+    const findById: KeyStore['findById'] = (keyId, options) => {
+      if (options?.fresh === true) read.push(keyId);
+      return store.findById(keyId, options);
+    };
+    const through = setUp({ store: { ...store, findById } }).keyring;
+    await through.rotate(renewed, OVERLAP, under(renewed));
+    expect(read).toEqual([renewed, child, first, renewed, renewed, child, first]);
+  });
+
   it.each([7, '', 'x', OWN.toUpperCase(), {}])('causes a TypeError if it is %j', async (keyId) => {
     const act = () => setUp().keyring.issue(PLAIN, untyped({ ...AUTHORITY, keyId }));
     await typeError(act, /^authority\.keyId: pass the id of a key/);

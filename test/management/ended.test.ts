@@ -3,7 +3,7 @@ import type { KeyRecord } from 'keyscope';
 import { createLeakHandler } from 'keyscope/leaks';
 import { describe, expect, it } from 'vitest';
 import { editableMemory } from '../support/editable-stores.ts';
-import { AUTHORITY, denied, issue, PEPPER_2, START, setUp } from '../support/keyring.ts';
+import { AUTHORITY, denied, issue, PEPPER_2, START, setUp, wrap } from '../support/keyring.ts';
 import { outcome } from '../support/outcome.ts';
 
 const EVE = { ...AUTHORITY, actor: 'eve', reason: 'leaked' } as const;
@@ -108,6 +108,35 @@ describe.each(Object.entries(ENDINGS))('%s', (name, end) => {
       endedBy: 'ada',
     });
     expect(later.events.filter(({ type }) => type !== 'management.denied')).toEqual([]);
+  });
+});
+
+describe('revokeLineage', () => {
+  it('does not say that it ended an orphaned key that had ended before', async () => {
+    const { keyring, store, keyId } = await arrange();
+    await keyring.revoke(keyId, AUTHORITY);
+    const later = setUp({ store, peppers: [PEPPER_2] }).keyring;
+    const act = () => later.revokeLineage(keyId, EVE);
+    for (const _time of [1, 2]) {
+      const { ended } = await denied(act, 'conflict', 'lineage_unknown');
+      expect(ended).toEqual([]);
+    }
+  });
+});
+
+describe('revoke', () => {
+  it('ends a key that an attacker marks during the call, for good', async () => {
+    const { keyring, store, keyId, row, edit } = await arrange();
+    let marks = 0;
+    const slow = wrap(store, async (method, _args, call) => {
+      if (method === 'mark' && ++marks === 1) await edit({ revokedAt: START - 9 });
+      return call();
+    });
+    await setUp({ store: slow }).keyring.revoke(keyId, EVE);
+    expect(marks).toBe(2);
+    expect(await row()).toMatchObject({ revokedAt: START - 9, endedBy: 'eve' });
+    const shown = await keyring.get(keyId, AUTHORITY);
+    expect(shown).toMatchObject({ state: 'revoked', tampered: false });
   });
 });
 

@@ -1,6 +1,7 @@
 import { definePolicy, type KeyStore, toMe } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
+import { editableMemory } from '../support/editable-stores.ts';
 import {
   ANSWERING,
   AUTHORITY,
@@ -233,6 +234,35 @@ describe('an edited row', () => {
       keyId,
       entityUuid: OWN,
     });
+  });
+});
+
+describe('a withdrawal from a key with a successor', () => {
+  async function succeeded(accessibleEntities: readonly string[]) {
+    const { store, edit } = await editableMemory();
+    const ring = setUp({ store });
+    const { info } = await issueBroad(ring.keyring);
+    const input = { overlapMs: HOUR, accessibleEntities };
+    const { info: next } = await ring.keyring.rotate(info.keyId, input, BROAD);
+    ring.events.length = 0;
+    return { ...ring, edit, keyId: info.keyId, nextId: next.keyId };
+  }
+
+  it('does not change one that does not address the entity', async () => {
+    const { keyring, store, events, keyId, nextId } = await succeeded([THIRD]);
+    const before = await rowOf(store, nextId);
+    await keyring.withdraw(keyId, THEIRS);
+    expect(await rowOf(store, nextId)).toEqual(before);
+    expect(events).toMatchObject([{ type: 'key.withdrawn', keyId }]);
+  });
+
+  it('does not change a row that an attacker added to the chain from another owner', async () => {
+    const { keyring, store, edit, events, keyId, nextId } = await succeeded([OTHER]);
+    await edit(await rowOf(store, nextId), { entityUuid: THIRD });
+    const before = await rowOf(store, nextId);
+    await keyring.withdraw(keyId, THEIRS);
+    expect(await rowOf(store, nextId)).toEqual(before);
+    expect(events).toMatchObject([{ type: 'key.withdrawn', keyId }]);
   });
 });
 
