@@ -52,7 +52,8 @@ interface Message {
  *   texts: it would always seem to have no credential.
  */
 export function readAuthorization(request: unknown): unknown {
-  if (typeof request !== 'object' || request === null || Array.isArray(request)) return request;
+  if (typeof request !== 'object' || request === null) return request;
+  if (Array.isArray(request)) return readTexts(request);
   // Lines first: headers of an object that wraps Node's request have already lost a second line.
   const values = valuesInLinesOf(request);
   if (values !== null) return values;
@@ -124,12 +125,9 @@ function isMessage(value: Message | null | undefined): value is Message {
 
 function valuesInFields(fields: object): unknown {
   const names = Object.keys(fields).filter(isAuthorization);
-  const [only] = names;
-  if (only === undefined) assertHeaders(fields);
-  const read = (name: string): unknown => (fields as Readonly<Record<string, unknown>>)[name];
-  // The common case first, because `flatMap` is slow.
-  if (only !== undefined && names.length === 1) return read(only);
-  return names.flatMap((name) => read(name) ?? []);
+  if (names.length === 0) assertHeaders(fields);
+  const values = fields as Readonly<Record<string, unknown>>;
+  return readTexts(names.flatMap((name) => values[name] ?? []));
 }
 
 /** Throws if an object without the header may carry the credential elsewhere. */
@@ -139,12 +137,20 @@ function assertHeaders(fields: object): void {
   // Recognised by its three fields: a request with a header `methodArn` would have other headers
   // too.
   const isTokenEvent = 'methodArn' in fields && Object.keys(fields).length === 3;
-  const isOfTexts = !Object.values(fields).flat().some(isPart);
+  readTexts(isTokenEvent ? [fields] : Object.values(fields).flat());
+}
+
+/**
+ * Returns the values. Throws if one is an object, as in Lambda@Edge: no client can send one, so the
+ * mistake is the service's.
+ */
+function readTexts(values: readonly unknown[]): readonly unknown[] {
   assert(
-    isOfTexts && !isTokenEvent,
+    !values.some(isPart),
     'request: pass its Authorization values as texts: event.authorizationToken of a TOKEN ' +
       'authorizer; request.headers.authorization?.map(({ value }) => value) of Lambda@Edge',
   );
+  return values;
 }
 
 /** Checks whether every value is a text or a list, as in headers. */

@@ -126,16 +126,41 @@ const READ: readonly (readonly [string, Event])[] = [
 /** A header of CloudFront, in Lambda@Edge. */
 const edge = (key: string, value: string) => ({ [key.toLowerCase()]: [{ key, value }] });
 
+/** A viewer request of Lambda@Edge, with additional headers. */
+const viewerRequest = (headers: object) => ({
+  clientIp: '203.0.113.178',
+  headers: {
+    ...edge('Host', 'd111111abcdef8.cloudfront.net'),
+    ...edge('User-Agent', 'curl/7.66.0'),
+    ...edge('accept', '*/*'),
+    ...headers,
+  },
+  method: 'GET',
+  querystring: '',
+  uri: '/',
+});
+
 const cloudFront = (headers: object) => ({
   Records: [
     {
       cf: {
-        config: { distributionId: 'EDFDVBD6EXAMPLE', eventType: 'viewer-request' },
-        request: { clientIp: '192.0.2.1', headers, method: 'GET', querystring: '', uri: '/' },
+        config: {
+          distributionDomainName: 'd111111abcdef8.cloudfront.net',
+          distributionId: 'EDFDVBD6EXAMPLE',
+          eventType: 'viewer-request',
+          requestId: '4TyzHTaYWb1GX1qTfsHhEqV6HUDd_BzoBZnwfnvQc_1oF26ClkoUSEQ==',
+        },
+        request: viewerRequest(headers),
       },
     },
   ],
 });
+
+/** Two lines of one header, in Lambda@Edge. */
+const edgeTwice = (value: string) => {
+  const line = { key: 'Authorization', value };
+  return { authorization: [line, line] };
+};
 
 const TEXTS = /^request: pass its Authorization values as texts: event\.authorizationToken of a/;
 const NEITHER = /^request: pass the request itself or its headers; this object is neither$/;
@@ -147,12 +172,17 @@ const REFUSED: readonly (readonly [string, Event, RegExp])[] = [
     TEXTS,
   ],
   ['Lambda@Edge', (value) => cloudFront(edge('Authorization', value)), TEXTS],
+  ['the request of Lambda@Edge', (value) => viewerRequest(edge('Authorization', value)), TEXTS],
+  ['the request of Lambda@Edge with two lines', (value) => viewerRequest(edgeTwice(value)), TEXTS],
+  ['the request of Lambda@Edge without the header', () => viewerRequest({}), TEXTS],
   [
-    'the request of Lambda@Edge without the header',
-    () => cloudFront(edge('Host', 'x')).Records[0]?.cf.request,
+    'the headers of Lambda@Edge',
+    (value) => viewerRequest(edge('Authorization', value)).headers,
     TEXTS,
   ],
-  ['the headers of Lambda@Edge without the header', () => edge('Host', 'x'), TEXTS],
+  ['the headers of Lambda@Edge without the header', () => viewerRequest({}).headers, TEXTS],
+  ['the lines of Lambda@Edge', (value) => edgeTwice(value).authorization, TEXTS],
+  ['one line of Lambda@Edge', (value) => edgeTwice(value).authorization.slice(1), TEXTS],
   [
     'CloudFront Functions',
     (value) => ({
@@ -162,6 +192,11 @@ const REFUSED: readonly (readonly [string, Event, RegExp])[] = [
       request: { method: 'GET', uri: '/', headers: { authorization: { value } }, cookies: {} },
     }),
     NEITHER,
+  ],
+  [
+    'the headers of CloudFront Functions in a request',
+    (value) => ({ method: 'GET', headers: { authorization: { value } } }),
+    TEXTS,
   ],
   [
     'the request of CloudFront Functions without the header',
@@ -211,8 +246,8 @@ describe('the event of a cloud function', () => {
     expect(principal.keyId).toBe(info.keyId);
   });
 
-  // Events of TOKEN authorizers and Lambda@Edge counted as requests without a credential. Callers
-  // got an error that asked for the key that they had sent.
+  // Events of TOKEN authorizers and Lambda@Edge counted as requests without a credential, and lines
+  // of Lambda@Edge as malformed. Callers got a 401 or 400 for the key that they had sent correctly.
   it.each(REFUSED)(
     'is refused, and the error says what to pass: %s',
     async (_what, event, message) => {

@@ -127,14 +127,18 @@ function checkRequests(text: string, answer: unknown): void {
   for (const request of twice) assert.equal(kindOf(readAuthorization(request)), 'malformed');
 }
 
+function isObject(value: unknown): boolean {
+  return Object(value) === value && !Array.isArray(value);
+}
+
 /** Checks that anything except a request throws a helpful `TypeError`. */
 function checkComplaint(input: unknown): void {
   try {
     parseAuthorization(readAuthorization(input));
   } catch (error) {
     requireComplaint(error, input);
-    const isText = typeof input !== 'object' || Array.isArray(input);
-    assert.ok(!isText, 'a text or a list is not a mistake');
+    const isMistake = isObject(input) || (Array.isArray(input) && input.some(isObject));
+    assert.ok(isMistake, 'a text or a list of texts is not a mistake');
   }
 }
 

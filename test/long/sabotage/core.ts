@@ -360,8 +360,14 @@ const FRONT_DOOR: readonly Safeguard[] = [
   {
     name: 'an event without texts is not a request without a credential',
     file: 'src/core/request.ts',
-    text: '!Object.values(fields).flat().some(isPart)',
-    instead: 'true',
+    text: ': Object.values(fields).flat());',
+    instead: ': []);',
+  },
+  {
+    name: 'a line of Lambda@Edge is not a malformed credential',
+    file: 'src/core/request.ts',
+    text: '!values.some(isPart)',
+    instead: '!values.some(isPart) || values.length < 3',
   },
   {
     name: 'an event of a TOKEN authorizer is not a request without a credential',
