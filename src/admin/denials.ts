@@ -1,5 +1,5 @@
-/** Answers errors: a 400 says which input is allowed, a 401 how to sign in. */
-import { isAccessError, isInputError } from '../core/errors.js';
+/** Answers errors: a 400 says which input is allowed, and a person reads nothing about keys. */
+import { AccessError, isAccessError, isInputError } from '../core/errors.js';
 import { answerError } from '../http/answer.js';
 import { ShownInputError } from '../schemas/closed-object.js';
 
@@ -17,22 +17,29 @@ const RULES: ReadonlyMap<string, string> = new Map([
   ['keyId', 'keyId: this key is your own; revoke it, or rotate it to fewer entities'],
 ]);
 
+/** The denials for `null` and `'forbidden'` from `authorityOf`. */
+export const SIGNED_OUT: AccessError = new AccessError('missing_credentials', 'no_header');
+export const FORBIDDEN: AccessError = new AccessError('insufficient_scope', 'scope_missing');
+
+/** What a person reads, by the code of the denial. The sentences of `toResponse` are about keys. */
+const FOR_PEOPLE: ReadonlyMap<string, string> = new Map([
+  ['missing_credentials', 'Sign in.'],
+  ['invalid_token', 'Sign in.'],
+  ['insufficient_scope', 'Your role does not allow this.'],
+]);
+
 /** Answers a denial, a malformed input, an outage or a bug. */
 export function answerThrown(error: unknown, { headers }: Request, realm: string): Response {
-  const isUnknownPerson = isFromPage(headers) && isUnauthenticated(error);
-  const detail = isUnknownPerson ? 'Sign in, then send the request again.' : ruleOf(error);
-  const response = answerError(error, { realm }, detail);
-  if (!isUnknownPerson) return response;
+  const isPage = isFromPage(headers);
+  const isForPerson = isPage || error === SIGNED_OUT || error === FORBIDDEN;
+  const detail = isForPerson && isAccessError(error) ? FOR_PEOPLE.get(error.code) : undefined;
+  const response = answerError(error, { realm }, detail ?? ruleOf(error));
+  if (!isPage || detail === undefined) return response;
   // RFC 9110 §15.5.2 requires a challenge with each 401. A person does not have a key to send, so
   // the scheme names a cookie. It is not registered, and browsers ignore unknown schemes.
   const challenge = String(response.headers.get('www-authenticate'));
   response.headers.set('WWW-Authenticate', challenge.replace('Bearer', 'Cookie'));
   return response;
-}
-
-function isUnauthenticated(error: unknown): boolean {
-  if (!isAccessError(error)) return false;
-  return error.code === 'missing_credentials' || error.code === 'invalid_token';
 }
 
 /** Checks whether a page sent the request, with or without a session, and not a program. */

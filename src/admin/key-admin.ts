@@ -56,14 +56,14 @@ export type KeyAdmin = (request: Request, input?: KeyAdminInput | object) => Pro
  * for more than 128 KiB, 415 unless the body is `application/json`, and 403 for requests from pages
  * of other sites. `HEAD` is `GET` without the body, and `OPTIONS` answers with `Allow`.
  *
- * A 400 says what is allowed and never repeats the input. A 401 has the challenge `Cookie` instead
- * of `Bearer` if a page sent the request, because a person does not have a key to send. Such a
- * request has a cookie or Fetch metadata, and no `Authorization`.
+ * A 400 says what is allowed and never repeats the input. A challenge names `Cookie` instead of
+ * `Bearer` if a page sent the request, because a person does not have a key to send. Such a request
+ * has a cookie or Fetch metadata, and no `Authorization`.
  *
  * `authorityOf` answers before any part of a body is read. If it throws anything except an
- * `AccessError` or a `StoreError`, or returns anything except an authority or a `Response`, nothing
- * is done, the answer is 500, and `onError` gets the error. If it does not answer in time, the
- * answer is 503.
+ * `AccessError` or a `StoreError`, or returns anything except an authority, `null`, `'forbidden'`
+ * or a `Response`, nothing is done, the answer is 500, and `onError` gets the error. If it does not
+ * answer in time, the answer is 503.
  *
  * Not checked: the caller, whom `authorityOf` authenticates; the rate of requests, so put a limit
  * in front; slow bodies, which servers limit.

@@ -116,7 +116,7 @@ const REFUSALS: Readonly<Record<string, Refused>> = {
   KeyBadRequest: { status: 400, description: 'Query, body or credential is malformed.' },
   KeyUnauthorized: {
     status: 401,
-    description: 'The credential is missing or not valid.',
+    description: 'Nobody is signed in, or the credential is missing or not valid.',
     header: 'WWW-Authenticate',
   },
   KeyForbidden: {

@@ -18,6 +18,8 @@ const ALL = [
   ['withdrawFromKey', () => post(`/keys/${NOWHERE}/withdraw`)],
 ] as const;
 
+const NOT_ALLOWED = 'Your role does not allow this.';
+
 /** Endpoints with this authorityOf, and a record of what they did. */
 function saying(authorityOf: unknown, options: { readonly authorityTimeoutMs?: number } = {}) {
   const { store, calls } = recording(memoryStore());
@@ -29,9 +31,11 @@ function saying(authorityOf: unknown, options: { readonly authorityTimeoutMs?: n
 async function always(
   set: ReturnType<typeof saying>,
   check: (answer: Promise<Response>) => Promise<unknown>,
+  headers: Readonly<Record<string, string>> = {},
 ): Promise<void> {
   for (const [, request] of ALL) {
     const sent = request();
+    for (const [name, value] of Object.entries(headers)) sent.headers.set(name, value);
     await check(set.admin(sent));
     expect(sent.bodyUsed).toBe(false);
   }
@@ -68,6 +72,36 @@ describe('authorityOf', () => {
     const set = saying(forbid);
     await always(set, (answer) => answered(answer, 403));
     expect(set.errors).toEqual([]);
+  });
+
+  // A service with sessions had to throw errors about keys to deny a person.
+  it.each<[null | 'forbidden', Record<string, string>, number, string, string]>([
+    [null, {}, 401, 'Sign in.', 'Bearer realm="keys"'],
+    [null, { cookie: 'sid=1' }, 401, 'Sign in.', 'Cookie realm="keys"'],
+    [null, { cookie: 'sid=1', authorization: 'x' }, 401, 'Sign in.', 'Bearer realm="keys"'],
+    ['forbidden', {}, 403, NOT_ALLOWED, 'Bearer realm="keys", error="insufficient_scope"'],
+    [
+      'forbidden',
+      { cookie: 'sid=1' },
+      403,
+      NOT_ALLOWED,
+      'Cookie realm="keys", error="insufficient_scope"',
+    ],
+  ])('can return %j to deny: %j', async (value, headers, status, sentence, challenge) => {
+    for (const returned of [() => value, () => Promise.resolve(value)]) {
+      const set = saying(returned);
+      await always(
+        set,
+        async (answer) => {
+          const response = await answer;
+          expect(response.headers.get('www-authenticate')).toBe(challenge);
+          const { detail } = await answered(Promise.resolve(response), status);
+          expect(detail).toBe(sentence);
+        },
+        headers,
+      );
+      expect(set.errors).toEqual([]);
+    }
   });
 
   it('can return a Response, which is sent unchanged', async () => {
@@ -111,7 +145,7 @@ describe('authorityOf', () => {
 
   it.each<[string, unknown]>([
     ['nothing', undefined],
-    ['null', null],
+    ['another text', 'unauthorized'],
     ['true', true],
     ['a text', OWN],
     ['an empty object', {}],

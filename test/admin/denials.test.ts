@@ -62,7 +62,7 @@ describe('the answer without an authenticated caller', () => {
       const response = await admin(request);
       expect(response.headers.get('www-authenticate')).toBe(challenge);
       const { detail } = await answered(Promise.resolve(response), 401);
-      expect(detail).toBe('Sign in, then send the request again.');
+      expect(detail).toBe('Sign in.');
     }
   });
 
@@ -80,8 +80,11 @@ describe('the answer without an authenticated caller', () => {
   it('does not ask to sign in if the caller is known, or if nothing can be checked', async () => {
     const forbid = () => Promise.reject(new AccessError('insufficient_scope', 'scope_missing'));
     const { admin } = setUpAdmin({ authorityOf: forbid });
+    // The answer to a person once spoke of the scopes of a key.
     const { detail } = await answered(admin(get('/keys', { cookie: 'sid=1' })), 403);
-    expect(detail).toBe('The key was not granted a scope that this operation requires.');
+    expect(detail).toBe('Your role does not allow this.');
+    const ofKey = await answered(admin(get('/keys', { authorization: 'Bearer x' })), 403);
+    expect(ofKey.detail).toBe('The key was not granted a scope that this operation requires.');
     const broken = setUpAdmin({ authorityOf: () => Promise.reject(new Error('down')) }).admin;
     const bug = await answered(broken(get('/keys', { cookie: 'sid=1' })), 500);
     expect(bug.detail).toBe('Something went wrong.');

@@ -54,6 +54,13 @@ export const ADMIN: readonly Safeguard[] = [
     tests,
   },
   {
+    name: 'admin: a person reads nothing about keys',
+    file: 'src/admin/denials.ts',
+    text: 'isPage || error === SIGNED_OUT || error === FORBIDDEN',
+    instead: 'isPage',
+    tests,
+  },
+  {
     name: 'admin: a page is not asked for a key',
     file: 'src/admin/denials.ts',
     text: "headers.has('cookie') || headers.has('sec-fetch-site')",
