@@ -14,7 +14,7 @@ export type RouteChangeKind =
   | 'removed'
   /** The same callers may call it, but its operations, its reason or a hint changed. */
   | 'changed'
-  /** The route has no guard, and nobody wrote why. */
+  /** The route has no guard and no reason, or lost a guard before it and kept its old reason. */
   | 'unguarded';
 
 /** A change of one route. A route may be widened and narrowed at once. */
@@ -153,7 +153,12 @@ function changesOf(route: string, old: AccessLock, now: AccessLock): readonly Ro
     if (wider !== null) add('widened', wider);
     if (narrower !== null) add('narrowed', narrowing(before, after, old, now));
     const isRenamed = before.operations.join(' ') !== after.operations.join(' ');
-    const isAsOpen = wider === null && narrower === null;
+    const lost = lostHints(before, after);
+    if (lost !== null) add('widened', `${lost}. It is open to ${whoMay(after)}`);
+    if (lost !== null && after.reason !== null && after.reason === before.reason) {
+      add('unguarded', `${lost}, and its reason is from before that`);
+    }
+    const isAsOpen = wider === null && narrower === null && lost === null;
     const hints = hintsOf(after);
     if (isRenamed && isAsOpen) add('changed', renaming(before, after));
     if (isAsOpen && before.reason !== after.reason && after.reason !== null) {
@@ -173,6 +178,14 @@ function changesOf(route: string, old: AccessLock, now: AccessLock): readonly Ro
 
 function hintsOf({ behind = [] }: LockedRoute): string {
   return behind.length === 0 ? 'no guard' : behind.join(' and ');
+}
+
+/** Says which guards no longer run before a route without a guard. They may have covered it. */
+function lostHints(before: LockedRoute, after: LockedRoute): string | null {
+  if (!isUnguarded(after)) return null;
+  const { behind = [] } = after;
+  const lost = (before.behind ?? []).filter((operation) => !behind.includes(operation));
+  return lost.length === 0 ? null : `is no longer behind ${lost.join(' and ')}`;
 }
 
 function isUnguarded({ operations }: LockedRoute): boolean {

@@ -14,6 +14,8 @@ interface Layer {
 
 interface Router {
   readonly stack: readonly Layer[];
+  /** The callbacks of `param`, by the name of the parameter. */
+  readonly params?: object;
 }
 
 /** The position of a walk: the enclosing routers, the path above, and the guards before. */
@@ -29,6 +31,7 @@ interface Place {
 /** Express calls functions with a fourth argument only for errors. */
 const MOST_ARGUMENTS = 3;
 const FOR_ERRORS = 'an error handler';
+const FOR_PARAMETERS = 'a callback of param';
 
 const TABLE = "or pass a table such as { 'GET /threats': 'listThreats' }";
 const VERSION =
@@ -74,7 +77,10 @@ function walk(router: Router, place: Place): void {
   for (const layer of router.stack) {
     for (const path of pathsOf(layer, place.path)) {
       if (layer.route === undefined) readMounted(layer.handle, { ...here, path });
-      else here.found.push(...readRoute(path, layer.route.stack, here));
+      else {
+        const first = hasCallback(router, layer, path) ? [FOR_PARAMETERS] : [];
+        here.found.push(...readRoute(path, layer.route.stack, here, first));
+      }
       fronts.push(...frontsOf(layer, path));
     }
     assertFew(here.found.length);
@@ -87,11 +93,28 @@ function readMounted(handle: Layer['handle'], place: Place): void {
   else assert(!hasMethods(handle, 'handle') && handle.name !== 'mounted_app', MOUNTED);
 }
 
-/** Returns a row per method, or a single row for `all`. */
-function readRoute(path: string, stack: readonly Layer[], place: Place): readonly GuardedRoute[] {
+/** Whether a callback of `param` may run before the functions of a route, and answer. */
+function hasCallback({ params = {} }: Router, { rawPath }: Layer, path: string): boolean {
+  const names = Object.keys(params);
+  if (typeof rawPath !== 'string') return names.length > 0;
+  const parameters = path.split(/[:*]"?/).slice(1);
+  return parameters.some((each) => names.some((name) => each.startsWith(name)));
+}
+
+/**
+ * Returns a row per method, or a single row for `all`.
+ *
+ * @param first What runs before the stack.
+ */
+function readRoute(
+  path: string,
+  stack: readonly Layer[],
+  place: Place,
+  first: readonly unknown[],
+): readonly GuardedRoute[] {
   const rows = [...new Set(stack.map(methodOf))].map((method) => {
     const above = operationsAbove(method, path, place.fronts);
-    return { method, path, ...readChain(chainOf(stack, method), above) };
+    return { method, path, ...readChain([...first, ...chainOf(stack, method)], above) };
   });
   // `app.all` declares every method that Node knows.
   const methods = rows.map(({ method }) => method);

@@ -5,7 +5,7 @@ import type { LockDiff, RouteChange, RouteChangeKind } from './diff-locks.js';
 import { formatLock } from './lock-text.js';
 
 const RULES: Readonly<Record<RouteChangeKind, readonly [level: Level, text: string]>> = {
-  unguarded: ['error', 'A route has no guard, and nobody wrote why.'],
+  unguarded: ['error', 'A route has no guard, and needs a reason, or a new one.'],
   widened: ['warning', 'A route lets in callers that it denied before.'],
   added: ['note', 'A route is new.'],
   narrowed: ['note', 'A route denies callers that it let in before.'],

@@ -114,8 +114,21 @@ function readJson(text: string): Fields {
   }
   // JSON keeps the last of two duplicate rows, so the first could hide what a change widens.
   const isWhole = namesIn(text) === namesIn(JSON.stringify(file));
-  assert(isWhole, `the lock has a duplicate name in an object. ${REPAIR}`);
+  assert(isWhole, `the lock has ${duplicateIn(text)}. ${REPAIR}`);
   return readObject(file, 'file');
+}
+
+/** Names the first two rows of one route. A formatter may have put a row on several lines. */
+function duplicateIn(text: string): string {
+  const seen = new Map<string, number>();
+  for (const [index, line] of text.split('\n').entries()) {
+    const [, name = ''] = /^\s*"((?:[^"\\]|\\.)*)": /.exec(line) ?? [];
+    const first = seen.get(name);
+    if (first !== undefined)
+      return `two rows of ${quote(name)}, on lines ${first} and ${index + 1}`;
+    if (NAME.test(name)) seen.set(name, index + 1);
+  }
+  return 'a duplicate name in an object';
 }
 
 /** Counts the names in all objects of a JSON text: one per colon outside strings. */

@@ -30,8 +30,8 @@ const USAGE =
  * method and path (Hono). Any other guard is listed in `behind`, as a hint. Adapters mark their
  * guards so that `routesOf` can recognise them.
  *
- * Not listed: middleware, plugin hooks and `app.param` callbacks that answer requests; the HEAD
- * that comes with a GET; requests answered outside the router.
+ * Not listed: middleware and plugin hooks that answer requests; the HEAD that comes with a GET;
+ * requests answered outside the router.
  *
  * @param app An app or router of a framework, or a table: `{ 'GET /threats': 'listThreats' }`.
  * @throws TypeError if the app is unsupported or hides some of its routes. The message says what to

@@ -194,6 +194,20 @@ export const LOCK: readonly Safeguard[] = [
     tests,
   },
   {
+    name: 'lock: a guard of the router that is gone',
+    file: 'src/tools/lock/diff-locks.ts',
+    text: 'after.reason !== null && after.reason === before.reason',
+    instead: 'after.reason !== null && false',
+    tests,
+  },
+  {
+    name: 'lock: a guard behind a callback of param',
+    file: 'src/tools/lock/express.ts',
+    text: '? [FOR_PARAMETERS] : []',
+    instead: '? [] : []',
+    tests,
+  },
+  {
     name: 'lock: another handler in the row of one',
     file: 'src/tools/lock/diff-locks.ts',
     text: 'if (isAsOpen && (before.handlers ?? 1) !== handlers) {',

@@ -81,7 +81,7 @@ describe('the lock of a service', () => {
       'two rows of one route',
       '    "GET /threats"',
       '    "GET /threats": {},\n$&',
-      'duplicate name',
+      'two rows of "GET /threats", on lines 10 and 11',
     ],
     ['lines that end with CR LF', /\n/g, '\r\n', 'ends its lines with CR LF'],
   ])('fails --check for %s', async (_, from, to, said) => {

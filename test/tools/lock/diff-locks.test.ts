@@ -273,10 +273,29 @@ describe('diffLocks, of a guard before a route', () => {
     expect(change).toMatchObject({ kind: 'unguarded', route: 'GET /a' });
   });
 
-  it('reports its removal as a change, not as widening', () => {
-    const diff = diffLocks(routeWith(['one', 'two'], reasons), routeWith([], reasons));
-    expect(diff).toMatchObject({ isEmpty: false, widened: [], narrowed: [], unguarded: [] });
-    expect(lockMarkdown(diff)).toContain('- `GET /a` is now behind no guard.');
+  // A route that lost its router's guard was a note for the same callers.
+  it('reports its loss as widening, and as unguarded until there is a new reason', () => {
+    const diff = diffLocks(routeWith(['one', 'two'], reasons), routeWith(['one'], reasons));
+    expect(diff).toMatchObject({ isEmpty: false, narrowed: [], changed: [] });
+    expect(lockMarkdown(diff)).toBe(`### Without a guard
+
+- \`GET /a\` is no longer behind two, and its reason is from before that.
+
+### Widened
+
+- \`GET /a\` is no longer behind two. It is open to anyone, unless one before it covers it: why.
+`);
+    const renewed = routeWith([], { 'GET /a': 'public' });
+    expect(diffLocks(routeWith(['one'], reasons), renewed)).toMatchObject({
+      unguarded: [],
+      widened: [{ what: 'is no longer behind one. It is open to anyone: public' }],
+    });
+    expect(diffLocks(routeWith(['one']), routeWith([])).unguarded).toMatchObject([
+      { what: 'has no guard, and nobody wrote why' },
+    ]);
+  });
+
+  it('reports a new one as a change', () => {
     const back = diffLocks(routeWith([], reasons), routeWith(['one', 'two'], reasons));
     expect(lockMarkdown(back)).toContain('- `GET /a` is now behind one and two.');
     const same = diffLocks(routeWith(['one'], reasons), routeWith(['one'], reasons));

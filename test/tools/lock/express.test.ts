@@ -54,6 +54,28 @@ test('lists routes declared with route() and all()', () => {
   ]);
 });
 
+// A callback of `param` may answer, or load something, before the guard of the route.
+test('does not count a guard behind a callback of param', async () => {
+  const app = express();
+  app.param('id', (_req, res) => void res.send('done'));
+  app.get('/a/:id', guard('one'), answer);
+  app.get('/a/{*id}', guard('one'), answer);
+  app.get('/a/:other', guard('one'), answer);
+  app.get('/id', guard('one'), answer);
+  const router = express.Router();
+  router.get('/c/:id', guard('one'), answer);
+  app.use('/b', router);
+  expect(linesOf(app)).toEqual([
+    'GET /a/:id: (one)',
+    'GET /a/:other: one',
+    'GET /a/{*id}: (one)',
+    'GET /b/c/:id: one',
+    'GET /id: one',
+  ]);
+  app.get(/^\/d\/(.*)$/, guard('one'), answer);
+  expect(linesOf(app)[0]).toBe('GET (/^\\/d\\/(.*)$/): (one)');
+});
+
 test('lists every path of an array and regular expressions', () => {
   const app = express();
   app.get(['/a', '/b/:id'], guard('one'), answer);

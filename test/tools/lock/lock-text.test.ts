@@ -131,7 +131,7 @@ describe('parseLock', () => {
     [route('{ "unguarded": null, "behind": "y" }'), 'behind: pass a list of strings'],
     [
       TEXT.replace('    "GET /me"', '    "GET /me": {},\n    "GET /me"'),
-      'a duplicate name in an object',
+      'has two rows of "GET /me", on lines 9 and 10. Repair',
     ],
     [route('{ "operations": ["x"], "operations": ["y"], "scopes": [] }'), 'a duplicate name'],
     ['{ "version": 1, "scopes": { "a:b": "open", "a:b" : "open" }, "routes": {} }', 'duplicate'],
