@@ -19,8 +19,9 @@ const CHANGED_SINCE = 1020;
 const INSTEAD: Readonly<Record<number, string>> = {
   [DUPLICATE_KEY]: 'a key with this id or digest exists already',
   [IN_A_TRANSACTION]:
-    'the connection is in the middle of a transaction. ' +
-    'Give keyscope its own pool or connection',
+    'the connection is in the middle of a transaction, or has autocommit off; ' +
+    'look-ups would miss later revocations, and a rollback could undo writes. ' +
+    'Give keyscope its own pool or connection, with autocommit on',
 };
 
 /** Advice that follows the server's message. */
@@ -34,6 +35,8 @@ const ADVICE: Readonly<Record<number, string>> = {
 
 /** The fields of a driver's error that are read. */
 interface DriverError {
+  /** Why a pool of mariadb could not connect. */
+  readonly cause?: unknown;
   readonly errno?: number;
   readonly code?: unknown;
   readonly sqlMessage?: string | null;
@@ -53,11 +56,21 @@ export interface MysqlError extends Error {
  * message contains the parameters, including digests and seals.
  */
 function toMysqlError(error: unknown): MysqlError {
-  const { errno = 0, code, sqlMessage, message } = (error ?? {}) as DriverError;
-  // The error of a refused connection may have an empty message.
-  const original = sqlMessage || message || String(code);
-  const shown = INSTEAD[errno] ?? original + (ADVICE[errno] ?? '');
+  const { errno = 0, code } = (error ?? {}) as DriverError;
+  const shown = INSTEAD[errno] ?? messageOf(error) + (ADVICE[errno] ?? '');
   return Object.assign(new Error(`keyscope: ${shown}`), { errno, code });
+}
+
+function messageOf(error: unknown): string {
+  const { code, sqlMessage, message, cause } = (error ?? {}) as DriverError;
+  // The error of a refused connection may have an empty message.
+  const own = sqlMessage || message || String(code);
+  return cause == null ? own : `${own}: ${messageOf(cause)}`;
+}
+
+/** Makes the error that the server raises inside a transaction. */
+export function transactionError(): MysqlError {
+  return toMysqlError({ errno: IN_A_TRANSACTION });
 }
 
 /** Awaits a driver's call. Any error becomes a {@link MysqlError}. */

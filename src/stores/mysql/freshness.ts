@@ -5,10 +5,13 @@
 import { toInteger, type Value } from '../rows.js';
 import type { Connections, Row, Session } from './client.js';
 import { rowsOf } from './client.js';
+import { transactionError } from './errors.js';
+import { begin, withRetries } from './transactions.js';
 
 /**
  * False if autocommit is off, because every later look-up would see the same data as the first, or
- * if a transaction is open. Only MariaDB reads the comment as SQL; MySQL has no such variable.
+ * if a transaction is open. Only MariaDB reads the comment as SQL; MySQL has no such variable, and
+ * {@link ReadMode} makes up for it.
  */
 const SETTLED = '@@autocommit = 1 /*M! AND @@in_transaction = 0 */';
 
@@ -20,10 +23,6 @@ export const FRESHNESS: string = `(${SETTLED}) AS settled, (${WRITABLE}) AS writ
 
 const PROBE = `SELECT ${FRESHNESS}`;
 
-const UNSETTLED =
-  'keyscope: the connection has autocommit off, or is in the middle of a transaction; ' +
-  'look-ups would miss later revocations. ' +
-  'Give keyscope its own pool or connection, with autocommit on';
 const READ_ONLY =
   'keyscope: this server is read-only, so it may be a replica that lags. Connect to the primary';
 
@@ -33,21 +32,17 @@ export function isTrue(value: unknown): boolean {
 }
 
 /** Checks whether a row was read inside an open transaction, or with autocommit off. */
-export function isUnsettled(rows: readonly Row[]): boolean {
+function isUnsettled(rows: readonly Row[]): boolean {
   return rows.some(({ settled }) => !isTrue(settled));
 }
 
-/** Returns the rows, and throws if one of them may be out of date. */
-export function requireFresh(rows: readonly Row[]): readonly Row[] {
+/** Throws if a row may be out of date. */
+export function requireFresh(rows: readonly Row[]): void {
   if (rows.some(({ writable }) => !isTrue(writable))) throw new Error(READ_ONLY);
-  if (isUnsettled(rows)) throw new Error(UNSETTLED);
-  return rows;
+  if (isUnsettled(rows)) throw transactionError();
 }
 
 // ── Reads ───────────────────────────────────────────────────────────────────────────────────────
-
-/** How many connections a read tries while they have a transaction left open. */
-const TRIES = 4;
 
 /** How long a connection may take for a look-up, and for a list, in milliseconds. */
 const LOOK_UP_MS = 5_000;
@@ -61,40 +56,52 @@ export interface Readers {
   lookUp(sql: string, values: Value[]): Promise<readonly Row[]>;
 }
 
+/** What a server needs for its reads to be current. */
+export interface ReadMode {
+  /** The text that each statement begins with. */
+  readonly prefix: string;
+  /**
+   * Whether rows cannot say that a transaction is open. A statement that throws inside one is then
+   * sent first: a transaction that others begin after it sees everything acknowledged before it.
+   */
+  readonly isBlind: boolean;
+}
+
+type Send = (session: Session, prefix: string) => Promise<unknown>;
+
 /**
  * Sends a read. Discards a pool's connection that was returned inside a transaction: nobody else
  * would end the transaction, and every read on it would see the past.
  */
-async function sendSettled(
+function sendSettled(
   connections: Connections,
-  send: (session: Session) => Promise<unknown>,
+  { prefix, isBlind }: ReadMode,
+  send: Send,
   limitMs: number,
 ): Promise<readonly Row[]> {
-  for (let attempt = 1; ; attempt++) {
-    const { rows, seen } = await connections.withSession(async (session) => {
-      const answer = rowsOf(await send(session));
-      // An empty answer does not say whether it is current: a replica that lags may not have the
-      // row yet.
-      const asked = answer.length > 0 ? answer : rowsOf(await session.query(PROBE));
-      if (isUnsettled(asked)) session.discard();
-      return { rows: answer, seen: asked };
-    }, limitMs);
-    if (attempt < TRIES && isUnsettled(seen)) continue;
+  async function read(session: Session): Promise<readonly Row[]> {
+    if (isBlind) await begin(session);
+    const rows = rowsOf(await send(session, prefix));
+    // An empty answer does not say whether it is current: a replica that lags may not have the row
+    // yet.
+    const seen = rows.length > 0 ? rows : rowsOf(await session.query(PROBE));
+    if (isUnsettled(seen)) session.discard();
     requireFresh(seen);
     return rows;
   }
+  return withRetries(connections, read, limitMs);
 }
 
-/** @param before Returns the text that each statement begins with on this server. */
-export function createReaders(connections: Connections, before: () => string): Readers {
+/** @param mode Returns what this server needs. */
+export function createReaders(connections: Connections, mode: () => ReadMode): Readers {
   return {
     select(sql, values) {
-      const send = ({ query }: Session) => query(before() + sql, values);
-      return sendSettled(connections, send, SELECT_MS);
+      const send: Send = ({ query }, prefix) => query(prefix + sql, values);
+      return sendSettled(connections, mode(), send, SELECT_MS);
     },
     lookUp(sql, values) {
-      const send = ({ execute }: Session) => execute(before() + sql, values);
-      return sendSettled(connections, send, LOOK_UP_MS);
+      const send: Send = ({ execute }, prefix) => execute(prefix + sql, values);
+      return sendSettled(connections, mode(), send, LOOK_UP_MS);
     },
   };
 }

@@ -16,7 +16,7 @@ import { connectionsOf, rowsOf } from './client.js';
 import { isMissingTable, type MysqlError } from './errors.js';
 import { FRESHNESS, isTrue, requireFresh } from './freshness.js';
 import { MYSQL, MYSQL_WITHOUT_TRIGGERS } from './schema.js';
-import { commit } from './transactions.js';
+import { begin, commit } from './transactions.js';
 
 /** The version of the schema that this release migrates to. */
 const CURRENT = MYSQL.length;
@@ -175,7 +175,8 @@ async function probe(send: Send): Promise<unknown> {
 }
 
 /** Throws if the connection lacks something. Not checked: rights, and the server's durability. */
-async function inspect({ execute, query }: Session): Promise<void> {
+async function inspect(session: Session): Promise<void> {
+  const { execute, query } = session;
   // Drivers read the answers to prepared statements and to others in different ways.
   for (const send of [execute, query]) {
     const answer = await probe(send);
@@ -184,4 +185,6 @@ async function inspect({ execute, query }: Session): Promise<void> {
     if (unmet !== undefined) throw new Error(`keyscope: ${unmet.instead}`);
     requireFresh([row]);
   }
+  // On MySQL the row does not show an open transaction, which the first DDL would commit.
+  await begin(session);
 }

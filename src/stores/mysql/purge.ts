@@ -10,7 +10,7 @@ import {
 import type { MysqlClient, Row, Session } from './client.js';
 import { connectionsOf, rowsOf } from './client.js';
 import { createReaders, FRESHNESS, isTrue } from './freshness.js';
-import { beforeReads } from './galera.js';
+import { readModeOf } from './galera.js';
 import { migrateIfNeeded } from './migrate.js';
 import { findFree, placesFor } from './statements.js';
 import { transact, withRetries } from './transactions.js';
@@ -118,8 +118,8 @@ export async function purgeEnded(
   const { endedBefore, now } = times;
   const connections = connectionsOf(client);
   await migrateIfNeeded(connections);
-  const before = await beforeReads(connections);
-  const { select } = createReaders(connections, () => before);
+  const mode = await readModeOf(connections);
+  const { select } = createReaders(connections, () => mode);
 
   async function findAfter({ endedAt, keyId }: Position): Promise<EndedKey[]> {
     const due = [endedBefore, now, now];

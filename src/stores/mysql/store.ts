@@ -1,15 +1,14 @@
 /**
  * Keys in MySQL 8.0.16 or newer or MariaDB 10.6 or newer, over a pool or a connection that the
  * service opened with `mysql2` 3.0 (`mysql2/promise`), `mariadb` 3.0 or newer. Imports no driver.
- * Tested on MariaDB. On MySQL it relies on what the manual documents.
+ * Tested on MariaDB 10.11 and MySQL 9.7.
  *
  * - **Guarantees.** Each write is one transaction, committed before it is acknowledged. Look-ups
  *   run outside any transaction, so they see every acknowledged write. A read-only server is
  *   rejected. With a pepper, a row edited by hand does not authenticate, and no listing fails
  *   because of it.
  * - **Requires** a connection or a pool that nobody else uses, to the primary.
- * - **Not checked:** the server's durability, a replica that can be written to, and on MySQL a
- *   transaction that was left open.
+ * - **Not checked:** the server's durability, and a replica that can be written to.
  *
  * See docs/stores.md for what to set, and docs/operations.md for the rights.
  */
@@ -18,8 +17,8 @@ import { readLookUpOptions } from '../look-ups.js';
 import { afterStart, startOnce } from '../start.js';
 import type { MysqlClient } from './client.js';
 import { connectionsOf } from './client.js';
-import { createReaders } from './freshness.js';
-import { beforeReads } from './galera.js';
+import { createReaders, type ReadMode } from './freshness.js';
+import { readModeOf } from './galera.js';
 import { migrateIfNeeded } from './migrate.js';
 import { createReads } from './reads.js';
 import { createWrites } from './writes.js';
@@ -47,8 +46,7 @@ export interface MysqlStoreOptions {
  * Makes a store in MySQL or MariaDB. Sends nothing to the server until the first use, which
  * inspects the connection and migrates.
  *
- * Not checked: that nobody else uses the client in a transaction; the server's durability; the
- * rights on the tables.
+ * Not checked: the server's durability; the rights on the tables.
  *
  * @param client The result of `createPool` or `createConnection` of `mysql2/promise` or `mariadb`.
  *   keyscope never closes it.
@@ -67,11 +65,11 @@ export function mysqlStore(
 ): Required<KeyStore> {
   const { maxQueries, prepare } = readLookUpOptions(options, 'mysqlStore');
   const connections = connectionsOf(client, prepare);
-  let before = '';
+  let mode: ReadMode = { prefix: '', isBlind: true };
   const start = startOnce(async () => {
     connections.stayIn(await migrateIfNeeded(connections));
-    before = await beforeReads(connections);
+    mode = await readModeOf(connections);
   });
-  const readers = createReaders(connections, () => before);
+  const readers = createReaders(connections, () => mode);
   return afterStart(start, { ...createReads(readers, maxQueries), ...createWrites(connections) });
 }

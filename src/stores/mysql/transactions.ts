@@ -21,7 +21,7 @@ const COMMIT = 'COMMIT AND NO CHAIN NO RELEASE';
 const ROLLBACK = 'ROLLBACK AND NO CHAIN NO RELEASE';
 
 /** Discards a connection that was returned inside a transaction, because nobody would end it. */
-async function begin(session: Session): Promise<void> {
+export async function begin(session: Session): Promise<void> {
   try {
     await session.query(SETTINGS);
   } catch (error) {

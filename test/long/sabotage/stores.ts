@@ -266,16 +266,30 @@ const CONDITIONAL_WRITES: readonly Safeguard[] = [
   {
     name: 'reads on another node than the writes: Galera',
     file: 'src/stores/mysql/galera.ts',
-    text: "if (isMariadb) return 'SET STATEMENT",
-    instead: "if (isMariadb) return ''; if (isMariadb) return 'SET STATEMENT",
+    text: "isMariadb ? 'SET STATEMENT",
+    instead: "isMariadb ? '' : isMariadb ? 'SET STATEMENT",
     tests: `${MYSQL}/galera.test.ts`,
   },
   {
     name: 'reads in a transaction that was given back: MySQL',
     file: 'src/stores/mysql/freshness.ts',
-    text: 'if (isUnsettled(asked)) session.discard();',
+    text: 'if (isUnsettled(seen)) session.discard();',
     instead: '',
     tests: `${MYSQL}/freshness.test.ts`,
+  },
+  {
+    name: 'reads in a transaction that rows do not show: MySQL',
+    file: 'src/stores/mysql/freshness.ts',
+    text: 'if (isBlind) await begin(session);',
+    instead: '',
+    tests: `${MYSQL}/freshness.test.ts`,
+  },
+  {
+    name: 'a migration in the transaction of somebody else: MySQL',
+    file: 'src/stores/mysql/migrate.ts',
+    text: 'await begin(session);',
+    instead: '',
+    tests: `${MYSQL}/migrate-inspect.test.ts`,
   },
   {
     name: 'writes in a transaction that was given back: MySQL',

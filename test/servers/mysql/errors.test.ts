@@ -1,4 +1,6 @@
-import { expect, test } from 'vitest';
+import { mysqlStore } from 'keyscope/stores/mysql';
+import mariadb from 'mariadb';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { expectNoSecretIn } from '../../support/leaks.ts';
 import { describeMysql, usageOf, usePlace } from '../../support/mysql-place.ts';
 import { RECORD } from '../../support/records.ts';
@@ -34,5 +36,16 @@ describeMysql.each([
       expect(message).toMatch(/^keyscope: Table .* doesn't exist$/);
     }
     for (const error of [duplicate, ...missing]) expectNoSecretIn(error, RECORD);
+  });
+});
+
+// It only said that the pool had no connection.
+describe('an error of a pool of mariadb that cannot connect', () => {
+  test('says why', async () => {
+    const nobody = { host: '127.0.0.1', port: 1, acquireTimeout: 300 };
+    const pool = mariadb.createPool(nobody);
+    onTestFinished(() => pool.end());
+    const { message } = await failureOf(() => mysqlStore(pool).findById(RECORD.keyId));
+    expect(message).toMatch(/^keyscope: pool failed to retrieve a connection.*ECONNREFUSED/s);
   });
 });

@@ -1,13 +1,14 @@
 import type { MysqlClient } from 'keyscope/stores/mysql';
 import { migrate, mysqlStore } from 'keyscope/stores/mysql';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import type { ClientOptions } from '../../support/mysql-clients.ts';
+import { type ClientOptions, isMariadb } from '../../support/mysql-clients.ts';
 import {
   type Driver,
   describeMysql,
   printed,
   SLOW,
   withClient,
+  withoutSight,
 } from '../../support/mysql-place.ts';
 import { RECORD } from '../../support/records.ts';
 
@@ -52,6 +53,9 @@ const REFUSALS: readonly Refusal[] = [
     why: 'in the middle of a transaction',
     isAlone: true,
   },
+];
+
+const OF_MARIADB: readonly Refusal[] = [
   {
     driver: 'mariadb',
     options: { initSql: "SET sql_mode = 'EMPTY_STRING_IS_NULL'" },
@@ -59,7 +63,7 @@ const REFUSALS: readonly Refusal[] = [
   },
 ];
 
-const CASES = REFUSALS.map(
+const CASES = [...REFUSALS, ...(isMariadb ? OF_MARIADB : [])].map(
   (refusal) => [refusal.driver, printed(refusal.options), refusal.why, refusal] as const,
 );
 
@@ -89,6 +93,18 @@ describeMysql('the inspection at the first use', SLOW, () => {
       }
     },
   );
+
+  // The first DDL statement would commit the transaction of somebody else.
+  test('rejects an open transaction that rows do not show, and leaves it open', async () => {
+    await withClient('mysql2 connection', {}, async ({ client, query }, { console }) => {
+      await query('CREATE TABLE theirs (a INT) ENGINE = InnoDB');
+      await query('START TRANSACTION');
+      await query('INSERT INTO theirs VALUES (1)');
+      await expectRefusals(withoutSight(client), 'in the middle of a transaction');
+      await query('ROLLBACK');
+      expect(await console.rows('SELECT * FROM theirs')).toEqual([]);
+    });
+  });
 
   // Simulated, because other tests use the same server.
   test.each([

@@ -3,6 +3,7 @@ import { mysqlStore, purgeEnded } from 'keyscope/stores/mysql';
 import { expect, test } from 'vitest';
 import { COLUMN_LIST } from '../../../src/stores/rows.ts';
 import { AUTHORITY, OTHER, OWN, PLAIN, THIRD } from '../../support/keyring.ts';
+import { isMariadb, numbersTo } from '../../support/mysql-clients.ts';
 import {
   another,
   DRIVERS,
@@ -64,7 +65,7 @@ describeMysql.each(DRIVERS)('over a connection of %s', SLOW, (driver) => {
     return moved;
   }
 
-  test('a verification is one statement, and writes nothing', async () => {
+  test('a verification is one query, and writes nothing', async () => {
     const keyring = keyringOver(mysqlStore(place.opened.client));
     const { key } = await keyring.issue(PLAIN, AUTHORITY);
     await keyring.verify(key);
@@ -72,9 +73,11 @@ describeMysql.each(DRIVERS)('over a connection of %s', SLOW, (driver) => {
       for (let i = 0; i < 10; i++) await keyring.verify(key);
     });
     expect(moved).toMatchObject({ Com_select: 10, Com_stmt_execute: 10, Handler_read_key: 10 });
-    // A read-only statement ends in a commit of nothing.
-    const { Handler_commit, ...rest } = moved;
+    // A read-only statement ends in a commit of nothing. MySQL first says whether a transaction is
+    // open, in a statement of its own.
+    const { Handler_commit, Com_set_option, ...rest } = moved;
     expect(Handler_commit ?? 0).toBeLessThanOrEqual(10);
+    expect(Com_set_option ?? 0).toBe(isMariadb ? 0 : 10);
     const names = Object.keys(rest);
     expect(names.filter((name) => WRITE_COMMANDS.test(name))).toEqual([]);
     expect(names.filter((name) => WRITE_HANDLERS.test(name))).toEqual([]);
@@ -174,12 +177,16 @@ describeMysql.each(DRIVERS)('over a connection of %s', SLOW, (driver) => {
       async () => store.mark(own.keyId, revokeAt(5)),
       async () => store.touch([usageOf(own, 5, { 'a:b': 5 })]),
       async () => store.insert(another(600_000)),
-      async () => purgeEnded(place.opened.client, { endedBefore: new Date(0) }),
     ];
-    for (const act of acts) {
+    async function expectFew(act: () => Promise<unknown>, few: number): Promise<void> {
       const moved = await counted(act);
-      expect(rowsReadIn(moved), `${act}: ${JSON.stringify(moved)}`).toBeLessThanOrEqual(20);
+      expect(rowsReadIn(moved), `${act}: ${JSON.stringify(moved)}`).toBeLessThanOrEqual(few);
     }
+    for (const act of acts) await expectFew(act, 20);
+    // It migrates first. To see that no view hides a table, MySQL reads the names of all views.
+    const views = Number(await place.value('SELECT COUNT(*) FROM information_schema.VIEWS'));
+    const purge = () => purgeEnded(place.opened.client, { endedBefore: new Date(0) });
+    await expectFew(purge, isMariadb ? 20 : 20 + views);
     const summary = await counted(async () => store.summarize(5));
     const { Handler_read_rnd_next = 0, Handler_read_next = 0 } = summary;
     expect(Handler_read_rnd_next + Handler_read_next).toBeGreaterThan(300);
@@ -198,7 +205,7 @@ describeMysql.each(DRIVERS)('over a connection of %s', SLOW, (driver) => {
     };
     const columns = COLUMN_LIST.replace(/\w+/g, (column) => others[column] ?? column);
     await place.rows(`INSERT INTO keyscope_keys (${COLUMN_LIST}) SELECT ${columns}
-      FROM keyscope_keys CROSS JOIN seq_1_to_20000 WHERE key_id = '${rootKeyId}'`);
+      FROM keyscope_keys CROSS JOIN ${numbersTo(20_000)} WHERE key_id = '${rootKeyId}'`);
     const limit = 100;
     for (const last of [0, 1, 5_000, 10_001, 19_900, 19_950]) {
       const after = last === 0 ? null : another(from + last).keyId;
