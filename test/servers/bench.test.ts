@@ -17,6 +17,7 @@ import {
 import { REDIS } from '../../bench/stores/redis.ts';
 import { openSqlite, SQLITE } from '../../bench/stores/sqlite.ts';
 import type { Target } from '../../bench/stores/target.ts';
+import { isMariadb } from '../support/mysql-clients.ts';
 import { describeOn } from '../support/servers.ts';
 
 /** Keys of every kind, of the large organization and of others. */
@@ -62,5 +63,5 @@ describe(
   suite({ ...SQLITE, open: (count) => openSqlite(count, 'better-sqlite3') }),
 );
 (await describeOn('postgres'))('PostgreSQL', suite(POSTGRES));
-(await describeOn('mysql'))('MariaDB', suite(MARIADB));
+(isMariadb ? await describeOn('mysql') : describe.skip)('MariaDB', suite(MARIADB));
 (await describeOn('redis'))('Redis', suite(REDIS));

@@ -33,6 +33,9 @@ const plain = (column: string): string => `CAST(${column} AS BINARY)`;
 /** A user of MySQL. */
 const WHO = `CONVERT(CONCAT(${plain('User')}, '@', ${plain('Host')}) USING utf8mb4)`;
 
+/** A user that MySQL creates for itself, and that nobody can log in as. */
+const OF_MYSQL = "'mysql.infoschema@localhost'";
+
 const PRIVILEGES = ['Select', 'Insert', 'Update', 'Delete', 'Drop', 'Alter', 'Trigger', 'Grant'];
 
 /** The privileges of MySQL and MariaDB that read or write. */
@@ -76,7 +79,7 @@ const QUESTIONS: Readonly<Record<Dialect, Questions>> = {
         UNION SELECT ${WHO} FROM mysql.tables_priv
         WHERE Db = DATABASE() AND Table_name LIKE 'keyscope\\_%'
       ) AS granted
-      WHERE who <> CONVERT(CURRENT_USER() USING utf8mb4) ORDER BY who`,
+      WHERE who NOT IN (CONVERT(CURRENT_USER() USING utf8mb4), ${OF_MYSQL}) ORDER BY who`,
   },
   sqlite: {
     schema: "SELECT count(*) AS answer FROM sqlite_master WHERE name = 'keyscope_schema'",

@@ -3,7 +3,7 @@ import type { MysqlPool } from 'keyscope/stores/mysql';
 import { mysqlStore } from 'keyscope/stores/mysql';
 import { expect, test } from 'vitest';
 import { OTHER } from '../../support/keyring.ts';
-import { type ClientOptions, SERVER } from '../../support/mysql-clients.ts';
+import { type ClientOptions, isMariadb, SERVER } from '../../support/mysql-clients.ts';
 import {
   another,
   DRIVERS,
@@ -71,12 +71,12 @@ const OPTIONS: Readonly<Record<Driver, readonly ClientOptions[]>> = {
     { multipleStatements: true },
     { compress: true },
     { permitSetMultiParamEntries: true },
-    { initSql: "SET sql_mode = 'ORACLE'" },
+    ...(isMariadb ? [{ initSql: "SET sql_mode = 'ORACLE'" }] : []),
     { initSql: "SET sql_mode = 'ANSI_QUOTES'" },
     { initSql: "SET sql_mode = 'NO_BACKSLASH_ESCAPES'" },
     { initSql: "SET sql_mode = ''" },
-    { initSql: "SET tx_isolation = 'SERIALIZABLE'" },
-    { initSql: "SET tx_isolation = 'READ-UNCOMMITTED'" },
+    { initSql: 'SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE' },
+    { initSql: 'SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED' },
     { initSql: 'SET completion_type = CHAIN' },
     { initSql: 'SET sql_safe_updates = 1' },
     { initSql: "SET collation_connection = 'utf8mb4_unicode_ci'" },

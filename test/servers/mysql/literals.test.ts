@@ -4,7 +4,7 @@ import { mysqlStore } from 'keyscope/stores/mysql';
 import { storeContract } from 'keyscope/testing';
 import { expect, test } from 'vitest';
 import { withLiterals } from '../../../src/stores/mysql/literals.js';
-import type { ClientOptions } from '../../support/mysql-clients.ts';
+import { type ClientOptions, isMariadb } from '../../support/mysql-clients.ts';
 import {
   another,
   type Driver,
@@ -34,7 +34,7 @@ const SESSIONS: readonly (readonly [Driver, ClientOptions])[] = [
   ['mariadb', { initSql: "SET sql_mode = 'NO_BACKSLASH_ESCAPES'" }],
   ['mariadb', { initSql: "SET sql_mode = 'NO_BACKSLASH_ESCAPES,ANSI_QUOTES'" }],
   ['mariadb', { initSql: "SET sql_mode = ''" }],
-  ['mariadb', { initSql: "SET sql_mode = 'ORACLE'" }],
+  ...(isMariadb ? ([['mariadb', { initSql: "SET sql_mode = 'ORACLE'" }]] as const) : []),
 ];
 const CASES = SESSIONS.map(([driver, options]) => [driver, printed(options), options] as const);
 

@@ -2,7 +2,7 @@ import type { MysqlClient } from 'keyscope/stores/mysql';
 import { migrate, mysqlStore, purgeEnded } from 'keyscope/stores/mysql';
 import { expect, test } from 'vitest';
 import { OTHER, OWN } from '../../support/keyring.ts';
-import type { Database, Opened } from '../../support/mysql-clients.ts';
+import { type Database, type Opened, trustCreators } from '../../support/mysql-clients.ts';
 import {
   another,
   describeMysql,
@@ -77,6 +77,7 @@ describeMysql('the rights of a user', SLOW, () => {
 
   test('to migrate are the documented ones, and must last', async () => {
     await withClient('mysql2 connection', {}, async ({ client }, database) => {
+      await trustCreators(database.console);
       const store = mysqlStore(client);
       const rights = 'CREATE, TRIGGER, SELECT, INSERT, UPDATE, DELETE';
       await asUser(database, rights, async (opened) => {

@@ -23,6 +23,8 @@ async function inPieces({ console }: Database): Promise<void> {
 async function byCommandLine({ name }: Database): Promise<void> {
   const { host, port, user, password } = SERVER;
   const login = [`--host=${host}`, `--port=${port}`, `--user=${user}`, `--password=${password}`];
+  // Otherwise MySQL's CHECKs name another character set.
+  login.push('--default-character-set=utf8mb4');
   const options = { input: SQL, encoding: 'utf8' } as const;
   const { status, stderr } = spawnSync('mariadb', [...login, name], options);
   expect(stderr).toBe('');

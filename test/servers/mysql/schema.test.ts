@@ -67,7 +67,7 @@ describeMysql('the table', SLOW, () => {
   ])('rejects a new row whose %s are not JSON of their kind', async (column, otherKind) => {
     for (const json of ["'none'", `'"text"'`, "'5'", "'null'", "''", otherKind]) {
       const insert = insertRow({ [column]: json });
-      await expect(insert, `${column} = ${json}`).rejects.toThrow(/CONSTRAINT/);
+      await expect(insert, `${column} = ${json}`).rejects.toThrow(/constraint/i);
     }
   });
 
@@ -83,7 +83,7 @@ describeMysql('the table', SLOW, () => {
     'rejects a new row whose %s is not a time of a Date, and accepts the first and the last',
     async (at) => {
       for (const time of ['8640000000000001', '-8640000000000001', '1 << 60']) {
-        await expect(insertRow({ [at]: time }), time).rejects.toThrow(/CONSTRAINT/);
+        await expect(insertRow({ [at]: time }), time).rejects.toThrow(/constraint/i);
       }
       for (const time of ['8640000000000000', '-8640000000000000']) {
         const keyId = `'${globalThis.crypto.randomUUID()}'`;

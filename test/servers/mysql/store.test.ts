@@ -61,7 +61,7 @@ describeMysql('the store', () => {
 
   test('sees at once what another process has acknowledged, at REPEATABLE READ', async () => {
     await withClient('mysql2 pool', {}, async ({ client }, { settings }) => {
-      const initSql = "SET tx_isolation = 'REPEATABLE-READ'";
+      const initSql = 'SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ';
       const other = await openClient('mariadb pool', { ...settings, initSql });
       const one = mysqlStore(client);
       const two = mysqlStore(other.client);

@@ -2,7 +2,7 @@ import type { KeyRecord } from 'keyscope';
 import type { MysqlPool } from 'keyscope/stores/mysql';
 import { mysqlStore } from 'keyscope/stores/mysql';
 import { beforeAll, expect, test } from 'vitest';
-import { openConsole } from '../../support/mysql-clients.ts';
+import { numbersTo, openConsole } from '../../support/mysql-clients.ts';
 import {
   another,
   DRIVERS,
@@ -112,7 +112,7 @@ describeMysql.each(POOLS)('a write over a %s', SLOW, (kind) => {
     await rival.rows('START TRANSACTION');
     // The server ends the transaction that changed fewer rows, which is not this one.
     await rival.rows('CREATE TEMPORARY TABLE weight (a INT) ENGINE = InnoDB');
-    await rival.rows('INSERT INTO weight SELECT seq FROM seq_1_to_1000');
+    await rival.rows(`INSERT INTO weight SELECT seq FROM ${numbersTo(1_000)}`);
     await touch(heavy);
     await touch(second);
     const waiting = place.store.touch([usageOf(first, 5), usageOf(second, 5)]);

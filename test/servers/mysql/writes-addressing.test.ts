@@ -2,6 +2,7 @@
 import type { KeyRecord, ListPosition } from 'keyscope';
 import { beforeAll, expect, test } from 'vitest';
 import { OTHER, OWN, THIRD } from '../../support/keyring.ts';
+import { numbersTo } from '../../support/mysql-clients.ts';
 import {
   another,
   DRIVERS,
@@ -150,7 +151,7 @@ describeMysql.each(DRIVERS)('100,000 keys that address one entity, over %s', SLO
         seq DIV 10, created_by, expires_at, rotated_from, root_key_id, issued_under, trust, seal,
         revoked_at, suspended_at, retire_at, withdrawn, ended_by, end_reason, changed_at,
         last_used_at, scopes_used
-      FROM keyscope_keys CROSS JOIN seq_1_to_${COUNT - 1}`);
+      FROM keyscope_keys CROSS JOIN ${numbersTo(COUNT - 1)}`);
     await place.rows(`INSERT IGNORE INTO keyscope_addressing
       SELECT '${OTHER}', prefix, created_at, key_id FROM keyscope_keys`);
   }, SLOW.timeout);

@@ -15,7 +15,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type Folder, folder } from '../../support/folder.ts';
 import { AUTHORITY, HOUR, OTHER, OWN, PLAIN, setUp } from '../../support/keyring.ts';
-import { emptyDatabase, SERVER } from '../../support/mysql-clients.ts';
+import { emptyDatabase, isMariadb, SERVER } from '../../support/mysql-clients.ts';
 import { outcome } from '../../support/outcome.ts';
 import { blocksUnder } from '../../support/pages.ts';
 import { pgClient, url } from '../../support/postgres-clients.ts';
@@ -82,7 +82,19 @@ async function openPostgres(own: Folder): Promise<Engine> {
   };
 }
 
-async function openMariadb(own: Folder): Promise<Engine> {
+/** The page's programs, and those that take their place: MySQL does not load MariaDB's dumps. */
+const PROGRAMS: Readonly<Record<string, string>> = isMariadb
+  ? { 'mariadb-dump': 'mariadb-dump', mariadb: 'mariadb' }
+  : { 'mariadb-dump': 'mysqldump', mariadb: 'mysql' };
+
+/** MariaDB installs its program under MySQL's name, too. */
+function hasPrograms(): boolean {
+  const program = PROGRAMS['mariadb-dump'] ?? '';
+  const { status, stdout } = spawnSync(program, ['--version'], { encoding: 'utf8' });
+  return status === 0 && stdout.includes('MariaDB') === isMariadb;
+}
+
+async function openMysql(own: Folder): Promise<Engine> {
   const database = await emptyDatabase();
   let pool = mysql.createPool(database.settings);
   onTestFinished(async () => {
@@ -90,10 +102,11 @@ async function openMariadb(own: Folder): Promise<Engine> {
     await database.drop();
   });
   const { host, port, user, password } = SERVER;
-  const env = { MYSQL_HOST: host, MYSQL_TCP_PORT: String(port), MYSQL_PWD: password };
+  const env = { MYSQL_PWD: password };
+  const login = `--host=${host} --port=${port} --user=${user}`;
   const typed = (block = '') =>
     block
-      .replaceAll(/^mariadb\S*/gm, `$& --user=${user}`)
+      .replaceAll(/^mariadb(-dump)?/gm, (name) => `${PROGRAMS[name]} ${login}`)
       .replaceAll(/\bkeyscope\b/g, database.name);
   return {
     store: mysqlStore(pool),
@@ -133,7 +146,7 @@ async function openRedis(own: Folder): Promise<Engine> {
 
 const has = (program: string) => spawnSync(program, ['--version']).status === 0;
 const onPostgres = has('pg_dump') ? await describeOn('postgres') : describe.skip;
-const onMysql = has('mariadb-dump') ? await describeOn('mysql') : describe.skip;
+const onMysql = hasPrograms() ? await describeOn('mysql') : describe.skip;
 const onRedis = isRedisInstalled && has('redis-cli') ? describe : describe.skip;
 
 interface Replay {
@@ -259,9 +272,8 @@ onPostgres('a backup of PostgreSQL', () => {
     playIn(openPostgres));
 });
 
-onMysql('a backup of MariaDB', () => {
-  test('is restored as the page says, and its script ends the keys again', () =>
-    playIn(openMariadb));
+onMysql('a backup of MySQL or MariaDB', () => {
+  test('is restored as the page says, and its script ends the keys again', () => playIn(openMysql));
 });
 
 onRedis('a backup of Redis', () => {

@@ -2,7 +2,12 @@
 import { migrate, mysqlStore, purgeEnded } from 'keyscope/stores/mysql';
 import { storeContract } from 'keyscope/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Console, type Opened, openConsole } from '../../support/mysql-clients.ts';
+import {
+  type Console,
+  type Opened,
+  openConsole,
+  trustCreators,
+} from '../../support/mysql-clients.ts';
 import { another, describeMysql, openClient } from '../../support/mysql-place.ts';
 import { blocksUnder } from '../../support/pages.ts';
 import { rightsIn, useEverything } from '../../support/rights.ts';
@@ -45,6 +50,7 @@ describeMysql('the rights in MariaDB', () => {
 
   beforeAll(async () => {
     admin = await openConsole();
+    await trustCreators(admin);
     await run(BEFORE);
     owner = await openAs('keyscope_owner');
     await migrate(owner.client);
