@@ -21,7 +21,7 @@ const RULES: ReadonlyMap<string, string> = new Map([
 export const SIGNED_OUT: AccessError = new AccessError('missing_credentials', 'no_header');
 export const FORBIDDEN: AccessError = new AccessError('insufficient_scope', 'scope_missing');
 
-/** What a person reads, by the code of the denial. The sentences of `toResponse` are about keys. */
+/** The sentences for people, by the code of the denial. Those of `toResponse` are about keys. */
 const FOR_PEOPLE: ReadonlyMap<string, string> = new Map([
   ['missing_credentials', 'Sign in.'],
   ['invalid_token', 'Sign in.'],

@@ -214,7 +214,7 @@ function testChains(make: MakePlace): void {
     await expectRule(make, isOver ? [...first, ...last] : first, isOver ? [] : last);
   });
 
-  test('deletes an ended key that is not the first, whoever lives on', async () => {
+  test('deletes an ended key that is not the first, also if others live', async () => {
     const first = recordOf();
     const second = nextOf(first, ENDED);
     const third = nextOf(second, ENDED);

@@ -106,7 +106,7 @@ const LINEAGES: Family = {
   scenarios: ACTS.map((act) => together(['rotate', 'revokeLineage', act], {})),
 };
 
-/** What the first key may do while its lineage ends, and it is suspended or withdrawn from. */
+/** The calls of the first key while its lineage ends. */
 const UNDER: readonly Command[] = [
   { act: 'issue under', key: 'first' },
   { act: 'rotate under', key: 'first' },

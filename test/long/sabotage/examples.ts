@@ -10,7 +10,7 @@ const ADAPTERS: readonly Safeguard[] = [
     tests: 'test/examples/adapters.test.ts',
   },
   {
-    name: 'a bug that is no Error: Express',
+    name: 'a bug of another type than Error: Express',
     file: 'examples/express/adapter.ts',
     text: "next(bug instanceof Error ? bug : new Error('The guard failed', { cause: bug }));",
     instead: 'next(bug);',

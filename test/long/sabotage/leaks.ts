@@ -201,7 +201,7 @@ export const LEAKS: readonly Safeguard[] = [
     tests,
   },
   {
-    name: 'leaks: a dead key is told once',
+    name: 'leaks: a dead key is reported once',
     file: 'src/leaks/ender.ts',
     text: 'remembered.has(keyId)',
     instead: 'false',
