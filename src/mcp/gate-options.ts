@@ -123,7 +123,7 @@ const DEFAULT_MAX_BODY_BYTES = 4 * 1024 * 1024;
 const DEFAULT_RECHECK_MS = 30_000;
 /** The maximum number of open streams per key. Above it, the oldest ends and can reconnect. */
 const MAX_PER_KEY = 1_000;
-/** The maximum number of all open streams. Above it, the key with the most loses its newest. */
+/** The maximum number of all open streams. Above it, the entity with the most loses one. */
 const MAX_WATCHED = 10_000;
 const DAY_MS = 86_400_000;
 

@@ -17,7 +17,10 @@ export interface WatchConfig {
   readonly recheckMs: number;
   /** The maximum number of streams per key. Above it, the oldest stream of the key ends. */
   readonly maxPerKey: number;
-  /** The maximum number of all streams. Above it, the key with the most loses its newest. */
+  /**
+   * The maximum number of all streams. Above it, the entity with the most loses the newest stream
+   * of the key with the most.
+   */
   readonly maxWatched: number;
   readonly invalidation: Pick<Invalidation, 'subscribe'> | undefined;
   /** Milliseconds since the epoch. */
@@ -65,51 +68,79 @@ export function createKeyWatch(config: WatchConfig): StartWatch {
 
   return (watched) => {
     ensureSubscribed();
-    const { keyId } = watched.principal;
-    const watch = startWatch(config, watched, (ended) => open.delete(keyId, ended));
+    const { principal } = watched;
+    const watch = startWatch(config, watched, (ended) => open.delete(principal, ended));
     watches.set(watch.signal, watch);
     watched.left?.addEventListener('abort', watch.stop, { once: true });
-    open.add(keyId, watch)?.end(new Error('too many streams are open'));
+    open.add(principal, watch)?.end(new Error('too many streams are open'));
     // A client that has already disconnected sends no further event.
     if (watched.left?.aborted) watch.stop();
     return watch.signal;
   };
 }
 
+/** The owner of a stream. */
+type Owner = Pick<Principal, 'keyId' | 'entityUuid'>;
+
 /** The open streams by key. */
 interface OpenStreams {
   /** Returns the streams of a key, oldest first. */
   of(keyId: string): readonly Watch[];
   /** Adds a stream. Returns the stream to end if there are too many. */
-  add(keyId: string, watch: Watch): Watch | undefined;
-  delete(keyId: string, watch: Watch): void;
+  add(owner: Owner, watch: Watch): Watch | undefined;
+  delete(owner: Owner, watch: Watch): void;
+}
+
+/** The open streams of one key, and whose key it is. */
+interface OfKey {
+  readonly entityUuid: string;
+  readonly streams: Set<Watch>;
 }
 
 function createOpenStreams({ maxPerKey, maxWatched }: WatchConfig): OpenStreams {
-  const byKey = new Map<string, Set<Watch>>();
+  const byKey = new Map<string, OfKey>();
   let count = 0;
 
+  /**
+   * By entity first, because one can have more keys than there may be streams. The new stream ends
+   * unless another entity, or another key of the same one, has more.
+   */
+  function newestOfMost(own: OfKey): Watch | undefined {
+    const counts = new Map([[own.entityUuid, 0]]);
+    for (const { entityUuid, streams } of byKey.values()) {
+      counts.set(entityUuid, (counts.get(entityUuid) ?? 0) + streams.size);
+    }
+    const [entity] = largest([...counts], ([, ofEntity]) => ofEntity) ?? [];
+    const keys = [own, ...byKey.values()].filter(({ entityUuid }) => entityUuid === entity);
+    const most = largest(keys, ({ streams }) => streams.size);
+    return [...(most?.streams ?? [])].at(-1);
+  }
+
   return {
-    of: (keyId) => [...(byKey.get(keyId) ?? [])],
-    add(keyId, watch) {
-      const own = byKey.get(keyId) ?? new Set();
-      byKey.set(keyId, own.add(watch));
+    of: (keyId) => [...(byKey.get(keyId)?.streams ?? [])],
+    add({ keyId, entityUuid }, watch) {
+      const own = byKey.get(keyId) ?? { entityUuid, streams: new Set() };
+      byKey.set(keyId, own);
+      own.streams.add(watch);
       count += 1;
-      const [oldest] = own;
-      if (own.size > maxPerKey) return oldest;
-      if (count <= maxWatched) return undefined;
-      // The new stream ends unless another key has more, so that no key can push out others.
-      let most = own;
-      for (const others of byKey.values()) if (others.size > most.size) most = others;
-      return [...most].at(-1);
+      const [oldest] = own.streams;
+      if (own.streams.size > maxPerKey) return oldest;
+      return count > maxWatched ? newestOfMost(own) : undefined;
     },
-    delete(keyId, watch) {
+    delete({ keyId }, watch) {
       const own = byKey.get(keyId);
-      if (own?.delete(watch) !== true) return;
+      if (own?.streams.delete(watch) !== true) return;
       count -= 1;
-      if (own.size === 0) byKey.delete(keyId);
+      if (own.streams.size === 0) byKey.delete(keyId);
     },
   };
+}
+
+/** Returns the element with the largest size, the first of several. */
+function largest<T>(list: readonly T[], sizeOf: (element: T) => number): T | undefined {
+  let [most] = list;
+  for (const each of list) if (most === undefined || sizeOf(each) > sizeOf(most)) most = each;
+  return most;
 }
 
 /** Subscribes once. Retries after a failure, at most once a second. */

@@ -4,7 +4,7 @@ import type { McpGateOptions } from 'keyscope/mcp';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createKeyWatch, stopWatching, type Watched } from '../../src/mcp/key-watch.ts';
-import { AUTHORITY, issue, OTHER, recording, START, wrap } from '../support/keyring.ts';
+import { AUTHORITY, issue, OTHER, OWN, recording, START, wrap } from '../support/keyring.ts';
 import {
   entered,
   issueForTwo,
@@ -14,6 +14,7 @@ import {
   setUpGate,
   tokenFor,
 } from '../support/mcp.ts';
+import { chanceFrom } from '../support/planted-keys.ts';
 
 const RECHECK_MS = 30_000;
 
@@ -202,9 +203,9 @@ describe('createKeyWatch', () => {
       now: Date.now,
       report: () => {},
     });
-    return async (): Promise<(count: number) => AbortSignal[]> => {
+    return async (entityUuid = OWN): Promise<(count: number) => AbortSignal[]> => {
       const { key } = await issue(keyring);
-      const principal = await keyring.verify(key);
+      const principal = { ...(await keyring.verify(key)), entityUuid };
       const watched: Watched = { principal, authenticate: async () => principal, left: undefined };
       return (count) => Array.from({ length: count }, () => startWatch(watched));
     };
@@ -258,6 +259,45 @@ describe('createKeyWatch', () => {
     const signals = keys.flatMap((open) => open(1));
     expect(areOpen(signals)).toEqual([true, true, true, false]);
     expect(vi.getTimerCount()).toBe(3);
+  });
+
+  it('leaves a key its newest stream if another one would then have more', async () => {
+    const newKey = await setUpStreams({ maxPerKey: 4, maxWatched: 3 });
+    const openFirst = await newKey();
+    const openSecond = await newKey();
+    const first = openFirst(1);
+    const second = openSecond(2);
+    expect(areOpen([...openFirst(1), ...first, ...second])).toEqual([false, true, true, true]);
+  });
+
+  // Regression: one organization with 10,100 keys left the key of another one of its 40 streams.
+  it('ends the streams of the entity with the most, however many keys it has', async () => {
+    const newKey = await setUpStreams({ maxPerKey: 50, maxWatched: 100 });
+    const others = await Promise.all(Array.from({ length: 110 }, () => newKey()));
+    const openOne = await newKey(OTHER);
+    for (const step of [1, 2, 3, 110]) {
+      const chance = chanceFrom(step);
+      const ones: AbortSignal[] = [];
+      const many: AbortSignal[] = [];
+      for (let turn = 0; turn < 10 * others.length; turn += 1) {
+        const isOne = ones.length < 40 && (turn % step === 0 || turn > 900);
+        if (isOne) ones.push(...openOne(1));
+        else many.push(...(others[Math.floor(chance() * others.length)]?.(1) ?? []));
+      }
+      expect(areOpen(ones)).toEqual(Array.from({ length: 40 }, () => true));
+      expect(areOpen(many).filter(Boolean)).toHaveLength(60);
+      for (const signal of [...ones, ...many]) stopWatching(signal);
+    }
+  });
+
+  it('ends a stream of the key with the most within an entity', async () => {
+    const newKey = await setUpStreams({ maxPerKey: 5, maxWatched: 6 });
+    const few = (await newKey())(1);
+    const many = (await newKey())(3);
+    const one = (await newKey(OTHER))(3);
+    expect(areOpen(few)).toEqual([true]);
+    expect(areOpen(many)).toEqual([true, true, false]);
+    expect(areOpen(one)).toEqual([true, true, true]);
   });
 
   it('counts each stream once, until it ends', async () => {

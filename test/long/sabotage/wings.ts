@@ -352,15 +352,22 @@ const GATE: readonly Safeguard[] = [
   {
     name: 'MCP: a bound for the streams of one key',
     file: 'src/mcp/key-watch.ts',
-    text: 'if (own.size > maxPerKey) return oldest;',
+    text: 'if (own.streams.size > maxPerKey) return oldest;',
     instead: '',
     tests: MCP,
   },
   {
     name: 'MCP: no key ends the streams of others',
     file: 'src/mcp/key-watch.ts',
-    text: 'others.size > most.size',
-    instead: 'others.size <= most.size',
+    text: 'sizeOf(each) > sizeOf(most)',
+    instead: 'sizeOf(each) >= sizeOf(most)',
+    tests: MCP,
+  },
+  {
+    name: 'MCP: no entity ends the streams of others',
+    file: 'src/mcp/key-watch.ts',
+    text: '.filter(({ entityUuid }) => entityUuid === entity)',
+    instead: '',
     tests: MCP,
   },
   {
