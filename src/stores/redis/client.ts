@@ -191,11 +191,15 @@ function createSend(client: RedisClient): Link['send'] {
   return (_key, command) => client.sendCommand(command, PLAIN);
 }
 
+/** What to do if a server may evict keys, at the start or later. */
+export const EVICT_NOTHING: string = 'Set maxmemory-policy to noeviction, or to one of volatile-*';
+
 /** Advice on an error, by the beginning of its message. */
 const ADVICE: ReadonlyMap<string, string> = new Map([
   // From node-redis, which connects only on request.
   ['The client is closed', '. Await client.connect() first'],
   ['READONLY ', '. This server is a replica: connect to the primary'],
+  ['EVICTION ', `. ${EVICT_NOTHING}`],
   // From ioredis, which before 5.11 takes a script for the key of its command.
   ['All keys in the pipeline', '. Leave enableAutoPipelining off, or use ioredis 5.11 or newer'],
   ['MOVED ', '. This server belongs to a cluster: pass a client of the cluster'],

@@ -4,7 +4,7 @@
 import { readSchemaVersion } from '../schema/versions.js';
 import { assertMayMigrate } from '../start.js';
 import type { RedisClient } from './client.js';
-import { type Link, runOn } from './client.js';
+import { EVICT_NOTHING, type Link, runOn } from './client.js';
 import { type Place, type RedisStoreOptions, readPlace } from './place.js';
 import { keysUnder, MIN_READER, VERSION } from './schema.js';
 import { WRITE_VERSION } from './scripts.js';
@@ -14,7 +14,7 @@ import { WRITE_VERSION } from './scripts.js';
  * `redisStore` does so before its first operation. Any number of processes may call it at once. If
  * a version is stored, it only reads. In a cluster, it checks every primary.
  *
- * Not checked: servers that join later, settings that change later, persistence.
+ * Not checked: that no server that joins later is older than Redis 7; persistence.
  *
  * @param client A connected client. keyscope never closes it.
  * @param options `prefix`: the same as for the store.
@@ -77,7 +77,7 @@ const REQUIREMENTS: readonly Requirement[] = [
   },
   {
     isMet: (info) => EVICTS_NO_KEY.test(info.get('maxmemory_policy') ?? ''),
-    instead: 'it may evict keys. Set maxmemory-policy to noeviction, or to one of volatile-*',
+    instead: `it may evict keys. ${EVICT_NOTHING}`,
   },
 ];
 

@@ -12,7 +12,8 @@
 /**
  * Runs a read command, given without its Redis key, if this server is the primary. A replica, even
  * one that was the primary a moment ago, would accept revoked keys. The role is read in the same
- * step.
+ * step. So is the policy of eviction if the command finds nothing, because Redis may have evicted
+ * the key.
  *
  * Declared to write nothing, so that reads go on while Redis rejects writes or holds them back, for
  * example because it lacks replicas, memory or a disk, or prepares a failover. `allow-stale` is not
@@ -25,7 +26,14 @@ export const READ = `#!lua flags=no-writes
 if not string.find(redis.call('INFO', 'replication'), '\\nrole:master\\r', 1, true) then
   return redis.error_reply('READONLY keys are not read from a replica')
 end
-return {ARGV[1], redis.call(ARGV[2], KEYS[1], unpack(ARGV, 3))}`;
+local answer = redis.call(ARGV[2], KEYS[1], unpack(ARGV, 3))
+if not answer or #answer == 0 then
+  local policy = string.match(redis.call('INFO', 'memory'), '\\nmaxmemory_policy:(%S+)') or ''
+  if policy ~= 'noeviction' and not string.find(policy, '^volatile%-') then
+    return redis.error_reply('EVICTION this server may have evicted the key')
+  end
+end
+return {ARGV[1], answer}`;
 
 /**
  * Takes a version and the oldest reader. Writes them unless some are stored; returns the stored

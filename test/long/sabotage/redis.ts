@@ -75,6 +75,13 @@ export const IN_REDIS: readonly Safeguard[] = [
     tests: REDIS,
   },
   {
+    name: 'eviction since the start: Redis',
+    file: 'src/stores/redis/scripts.ts',
+    text: "return redis.error_reply('EVICTION this server may have evicted the key')",
+    instead: '',
+    tests: REDIS,
+  },
+  {
     name: 'reads while writes are refused: Redis',
     file: 'src/stores/redis/scripts.ts',
     text: '#!lua flags=no-writes\n',

@@ -109,6 +109,28 @@ describeWithRedis.each(KINDS)('a primary that was demoted, with %s,', (kind) => 
   });
 });
 
+describeWithRedis.each(KINDS)('a primary that evicts keys since the start, with %s,', (kind) => {
+  // Only the start asked for the policy. An evicted key was unknown, and could not be revoked.
+  test('does not report that a key does not exist', async () => {
+    const { own, store, keyring, issued } = await start(kind);
+    await own.ask('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-random');
+    const told = 'Set maxmemory-policy to noeviction, or to one of volatile-*';
+    const methods = Object.entries({ ...readsOf(store, issued), ...writesOf(store, issued) });
+    for (const [name, method] of methods.filter(([each]) => each.endsWith('of none'))) {
+      await expect(async () => method(), name).rejects.toThrow(told);
+    }
+    await keyring.verify(issued.key);
+    // Each command that needs memory evicts all that there is.
+    await own.ask('CONFIG', 'SET', 'maxmemory', '1');
+    await own.ask('SET', 'other', '').catch(() => {});
+    const revoke = () => keyring.revoke(issued.info.keyId, AUTHORITY);
+    expect(await causeOf(() => keyring.verify(issued.key))).toContain(told);
+    expect(await causeOf(revoke)).toContain(told);
+    await own.ask('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
+    expect(await outcome(() => keyring.verify(issued.key))).toBe('invalid_token unknown_key');
+  });
+});
+
 describeWithRedis.each(KINDS)('a primary that may not write, with %s,', (kind) => {
   const revoke = ({ keyring, issued }: Awaited<ReturnType<typeof start>>) =>
     keyring.revoke(issued.info.keyId, AUTHORITY);
