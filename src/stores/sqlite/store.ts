@@ -9,8 +9,7 @@
  *
  * Give keyscope its own handle, even if the file also has the service's own tables. A call throws
  * if the handle is in the middle of a transaction: a write could still be rolled back, and a read
- * would not see what other processes have revoked since. (A read with `node:sqlite` before 22.16,
- * which cannot tell, does not throw.)
+ * would not see what other processes have revoked since.
  *
  * Statements name the tables of the file itself, so that neither temporary tables with the same
  * names nor attached databases hide them. Not noticed: a file that was deleted or replaced while it

@@ -7,9 +7,22 @@ import { inMain, readBusyTimeout, type SqliteHandle, type SqliteStatement } from
 import type { Query } from './reads.js';
 import { QUERIES, type QueryName } from './statements.js';
 
+/** `node:sqlite` before 22.16 has neither property. There, BEGIN throws, and takes no lock. */
+function isInTransaction(db: SqliteHandle): boolean {
+  const known = db.isTransaction ?? db.inTransaction;
+  if (known !== undefined) return known;
+  try {
+    db.exec('BEGIN');
+  } catch {
+    return true;
+  }
+  db.exec('COMMIT');
+  return false;
+}
+
 /** Throws if the handle is in the middle of a transaction. */
 export function assertNoTransaction(db: SqliteHandle): void {
-  if (db.isTransaction || db.inTransaction) {
+  if (isInTransaction(db)) {
     throw new Error(
       'keyscope: the handle is in the middle of a transaction. Open one only for keyscope',
     );

@@ -389,8 +389,15 @@ const CLIENTS: readonly Safeguard[] = [
   {
     name: 'reads in a foreign transaction: SQLite',
     file: 'src/stores/sqlite/transactions.ts',
-    text: 'if (db.isTransaction || db.inTransaction)',
+    text: 'if (isInTransaction(db))',
     instead: 'if (false)',
+    tests: SQLITE,
+  },
+  {
+    name: 'reads in a foreign transaction: SQLite, a handle that does not say',
+    file: 'src/stores/sqlite/transactions.ts',
+    text: 'if (known !== undefined) return known;',
+    instead: 'return known ?? false;',
     tests: SQLITE,
   },
   {

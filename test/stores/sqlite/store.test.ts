@@ -51,6 +51,9 @@ function spying(db: DatabaseSync) {
   const prepared: string[] = [];
   const executed: string[] = [];
   const handle: SqliteHandle = {
+    get isTransaction() {
+      return db.isTransaction;
+    },
     prepare(sql) {
       prepared.push(sql);
       return db.prepare(sql);

@@ -19,9 +19,23 @@ const WHOSE = { prefix: 'acme', entityUuid: OWN, after: null, limit: 10 };
 
 const IN_TRANSACTION = 'in the middle of a transaction. Open one only for keyscope';
 
-describe.each(DRIVERS)('in a transaction left open on a handle of %s', (driver) => {
+/** A handle of `node:sqlite` before 22.16, which does not say whether it is in a transaction. */
+function silent(path: string): Handle {
+  const db = open('node:sqlite', path);
+  return {
+    exec: (sql) => db.exec(sql),
+    prepare: (sql) => db.prepare(sql),
+    close: () => db.close(),
+  };
+}
+
+const HANDLES = [...DRIVERS, 'node:sqlite before 22.16'] as const;
+const openAs = (kind: (typeof HANDLES)[number], path: string) =>
+  kind === 'node:sqlite before 22.16' ? silent(path) : open(kind, path);
+
+describe.each(HANDLES)('in a transaction left open on a handle of %s', (kind) => {
   test('nothing is written that could be rolled back', () => {
-    const db = open(driver, ':memory:');
+    const db = openAs(kind, ':memory:');
     const store = sqliteStore(db);
     store.insert(RECORD);
     db.exec('BEGIN');
@@ -37,10 +51,10 @@ describe.each(DRIVERS)('in a transaction left open on a handle of %s', (driver) 
   // A key that another process had revoked was still accepted.
   test('nothing is read, because it could be out of date', async () => {
     const path = fresh();
-    const db = open(driver, path);
+    const db = openAs(kind, path);
     const store = sqliteStore(db);
     store.insert(RECORD);
-    const elsewhere = open(driver, path);
+    const elsewhere = openAs(kind, path);
     db.exec('BEGIN');
     db.prepare('SELECT 1 FROM keyscope_keys').all();
     expect(sqliteStore(elsewhere).mark(RECORD.keyId, revokeAt(5))).toBe(true);
