@@ -109,9 +109,10 @@ const TEXTS: Readonly<Record<StatementName, string>> = {
       ${TABLES_MAY_HIDE}
     )::text AS answer`,
 
+  // The condition is always true. It is volatile, so that no cache between may answer.
   version: `
     SELECT json_build_object('version', max(version), 'minReader', max(min_reader))::text AS answer
-    FROM keyscope_schema`,
+    FROM keyscope_schema WHERE pg_is_in_recovery() IS NOT NULL`,
 
   // The names are the record's, in column order. The key is filed with the other entities that it
   // addresses; a dump that was restored earlier may already contain these pairs.

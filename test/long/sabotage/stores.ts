@@ -173,6 +173,13 @@ const TRIGGERS: readonly Safeguard[] = [
 
 const CONDITIONAL_WRITES: readonly Safeguard[] = [
   {
+    name: 'no cache in between may answer: PostgreSQL',
+    file: 'src/stores/postgres/statements.ts',
+    text: 'FROM keyscope_schema WHERE pg_is_in_recovery() IS NOT NULL',
+    instead: 'FROM keyscope_schema',
+    tests: `${POSTGRES}/statements.test.ts`,
+  },
+  {
     name: 'conditional update: PostgreSQL',
     file: 'src/stores/postgres/statements.ts',
     text: "'replaces' IS NULL THEN revoked_at IS NULL\n",

@@ -8,6 +8,8 @@ import {
 } from 'keyscope/stores/postgres';
 import type pg from 'pg';
 import { expect, test } from 'vitest';
+import { NOTIFY } from '../../../src/stores/postgres/listening-connection.ts';
+import { STATEMENTS } from '../../../src/stores/postgres/statements.ts';
 import { AUTHORITY, issue, OTHER, OWN, setUp, storeError } from '../../support/keyring.ts';
 import { emptySchema, pgPool, postgresJs, type Schema } from '../../support/postgres-clients.ts';
 import { alone, another, describePostgres, RECORD, value } from '../../support/postgres-place.ts';
@@ -106,6 +108,32 @@ async function buffersOf(sql: Schema['sql'], { text, values }: Asked): Promise<n
   const [{ Plan }] = plan as [{ Plan: Readonly<Record<string, number>> }];
   return Number(Plan['Shared Hit Blocks']) + Number(Plan['Shared Read Blocks']);
 }
+
+/** The volatile functions that a statement calls, after its texts are left out. */
+async function volatileIn(sql: Schema['sql'], statement: string): Promise<readonly unknown[]> {
+  const code = statement.replace(/'[^']*'|\$keyscope\$\w+\$keyscope\$|--.*/g, "''");
+  const names = [...code.matchAll(/\b(\w+)\s*\(/g)].map(([, name]) => `'${name}'`);
+  const rows = await sql(`
+    SELECT proname FROM pg_proc
+    WHERE provolatile = 'v'
+      AND pronamespace IN ('pg_catalog'::regnamespace, current_schema::regnamespace)
+      AND proname IN ('', ${names.join()})`);
+  return rows.map(({ proname }) => proname);
+}
+
+// Hyperdrive, for example, answers a repeated SELECT itself for a minute, unless a function in it
+// is volatile. A stale look-up would accept a revoked key, and a stale version stop a migration.
+describePostgres('each statement', () => {
+  test.each(Object.entries({ ...STATEMENTS, NOTIFY }))(
+    'calls a volatile function, so that no cache in between may answer it: %s',
+    async (_name, statement) => {
+      await alone('pg Client', async ({ client, sql }) => {
+        await migrate(client);
+        expect(await volatileIn(sql, statement)).not.toEqual([]);
+      });
+    },
+  );
+});
 
 describePostgres('the server', () => {
   test('gets one statement for 128 look-ups at once, and answers each of them', async () => {
