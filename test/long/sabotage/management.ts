@@ -383,7 +383,12 @@ const LINEAGES: readonly Safeguard[] = [
     text: 'revokedAt: row.revokedAt ?? at,',
     instead: 'revokedAt: at,',
   },
-  { name: 'an event has the mark that was found', file: MARK, text: ', ...foundIn(row) }', instead: ' }' },
+  {
+    name: 'an event has the mark that was found',
+    file: MARK,
+    text: ', ...foundIn(row) }',
+    instead: ' }',
+  },
 ];
 
 /** The visibility of keys. */
