@@ -1,5 +1,5 @@
 /** Workers and D1 databases on this machine, in Cloudflare's runtime and with its SQLite. */
-import { createRequire } from 'node:module';
+import { builtinModules, createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import type { D1Client } from 'keyscope/stores/d1';
@@ -51,19 +51,29 @@ function start(options: RuntimeOptions): Miniflare {
 
 // ── Workers ───────────────────────────────────────────────────────────────────────────────────
 
-/** Bundles `worker.ts` into one script. */
-async function bundleWorker(): Promise<string> {
-  const path = (name: string) => fileURLToPath(new URL(name, FOLDER));
-  const entries = packageEntries();
+/** Lets bundled drivers load modules of Node. workerd has `process` only as a global. */
+const REQUIRE = `
+  import { builtinModules, createRequire } from 'node:module';
+  const load = createRequire('/');
+  const require = (name) => (/^(?:node:)?process$/.test(name) ? process : load(name));`;
+
+/** Bundles TypeScript into one script. It may import from the folder of the Workers. */
+async function bundle(contents: string): Promise<string> {
   const { outputFiles } = await build({
-    entryPoints: [path('worker.ts')],
+    stdin: { contents, loader: 'ts', resolveDir: fileURLToPath(FOLDER) },
     alias: Object.fromEntries(
-      entries.map(({ specifier, source }) => [specifier, path(`../../${source}`)]),
+      packageEntries().map(({ specifier, source }) => [
+        specifier,
+        fileURLToPath(new URL(`../../${source}`, FOLDER)),
+      ]),
     ),
     bundle: true,
     write: false,
     format: 'esm',
     target: 'es2023',
+    conditions: ['workerd'],
+    mainFields: ['module', 'main'],
+    external: [...builtinModules, 'node:*', 'cloudflare:*', 'pg-native'],
     logLevel: 'error',
   });
   const [output] = outputFiles;
@@ -71,17 +81,15 @@ async function bundleWorker(): Promise<string> {
   return output.text;
 }
 
+const ofFile = (name: string) => `export { default } from './${name}';`;
+
 export interface Worker {
   /** Requests a route, with a key if given, and reads the answer. */
   ask(route: string, key?: string): Promise<unknown>;
   stop(): Promise<void>;
 }
 
-/** Starts `worker.ts` in a separate runtime with an empty database. */
-export async function startWorker(compatibilityDate: string): Promise<Worker> {
-  const script = await bundleWorker();
-  const runtime = start({ script, compatibilityDate, d1Databases: { DB: 'db' } });
-
+function workerOf(runtime: Miniflare): Worker {
   async function ask(route: string, key?: string): Promise<unknown> {
     const init = key === undefined ? {} : { headers: { authorization: `Bearer ${key}` } };
     const answer = await runtime.dispatchFetch(`http://worker${route}`, init);
@@ -90,6 +98,35 @@ export async function startWorker(compatibilityDate: string): Promise<Worker> {
   }
 
   return { ask, stop: () => runtime.dispose() };
+}
+
+/** Starts `worker.ts` in a separate runtime with an empty database. */
+export async function startWorker(compatibilityDate: string): Promise<Worker> {
+  const script = await bundle(ofFile('worker.ts'));
+  return workerOf(start({ script, compatibilityDate, d1Databases: { DB: 'db' } }));
+}
+
+/**
+ * Starts a Worker that has drivers: `drivers.ts`, or the text of another. It has a local Hyperdrive
+ * for the PostgreSQL server, which caches nothing.
+ */
+export async function startDriverWorker(
+  postgres: string,
+  bindings: Readonly<Record<string, string>> = {},
+  text: string = ofFile('drivers.ts'),
+): Promise<Worker> {
+  const contents = REQUIRE + (await bundle(text));
+  const address = new URL(postgres);
+  // The binding requires one, and a server that trusts the address ignores it.
+  address.password ||= 'unused';
+  const runtime = start({
+    modules: [{ type: 'ESModule', path: 'worker.mjs', contents }],
+    compatibilityDate: RECENT_DATE,
+    compatibilityFlags: ['nodejs_compat'],
+    hyperdrives: { HYPERDRIVE: address.href },
+    bindings,
+  });
+  return workerOf(runtime);
 }
 
 // ── Databases ─────────────────────────────────────────────────────────────────────────────────

@@ -1,4 +1,5 @@
 /** Turns errors of both drivers into messages that say what to do and contain no secret. */
+import { explainKeptClient } from '../workers.js';
 
 /** Error numbers of the server. */
 const DUPLICATE_KEY = 1062;
@@ -57,7 +58,7 @@ export interface MysqlError extends Error {
  */
 function toMysqlError(error: unknown): MysqlError {
   const { errno = 0, code } = (error ?? {}) as DriverError;
-  const shown = INSTEAD[errno] ?? messageOf(error) + (ADVICE[errno] ?? '');
+  const shown = INSTEAD[errno] ?? explainKeptClient(messageOf(error)) + (ADVICE[errno] ?? '');
   return Object.assign(new Error(`keyscope: ${shown}`), { errno, code });
 }
 

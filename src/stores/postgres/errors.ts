@@ -1,4 +1,5 @@
 /** Turns errors of the drivers into errors that the store may pass on. */
+import { explainKeptClient } from '../workers.js';
 
 const UNPREPARED = '. If PgBouncer keeps no prepared statements, pass { prepare: false }';
 
@@ -79,8 +80,8 @@ export function toSafeError(error: unknown): Error {
   const isHidden = [HIDDEN_MARK, POLICY].some((words) => String(message).includes(words));
   if (isHidden) return new Error(HIDDEN);
   // The error of a refused connection may have no message.
-  const reason = message || code || 'the connection failed';
+  const reason = explainKeptClient(String(message || code || 'the connection failed'));
   const advice = ADVICE.get(code) ?? '';
-  const safe = new Error(`keyscope: PostgreSQL: ${String(reason)}${advice}`);
+  const safe = new Error(`keyscope: PostgreSQL: ${reason}${advice}`);
   return Object.assign(safe, { code });
 }
