@@ -62,7 +62,8 @@ export function readAuthorization(request: unknown): unknown {
   // The `get` of a Map is case-sensitive.
   const headers: object = found instanceof Map ? Object.fromEntries<unknown>(found) : found;
   const isReader = typeof (headers as Partial<HeaderReader>).get === 'function';
-  return isReader ? (headers as HeaderReader).get('authorization') : valuesInFields(headers);
+  if (isReader) return (headers as HeaderReader).get('authorization');
+  return valuesInFields(headers as Readonly<Record<string, unknown>>);
 }
 
 /**
@@ -123,11 +124,10 @@ function isMessage(value: Message | null | undefined): value is Message {
   return value?.rawHeaders !== undefined || value?.headers !== undefined;
 }
 
-function valuesInFields(fields: object): unknown {
+function valuesInFields(fields: Readonly<Record<string, unknown>>): unknown {
   const names = Object.keys(fields).filter(isAuthorization);
   if (names.length === 0) assertHeaders(fields);
-  const values = fields as Readonly<Record<string, unknown>>;
-  return readTexts(names.flatMap((name) => values[name] ?? []));
+  return readTexts(names.flatMap((name) => fields[name] ?? []));
 }
 
 /** Throws if an object without the header may carry the credential elsewhere. */

@@ -30,8 +30,9 @@ export interface Pepper {
   /** The pepper's name, `[a-z0-9-]{1,32}`. It is part of every digest. */
   readonly id: string;
   /**
-   * 32 bytes or more; text counts as UTF-8. Text is refused if it starts or ends with white space
-   * or a byte order mark, for example the final newline of a file, or if it repeats one character.
+   * 32 bytes or more; text counts as UTF-8. Text, also as bytes, is refused if it starts or ends
+   * with white space or a byte order mark, for example the final newline of a file. A secret that
+   * repeats one character or byte is refused, too.
    */
   readonly secret: string | Uint8Array;
 }
@@ -194,8 +195,8 @@ function readPepper(pepper: unknown): CheckedPepper {
   const text = isText ? secret : decodeText(bytes);
   const trim = 'the secret starts or ends with white space or a byte order mark';
   assert(text.trim() === text, `pepper ${id}: ${trim}; trim it, or processes may disagree on it`);
-  const repeats = isText && new Set(secret).size === 1;
-  assert(!repeats, `pepper ${id}: the secret repeats one character; is it a placeholder?`);
+  const { size } = new Set<unknown>(text || bytes);
+  assert(size > 1, `pepper ${id}: the secret repeats one character or byte; is it a placeholder?`);
   return { tag: `h1.${id}$`, bytes };
 }
 

@@ -11,6 +11,8 @@ import { chanceFrom } from '../support/planted-keys.ts';
 const SECRET = 'a secret of at least thirty-two bytes';
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
+const REPEATS = /^pepper p1: the secret repeats one character or byte; is it a placeholder/;
+
 function complaintOf(secret: string | Uint8Array): string {
   const peppers = [{ id: 'p1', secret }];
   const options = { prefix: 'acme', catalog, store: memoryStore(), peppers };
@@ -42,9 +44,21 @@ describe('a pepper', () => {
     },
   );
 
-  it.each(['x', '0', 'é', '🔑', '\0'])('is refused if it repeats %j', (character) => {
-    const said = complaintOf(character.repeat(40));
-    expect(said).toMatch(/^pepper p1: the secret repeats one character; is it a placeholder/);
+  // Regression: `new Uint8Array(32)` was accepted, and so were the bytes of a repeated character.
+  it.each(['x', '0', 'é', '🔑', '\0'])(
+    'is refused if it repeats %j, as text and as bytes',
+    (one) => {
+      const secret = one.repeat(40);
+      for (const given of [secret, bytesOf(secret), Buffer.from(secret)]) {
+        expect(complaintOf(given)).toMatch(REPEATS);
+      }
+    },
+  );
+
+  it.each([0, 7, 0x78, 0x80, 0xff])('is refused if it repeats the byte %i', (byte) => {
+    expect(complaintOf(new Uint8Array(32).fill(byte))).toMatch(REPEATS);
+    expect(complaintOf(new Uint8Array(64).fill(byte))).toMatch(REPEATS);
+    expectAccepted(new Uint8Array(32).fill(byte, 1).fill(byte ^ 1, 0, 1));
   });
 
   it.each([
@@ -65,6 +79,5 @@ describe('a pepper', () => {
       secret[turn % 2 === 0 ? 0 : 31] = 10;
       expectAccepted(secret);
     }
-    expectAccepted(new Uint8Array(32).fill(7));
   });
 });

@@ -124,7 +124,8 @@ describe.each(Object.entries(backends))('the %s backend', (_, sha256) => {
 
 describe('the seals of a pepper', () => {
   it('are HMACs under keys that HKDF derives with different labels (RFC 5869)', () => {
-    const bytes = fc.uint8Array({ minLength: 32, maxLength: 200 });
+    const isVaried = (bytes: Uint8Array): boolean => new Set(bytes).size > 1;
+    const bytes = fc.uint8Array({ minLength: 32, maxLength: 200 }).filter(isVaried);
     const texts = fc.string({ unit: 'grapheme', maxLength: 20 }).filter((t) => t.isWellFormed());
     fc.assert(
       fc.property(bytes, prefixes, texts, texts, (secret, prefix, deployment, text) => {

@@ -169,7 +169,7 @@ const FRONT_DOOR: readonly Safeguard[] = [
   {
     name: 'a pepper is more than one character',
     file: 'src/core/secret.ts',
-    text: 'assert(!repeats,',
+    text: 'assert(size > 1,',
     instead: 'assert(true,',
   },
   {
