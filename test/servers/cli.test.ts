@@ -47,6 +47,11 @@ function states(stdout: string): Readonly<Record<string, string>> {
   return Object.fromEntries(rows.map(({ check, state }) => [check, state]));
 }
 
+/** The line of `doctor` about exactly these triggers and functions. */
+function brokenTriggers(...names: readonly string[]): RegExp {
+  return new RegExp(`triggers +to do +missing, switched off or changed: ${names.join(', ')};`);
+}
+
 interface Row {
   readonly check: string;
   readonly state: string;
@@ -107,7 +112,54 @@ describePostgres('the command over PostgreSQL', () => {
     await schema.sql('DROP TRIGGER keyscope_keys_delete ON keyscope_keys');
     const { exit, stdout } = await place.run(['doctor']);
     expect(exit).toBe(1);
-    expect(stdout).toMatch(/triggers +to do +missing: keyscope_keys_delete/);
+    expect(stdout).toMatch(
+      /triggers +to do +missing, switched off or changed: keyscope_keys_delete;/,
+    );
+  });
+
+  // It counted the names: triggers that never fire, or call an emptied function, were in order.
+  it.each([
+    [
+      'switched off',
+      'ALTER TABLE keyscope_keys DISABLE TRIGGER keyscope_keys_delete',
+      ['keyscope_keys_delete'],
+    ],
+    [
+      'for replicas',
+      'ALTER TABLE keyscope_keys ENABLE REPLICA TRIGGER keyscope_keys_marks',
+      ['keyscope_keys_marks'],
+    ],
+    [
+      'with a changed function',
+      `CREATE OR REPLACE FUNCTION keyscope_keep() RETURNS trigger LANGUAGE plpgsql
+        AS 'BEGIN RETURN OLD; END'`,
+      ['keyscope_keep', 'keyscope_keys_delete'],
+    ],
+    [
+      'with another function',
+      `CREATE FUNCTION other() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN OLD; END';
+        DROP TRIGGER keyscope_keys_delete ON keyscope_keys;
+        CREATE TRIGGER keyscope_keys_delete BEFORE DELETE ON keyscope_keys
+        FOR EACH ROW EXECUTE FUNCTION other()`,
+      ['keyscope_keys_delete'],
+    ],
+  ])('notices triggers %s', async (_case, change, missing) => {
+    schema = await emptySchema();
+    place = openPlace(config(url, schema.name));
+    await issueIn(place);
+    await schema.sql(change);
+    const { exit, stdout } = await place.run(['doctor']);
+    expect(exit).toBe(1);
+    expect(stdout).toMatch(brokenTriggers(...missing));
+  });
+
+  it('notices a session that fires no triggers', async () => {
+    schema = await emptySchema();
+    place = openPlace(config(url, `${schema.name} -c session_replication_role=replica`));
+    await issueIn(place);
+    const { stdout } = await place.run(['doctor']);
+    const all = ['update', 'marks', 'with_mark', 'delete', 'truncate'];
+    expect(stdout).toMatch(brokenTriggers(...all.map((each) => `keyscope_keys_${each}`)));
   });
 
   it('lists other roles with rights by grant, column, default or membership', async () => {

@@ -1,4 +1,5 @@
 /** The SQL queries of `doctor`, over the client in the config. */
+import { createHash } from 'node:crypto';
 import { type Dialect, MIGRATIONS } from '../../stores/schema/migrations.js';
 import type { CommandSql } from './define-config.js';
 
@@ -13,7 +14,10 @@ interface Questions {
   readonly clock: string;
   /** 1 on the primary, 0 on a replica; empty for a file, which has no replicas. */
   readonly primary: string;
-  /** The names of all triggers. */
+  /**
+   * The names of all triggers: with PostgreSQL, of the functions and triggers that work. With
+   * SQLite, the text of each trigger.
+   */
   readonly triggers: string;
   /**
    * The roles that can read or write the tables, `public` meaning everybody. Without the owner, the
@@ -26,6 +30,20 @@ interface Questions {
 const MAY_USE = `has_schema_privilege(name, t.relnamespace, 'USAGE')
         AND (has_any_column_privilege(name, t.oid, 'SELECT, INSERT, UPDATE')
           OR has_table_privilege(name, t.oid, 'DELETE, TRUNCATE, TRIGGER'))`;
+
+/** Makes texts equal that differ in white space, which migration tools may change. */
+const squeeze = (text: string): string => text.trim().replaceAll(/\s+/g, ' ');
+
+/** The digests of the bodies of PostgreSQL's functions, as SQL. */
+const BODIES = [
+  ...MIGRATIONS.postgres
+    .flat()
+    .join()
+    .matchAll(/\$keyscope\$(.+?)\$keyscope\$/gs),
+]
+  .map(([, body = '']) => createHash('sha256').update(squeeze(body)).digest('hex'))
+  .map((digest) => `'${digest}'`)
+  .join(', ');
 
 /** A column of MySQL's tables of rights, without its collation, which depends on the server. */
 const plain = (column: string): string => `CAST(${column} AS BINARY)`;
@@ -47,8 +65,17 @@ const QUESTIONS: Readonly<Record<Dialect, Questions>> = {
     clock: 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint::text AS answer',
     primary: 'SELECT (NOT pg_is_in_recovery())::int AS answer',
     triggers: `
-      SELECT tgname AS answer FROM pg_trigger
-      WHERE tgrelid = to_regclass('keyscope_keys') AND tgenabled <> 'D'`,
+      WITH sound AS (
+        SELECT oid, proname FROM pg_proc
+        WHERE pronamespace = (
+            SELECT relnamespace FROM pg_class WHERE oid = to_regclass('keyscope_keys'))
+          AND encode(sha256(convert_to(
+            btrim(regexp_replace(prosrc, '\\s+', ' ', 'g')), 'UTF8')), 'hex') IN (${BODIES})
+      )
+      SELECT proname AS answer FROM sound UNION ALL
+      SELECT tgname FROM pg_trigger JOIN sound ON sound.oid = tgfoid
+      WHERE tgrelid = to_regclass('keyscope_keys') AND tgenabled IN (
+        'A', CASE WHEN current_setting('session_replication_role') <> 'replica' THEN 'O' END)`,
     rights: `
       SELECT DISTINCT name AS answer
       FROM pg_class AS t CROSS JOIN (
@@ -85,7 +112,7 @@ const QUESTIONS: Readonly<Record<Dialect, Questions>> = {
     schema: "SELECT count(*) AS answer FROM sqlite_master WHERE name = 'keyscope_schema'",
     clock: '',
     primary: '',
-    triggers: "SELECT name AS answer FROM sqlite_master WHERE type = 'trigger'",
+    triggers: "SELECT sql AS answer FROM sqlite_master WHERE type = 'trigger'",
     rights: '',
   },
 };
@@ -130,10 +157,12 @@ export async function askRights(sql: CommandSql): Promise<readonly string[] | nu
   return rights === '' ? null : (await ask(sql, rights)).map(String);
 }
 
-/** Returns the triggers of the schema that are missing. */
+/** Returns the triggers and functions of the schema that are missing or do not work. */
 export async function askMissingTriggers(sql: CommandSql): Promise<readonly string[]> {
-  const found = (await ask(sql, QUESTIONS[sql.dialect].triggers)).map(String);
-  const schema = MIGRATIONS[sql.dialect].flat().join('\n');
-  const names = [...schema.matchAll(/CREATE TRIGGER (\w+)/g)].map(([, name = '']) => name);
-  return names.filter((name) => !found.includes(name));
+  const found = (await ask(sql, QUESTIONS[sql.dialect].triggers)).map(String).map(squeeze);
+  return MIGRATIONS[sql.dialect].flat().flatMap((statement) => {
+    const [, name] = /CREATE (?:TRIGGER|OR REPLACE FUNCTION) (\w+)/.exec(statement) ?? [];
+    const works = name === undefined || found.includes(name) || found.includes(squeeze(statement));
+    return works ? [] : [name];
+  });
 }

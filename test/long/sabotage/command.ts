@@ -268,4 +268,18 @@ export const COMMAND: readonly Safeguard[] = [
     instead: '{prefixes.length === 0 ? withoutKeys(name, prefixes) : name} cannot be read',
     tests: 'test/slow/cli/scan.test.ts',
   },
+  {
+    name: 'doctor: a trigger that does not fire',
+    file: 'src/tools/cli/sql.ts',
+    text: "session_replication_role') <> 'replica'",
+    instead: "session_replication_role') <> ''",
+    tests: 'test/servers/cli.test.ts',
+  },
+  {
+    name: 'doctor: a trigger whose function was changed',
+    file: 'src/tools/cli/sql.ts',
+    text: 'SELECT oid, proname FROM pg_proc\n        WHERE',
+    instead: 'SELECT oid, proname FROM pg_proc\n        WHERE true OR',
+    tests: 'test/servers/cli.test.ts',
+  },
 ];

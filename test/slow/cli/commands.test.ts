@@ -340,8 +340,13 @@ describe('doctor', () => {
     });
   });
 
-  it('notices another deployment and a missing trigger', async () => {
-    const lines = "deployment = 'acme live'; client.exec('DROP TRIGGER keyscope_keys_delete');";
+  it('notices another deployment, a missing trigger and a changed one', async () => {
+    // The second was in order as long as its name existed.
+    const lines = `deployment = 'acme live'; client.exec(\`
+      DROP TRIGGER keyscope_keys_delete;
+      DROP TRIGGER keyscope_keys_seal;
+      CREATE TRIGGER keyscope_keys_seal BEFORE UPDATE OF seal ON keyscope_keys WHEN 0
+      BEGIN SELECT RAISE(ABORT, 'keyscope: never'); END\`);`;
     const own = openPlace();
     try {
       await issueIn(own);
@@ -350,7 +355,7 @@ describe('doctor', () => {
       const todo = rows(stdout).filter(({ state }) => state === 'to do');
       expect(exit).toBe(1);
       expect(todo.map(({ check }) => check)).toEqual(['triggers', 'deployment']);
-      expect(todo[0]?.what).toContain('missing: keyscope_keys_delete');
+      expect(todo[0]?.what).toMatch(/: keyscope_keys_seal, keyscope_keys_delete;/);
     } finally {
       own.remove();
     }

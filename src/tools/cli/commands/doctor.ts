@@ -178,7 +178,7 @@ async function checkTriggers(sql: CommandSql): Promise<Verdict> {
   const missing = await askMissingTriggers(sql);
   if (missing.length === 0) return ['ok', 'all exist'];
   const instead = 'anyone who can write to the table can rewrite history. See docs/stores.md';
-  return ['to do', `missing: ${missing.join(', ')}; ${instead}`];
+  return ['to do', `missing, switched off or changed: ${missing.join(', ')}; ${instead}`];
 }
 
 async function checkPool({ config }: Asked): Promise<Verdict> {

@@ -40,9 +40,9 @@ function answering(answers: Readonly<Record<string, readonly unknown[]>>): Comma
   };
 }
 
-const triggers = [...schemaSql('postgres').matchAll(/CREATE TRIGGER (\w+)/g)].map(
-  ([, name]) => name,
-);
+const triggers = [
+  ...schemaSql('postgres').matchAll(/CREATE (?:TRIGGER|OR REPLACE FUNCTION) (\w+)/g),
+].map(([, name]) => name);
 const now = (): number => Date.now();
 const SOUND = {
   to_regclass: triggers,
