@@ -29,6 +29,7 @@ export interface PgClient {
  */
 export interface PostgresJsClient {
   readonly begin: unknown;
+  readonly subscribe: unknown;
   unsafe(
     text: string,
     values?: string[],
@@ -75,8 +76,9 @@ export interface Session {
 export function openSession(client: PostgresClient): Session {
   if (isPostgresJs(client)) return postgresJsSession(client);
   if (isPglite(client)) return pgliteSession(client);
+  // Only connections of mysql and mysql2 have the third.
   assert(
-    hasMethods(client, 'query', 'connect'),
+    hasMethods(client, 'query', 'connect') && !('changeUser' in client),
     'postgresStore: pass a Pool or Client of pg, the result of postgres(), or a PGlite; ' +
       'not a transaction',
   );
@@ -85,9 +87,12 @@ export function openSession(client: PostgresClient): Session {
 
 // postgres.js
 
-/** Uses `in`, because a proxy of a `pg` client may return a function for any name. */
+/**
+ * Bun's SQL, which may also be of MySQL or SQLite, has no `subscribe`. Uses `in`, because a proxy
+ * of a `pg` client may return a function for any name.
+ */
 function isPostgresJs(client: PostgresClient): client is PostgresJsClient {
-  return hasMethods(client, 'unsafe', 'begin') && 'unsafe' in client;
+  return hasMethods(client, 'unsafe', 'begin', 'subscribe') && 'unsafe' in client;
 }
 
 function postgresJsSession(client: PostgresJsClient): Session {
