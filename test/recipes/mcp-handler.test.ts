@@ -37,8 +37,11 @@ describe('the gate in front of mcp-handler', () => {
     const { key } = await issue(keyring);
     const { createMcpHandler } = (await load('mcp-handler')) as { createMcpHandler: unknown };
     const gate = createMcpGate({ keyring, policy, tools, realm: 'acme', resource });
-    const make = new Function('createMcpHandler', 'tools', 'gate', `${BLOCK}\nreturn guarded;`);
-    const guarded = make(createMcpHandler, tools, gate) as (request: Request) => Promise<Response>;
+    const code = `${BLOCK}\nreturn guarded;`;
+    const make = new Function('createMcpHandler', 'tools', 'gate', code) as (
+      ...given: readonly unknown[]
+    ) => (request: Request) => Promise<Response>;
+    const guarded = make(createMcpHandler, tools, gate);
     const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'listThreats' } };
     const ask = async (authorization: object) => {
       const accepted = 'application/json, text/event-stream';
