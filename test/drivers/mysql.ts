@@ -2,7 +2,8 @@
 import { type MysqlClient, mysqlStore } from 'keyscope/stores/mysql';
 import { emptyDatabase } from '../support/mysql-clients.ts';
 import { SERVERS } from '../support/servers.ts';
-import type { Place, Range, Trial } from './range.ts';
+import { newestServers } from './newest-servers.ts';
+import type { Place, Range, Server, Trial, Versions } from './range.ts';
 
 type Options = Readonly<Record<string, unknown>>;
 
@@ -24,9 +25,9 @@ function trialOf(
   given: Options = {},
   create: keyof Driver['default'] = 'createPool',
 ): Trial {
-  async function open(loaded: unknown): Promise<Place> {
+  async function open(loaded: unknown, url: string): Promise<Place> {
     const driver = (loaded as Driver).default;
-    const { settings, drop } = await emptyDatabase();
+    const { settings, drop } = await emptyDatabase(url);
     const isPool = create === 'createPool';
     const client = await driver[create]({
       ...settings,
@@ -89,15 +90,22 @@ const OF_MARIADB: readonly Trial[] = [
   }),
 ];
 
-const server = { name: 'MariaDB', url: () => SERVERS.mysql };
+const ofTests: Server = { name: 'MariaDB', url: () => SERVERS.mysql };
+const newest = newestServers('MySQL', (host) => `mysql://root@${host}`);
+
+/** Options behave the same on every server, so the newest only runs a pool and a connection. */
+function rangesOf(client: string, versions: Versions, trials: readonly Trial[]): readonly Range[] {
+  return [
+    { client, ...versions, server: ofTests, trials },
+    ...newest.map((server) => ({ client, ...versions, server, trials: trials.slice(0, 2) })),
+  ];
+}
 
 export const MYSQL: readonly Range[] = [
-  {
-    client: '`mysql2/promise`',
-    server,
-    lowest: 'mysql2-lowest/promise.js',
-    newest: 'mysql2/promise.js',
-    trials: OF_MYSQL2,
-  },
-  { client: '`mariadb`', server, lowest: 'mariadb-lowest', newest: 'mariadb', trials: OF_MARIADB },
+  ...rangesOf(
+    '`mysql2/promise`',
+    { lowest: 'mysql2-lowest/promise.js', newest: 'mysql2/promise.js' },
+    OF_MYSQL2,
+  ),
+  ...rangesOf('`mariadb`', { lowest: 'mariadb-lowest', newest: 'mariadb' }, OF_MARIADB),
 ];

@@ -2,9 +2,8 @@
 import { type RedisClient, redisStore } from 'keyscope/stores/redis';
 import { deleteUnder, ioRedis } from '../support/redis-clients.ts';
 import { SERVERS } from '../support/servers.ts';
-import type { Place, Range, Trial } from './range.ts';
-
-const { redis: url } = SERVERS;
+import { newestServers } from './newest-servers.ts';
+import type { Place, Range, Server, Trial, Versions } from './range.ts';
 
 type Options = Readonly<Record<string, unknown>>;
 
@@ -28,12 +27,12 @@ interface NodeRedisDriver {
 
 function nodeRedis(
   options: string,
-  create: (driver: NodeRedisDriver) => NodeRedisClient,
+  create: (driver: NodeRedisDriver, url: string) => NodeRedisClient,
   wrap: (client: NodeRedisClient) => unknown = (client) => client,
 ): Trial {
-  async function open(loaded: unknown): Promise<Place> {
+  async function open(loaded: unknown, url: string): Promise<Place> {
     const driver = loaded as NodeRedisDriver;
-    const client = create(driver);
+    const client = create(driver, url);
     client.on('error', () => {});
     await client.connect();
     const prefix = `keyscope-drivers-${crypto.randomUUID()}:`;
@@ -56,17 +55,17 @@ function byteOf(character: string): number {
 }
 
 const NODE_REDIS: readonly Trial[] = [
-  nodeRedis('RESP 2', ({ createClient }) => createClient({ url, RESP: 2 })),
-  nodeRedis('RESP 3', ({ createClient }) => createClient({ url, RESP: 3 })),
-  nodeRedis('a pool of 10', ({ createClient }) =>
+  nodeRedis('RESP 2', ({ createClient }, url) => createClient({ url, RESP: 2 })),
+  nodeRedis('RESP 3', ({ createClient }, url) => createClient({ url, RESP: 3 })),
+  nodeRedis('a pool of 10', ({ createClient }, url) =>
     createClient({ url }).createPool({ minimum: 10, maximum: 10 }),
   ),
   nodeRedis(
     '`withTypeMapping`: Buffer, Map, numbers as text',
-    ({ createClient }) => createClient({ url, RESP: 3 }),
+    ({ createClient }, url) => createClient({ url, RESP: 3 }),
     (client) => client.withTypeMapping(TYPES),
   ),
-  nodeRedis('`commandOptions` with the same', ({ createClient }) =>
+  nodeRedis('`commandOptions` with the same', ({ createClient }, url) =>
     createClient({ url, RESP: 3, commandOptions: { typeMapping: TYPES } }),
   ),
 ];
@@ -83,7 +82,7 @@ interface IoRedisDriver {
 
 /** @param given Any `keyPrefix` is a placeholder: each trial gets a different one. */
 function ioRedisLike(options: string, given: Options): Trial {
-  async function open(loaded: unknown): Promise<Place> {
+  async function open(loaded: unknown, url: string): Promise<Place> {
     const Client = (loaded as IoRedisDriver).default;
     const id = crypto.randomUUID();
     const keyPrefix = 'keyPrefix' in given ? `keyscope-drivers-${id}:` : '';
@@ -94,7 +93,7 @@ function ioRedisLike(options: string, given: Options): Trial {
       openStore: () => redisStore(client as unknown as RedisClient, { prefix }),
       async close() {
         client.disconnect();
-        const outside = keyPrefix === '' ? 0 : await countUnder(prefix);
+        const outside = keyPrefix === '' ? 0 : await countUnder(url, prefix);
         await deleteUnder(url, prefix);
         await deleteUnder(url, keyPrefix + prefix);
         if (outside > 0) throw new Error(`${outside} keys are without the keyPrefix`);
@@ -104,7 +103,7 @@ function ioRedisLike(options: string, given: Options): Trial {
   return { options, open };
 }
 
-async function countUnder(prefix: string): Promise<number> {
+async function countUnder(url: string, prefix: string): Promise<number> {
   const { client, close } = ioRedis(url);
   const keys = await client.keys(`${prefix}*`);
   close();
@@ -121,11 +120,21 @@ const IOREDIS_6: readonly Trial[] = [
   ioRedisLike('RESP 3, `stringNumbers`', { protocol: 3, stringNumbers: true }),
 ];
 
-const server = { name: 'Redis', url: () => url };
+const ofTests: Server = { name: 'Redis', url: () => SERVERS.redis };
+const urlAt = (host: string) => `redis://${host}`;
+const newest = [...newestServers('Valkey', urlAt), ...newestServers('Redis', urlAt)];
+
+/** Options behave the same on every server, so the newest ones only run the first. */
+function rangesOf(client: string, versions: Versions, trials: readonly Trial[]): readonly Range[] {
+  return [
+    { client, ...versions, server: ofTests, trials },
+    ...newest.map((server) => ({ client, ...versions, server, trials: trials.slice(0, 1) })),
+  ];
+}
 
 export const REDIS: readonly Range[] = [
-  { client: '`redis`', server, lowest: 'redis-lowest', newest: 'redis', trials: NODE_REDIS },
-  { client: '`ioredis`', server, lowest: 'ioredis-lowest', newest: 'ioredis', trials: IOREDIS },
-  { client: '`ioredis` 6', server, lowest: 'ioredis', newest: 'ioredis', trials: IOREDIS_6 },
-  { client: '`iovalkey`', server, lowest: 'iovalkey-lowest', newest: 'iovalkey', trials: IOREDIS },
+  ...rangesOf('`redis`', { lowest: 'redis-lowest', newest: 'redis' }, NODE_REDIS),
+  ...rangesOf('`ioredis`', { lowest: 'ioredis-lowest', newest: 'ioredis' }, IOREDIS),
+  ...rangesOf('`ioredis` 6', { lowest: 'ioredis', newest: 'ioredis' }, IOREDIS_6),
+  ...rangesOf('`iovalkey`', { lowest: 'iovalkey-lowest', newest: 'iovalkey' }, IOREDIS),
 ];

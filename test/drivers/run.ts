@@ -3,6 +3,7 @@
  * driver, with the options that services use. Prints a table and fails if a test of the contract
  * does.
  *
+ * Without root or a network, MySQL and the newest Valkey and Redis are left out, by name.
  * `-- --markdown docs/stores.md` also writes the table into that page. `-- <words>` selects the
  * lines that contain the words.
  */
@@ -12,6 +13,7 @@ import { parseArgs } from 'node:util';
 import { replaceIn } from '../accidents/table.ts';
 import { withVersion } from '../accidents/versions.ts';
 import { MYSQL } from './mysql.ts';
+import { newestNames, startNewestServers } from './newest-servers.ts';
 import { PGLITE } from './pglite.ts';
 import { POSTGRES } from './postgres.ts';
 import { type Outcome, type Range, type Trial, tryOut, versionOf } from './range.ts';
@@ -96,11 +98,23 @@ async function runApart(engines: Engines): Promise<readonly string[]> {
   return lines;
 }
 
+/** Starts the newest servers, which some of the lines need, or says that they are left out. */
+async function startNewest(): Promise<() => Promise<void>> {
+  try {
+    return await startNewestServers();
+  } catch (error) {
+    console.log(`skipped MySQL, and the newest Valkey and Redis: ${String(error)}`);
+    return async () => {};
+  }
+}
+
 async function runAll(): Promise<void> {
-  const parts = await Promise.all((Object.keys(RANGES) as Engines[]).map(runApart));
+  const stop = await startNewest();
+  const parts = await Promise.all((Object.keys(RANGES) as Engines[]).map(runApart)).finally(stop);
   const heads = [`| ${HEADS.join(' | ')} |`, `|${' --- |'.repeat(HEADS.length)}`];
   const table = [...heads, ...parts.flat()].join('\n');
-  const servers = ['PostgreSQL', 'MariaDB', 'Redis'].map(withVersion).join(', ');
+  const ofTests = ['PostgreSQL', 'MariaDB', 'Redis'].map(withVersion);
+  const servers = [...ofTests, ...newestNames()].join(', ');
   const date = new Date().toISOString().slice(0, 10);
   const seen = `${table}\n\nRun ${date} on Node ${process.version}; ${servers}.`;
   console.log(`\n${seen}\n`);

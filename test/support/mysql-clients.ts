@@ -4,14 +4,18 @@ import mariadb from 'mariadb';
 import mysql from 'mysql2/promise';
 import { SERVERS } from './servers.ts';
 
-/** The URL of the server, without a database. */
-const { hostname, port, username, password } = new URL(SERVERS.mysql);
-export const SERVER = {
-  host: hostname,
-  port: Number(port) || 3306,
-  user: decodeURIComponent(username),
-  password: decodeURIComponent(password),
-} as const;
+/** How to log in to a server, without a database. */
+function loginOf(url: string) {
+  const { hostname, port, username, password } = new URL(url);
+  return {
+    host: hostname,
+    port: Number(port) || 3306,
+    user: decodeURIComponent(username),
+    password: decodeURIComponent(password),
+  } as const;
+}
+
+export const SERVER = loginOf(SERVERS.mysql);
 
 /** A separate connection, for an operator's view and actions. */
 export interface Console {
@@ -83,12 +87,13 @@ export interface Database {
   drop(): Promise<void>;
 }
 
-/** Creates an empty database. */
-export async function emptyDatabase(): Promise<Database> {
+/** Creates an empty database on the server of the tests, or on another. */
+export async function emptyDatabase(url: string = SERVERS.mysql): Promise<Database> {
   const name = `keyscope_${globalThis.crypto.randomUUID().replaceAll('-', '')}`;
-  const server = await openConsole();
+  const login = loginOf(url);
+  const server = await openConsole(login);
   await server.rows(`CREATE DATABASE ${name}`);
-  const settings = { ...SERVER, database: name };
+  const settings = { ...login, database: name };
   const own = await openConsole(settings);
   return {
     name,

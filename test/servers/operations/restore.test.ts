@@ -85,11 +85,11 @@ async function openPostgres(own: Folder): Promise<Engine> {
 /** The page's programs, and those that take their place: MySQL does not load MariaDB's dumps. */
 const PROGRAMS: Readonly<Record<string, string>> = isMariadb
   ? { 'mariadb-dump': 'mariadb-dump', mariadb: 'mariadb' }
-  : { 'mariadb-dump': 'mysqldump', mariadb: 'mysql' };
+  : { 'mariadb-dump': 'mysqldump --set-gtid-purged=OFF', mariadb: 'mysql' };
 
 /** MariaDB installs its program under MySQL's name, too. */
 function hasPrograms(): boolean {
-  const program = PROGRAMS['mariadb-dump'] ?? '';
+  const program = isMariadb ? 'mariadb-dump' : 'mysqldump';
   const { status, stdout } = spawnSync(program, ['--version'], { encoding: 'utf8' });
   return status === 0 && stdout.includes('MariaDB') === isMariadb;
 }
