@@ -30,7 +30,7 @@ const COPIED = {
 const { describe } = installedIn('recipes', 'uuid');
 
 test('every recipe is a file with a name', () => {
-  const first = readProjectFile(PAGE).matchAll(/^```\w+\n(.*)/gm);
+  const first = readProjectFile(PAGE).matchAll(/^```ts\n(.*)/gm);
   expect(Array.from(first, ([, line]) => line)).toEqual(FILES.map((name) => `// ${name}`));
 });
 

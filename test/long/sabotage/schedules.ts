@@ -89,13 +89,6 @@ const ROTATIONS: readonly Safeguard[] = [
     instead: 'replaces === null ? revokedAt === null && suspendedAt === null :',
     tests: SCHEDULES,
   },
-  {
-    name: 'schedules: a lineage is revoked until nothing is left',
-    file: 'src/management/lineage.ts',
-    text: 'while (changed.size > before)',
-    instead: 'while (false)',
-    tests: SCHEDULES,
-  },
 ];
 
 const CACHES: readonly Safeguard[] = [
