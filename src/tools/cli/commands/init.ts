@@ -54,7 +54,7 @@ const IGNORED = '.gitignore';
 /** Adds a line to `.gitignore`, and returns whether it was missing. */
 async function ignoreInGit(line: string): Promise<boolean> {
   const text = existsSync(IGNORED) ? await readFile(IGNORED, 'utf8') : '';
-  if (text.split(/\s*\n/).includes(line)) return false;
+  if (text.split('\n').some((each) => each.trim() === line)) return false;
   const isOpen = text !== '' && !text.endsWith('\n');
   await appendFile(IGNORED, `${isOpen ? '\n' : ''}${line}\n`);
   return true;
