@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { Awaitable, KeyRecord, KeyStore, Mark } from 'keyscope';
 import { expect, test } from 'vitest';
 import { applyMark } from '../../src/stores/marks.ts';
-import { HOUR, OTHER, OWN } from './keyring.ts';
+import { HOUR, OTHER, OWN, THIRD } from './keyring.ts';
 import { runs } from './runs.ts';
 import { unsealed } from './unsealed.ts';
 
@@ -270,7 +270,7 @@ function chosen(choices: Choices, earlier: readonly KeyRecord[]): KeyRecord {
 
 function markOf({ mark, at }: Choices): Mark | null {
   if (mark === 'none') return null;
-  if (mark === 'withdraw') return { kind: mark, at, entityUuid: OTHER };
+  if (mark === 'withdraw') return { kind: mark, at, entityUuid: THIRD };
   return { kind: mark, at, by: null, reason: null, seal: null };
 }
 
