@@ -2,7 +2,7 @@
  * The effect of each mark on a record, and its condition. The writes of every store follow this.
  */
 import type { KeyRecord } from '../core/record.js';
-import type { Mark } from '../core/store.js';
+import type { Mark, WithdrawMark } from '../core/store.js';
 
 /** Returns the marked record, or `null` if the mark's condition does not hold. */
 export function applyMark(record: KeyRecord, mark: Mark): KeyRecord | null {
@@ -34,18 +34,23 @@ function canBeMarked(record: KeyRecord, mark: Mark): boolean {
 
 /** Returns the fields that a mark sets, apart from `changedAt`. */
 function changesOf(record: KeyRecord, mark: Mark): Partial<KeyRecord> {
+  if (mark.kind === 'withdraw') return { withdrawn: [...record.withdrawn, mark.entityUuid] };
+  if (mark.kind !== 'revoke') return fieldsOf(mark);
+  return { ...fieldsOf(mark), revokedAt: record.revokedAt ?? mark.at };
+}
+
+/** Returns the fields that a mark sets on any record, without those that depend on its values. */
+export function fieldsOf(mark: Exclude<Mark, WithdrawMark>): Partial<KeyRecord> {
   switch (mark.kind) {
-    case 'revoke': {
-      const { at, by, reason, seal } = mark;
-      return { revokedAt: record.revokedAt ?? at, endedBy: by, endReason: reason, seal };
-    }
+    case 'revoke':
+      return { endedBy: mark.by, endReason: mark.reason, seal: mark.seal };
     case 'suspend':
       return { suspendedAt: mark.at, endedBy: mark.by, endReason: mark.reason };
     case 'resume':
       return { suspendedAt: null, endedBy: null, endReason: null };
     case 'retire':
       return { retireAt: mark.retireAt, endedBy: mark.by, endReason: mark.reason };
-    case 'withdraw':
-      return { withdrawn: [...record.withdrawn, mark.entityUuid] };
+    default:
+      throw new TypeError('mark: kind: pass revoke, suspend, resume, retire or withdraw');
   }
 }

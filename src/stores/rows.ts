@@ -1,5 +1,6 @@
-/** Converts records to values of SQL databases, and rows to records. */
+/** Converts records and marks to values of SQL databases, and rows to records. */
 import type { KeyRecord } from '../core/record.js';
+import type { Mark } from '../core/store.js';
 import { rememberRows } from './remembered-rows.js';
 
 /**
@@ -47,6 +48,34 @@ export function toValues(record: KeyRecord): Value[] {
     record.lastUsedAt,
     JSON.stringify(record.scopesUsed),
   ];
+}
+
+/**
+ * Returns the values of the UPDATE that writes a mark, in the order that dialects with unnumbered
+ * placeholders share. A caller without types may leave out values that are null or empty.
+ */
+export function markValues(keyId: string, mark: Mark): Value[] {
+  const { at } = mark;
+  switch (mark.kind) {
+    case 'revoke': {
+      const { by = null, reason = null, seal = null, replaces = null } = mark;
+      return [at, at, by, reason, seal, keyId, replaces, replaces];
+    }
+    case 'suspend': {
+      const { by = null, reason = null } = mark;
+      return [at, at, by, reason, keyId];
+    }
+    case 'resume':
+      return [at, keyId];
+    case 'retire': {
+      const { retireAt, by = null, reason = null, withdrawn = [] } = mark;
+      return [retireAt, at, by, reason, keyId, JSON.stringify(withdrawn)];
+    }
+    case 'withdraw':
+      return [mark.entityUuid, at, keyId, mark.entityUuid];
+    default:
+      throw new TypeError('mark: kind: pass revoke, suspend, resume, retire or withdraw');
+  }
 }
 
 /** A record with unchecked fields; the core checks them. */

@@ -1,8 +1,7 @@
 /** The methods that write. Each is one statement, or one transaction. */
 import type { KeyRecord } from '../../core/record.js';
-import type { Mark } from '../../core/store.js';
 import { isUuid } from '../../core/uuid.js';
-import { toValues, type Value } from '../rows.js';
+import { markValues, toValues, type Value } from '../rows.js';
 import type { Writes } from '../writes.js';
 import type { Connections, Session } from './client.js';
 import { assertFits, assertMarkFits } from './columns.js';
@@ -24,32 +23,6 @@ async function insert(connections: Connections, record: KeyRecord): Promise<void
       await addPairs(session, record, guests);
     }),
   );
-}
-
-/**
- * Returns the values of the UPDATE that writes a mark. A caller without types may leave out values
- * that are null or empty.
- */
-function markValues(keyId: string, mark: Mark): Value[] {
-  const { at } = mark;
-  switch (mark.kind) {
-    case 'revoke': {
-      const { by, reason, seal, replaces = null } = mark;
-      return [at, at, by, reason, seal, keyId, replaces, replaces];
-    }
-    case 'suspend':
-      return [at, at, mark.by, mark.reason, keyId];
-    case 'resume':
-      return [at, keyId];
-    case 'retire': {
-      const { retireAt, by, reason, withdrawn = [] } = mark;
-      return [retireAt, at, by, reason, keyId, JSON.stringify(withdrawn)];
-    }
-    case 'withdraw':
-      return [mark.entityUuid, at, keyId, mark.entityUuid];
-    default:
-      throw new TypeError('mark: kind: pass revoke, suspend, resume, retire or withdraw');
-  }
 }
 
 /** Makes the writing half of a store. */

@@ -1,7 +1,8 @@
 /** Inserts records, marks keys and records usage. */
 import type { KeyRecord } from '../../core/record.js';
-import type { Mark, UsageEntry, WithdrawMark } from '../../core/store.js';
+import type { Mark, UsageEntry } from '../../core/store.js';
 import { within } from '../../core/thenable.js';
+import { fieldsOf } from '../marks.js';
 import { isText } from '../reads.js';
 import type { Writes } from '../writes.js';
 import { type Link, readFrom, runOn } from './client.js';
@@ -126,22 +127,6 @@ function callOf(change: Mark): Call {
     args.push(field, formatField(value ?? null));
   }
   return { script: MARK, args };
-}
-
-/** Returns the fields that a mark sets, apart from those that depend on the record. */
-function fieldsOf(change: Exclude<Mark, WithdrawMark>): Partial<KeyRecord> {
-  switch (change.kind) {
-    case 'revoke':
-      return { endedBy: change.by, endReason: change.reason, seal: change.seal };
-    case 'suspend':
-      return { suspendedAt: change.at, endedBy: change.by, endReason: change.reason };
-    case 'resume':
-      return { suspendedAt: null, endedBy: null, endReason: null };
-    case 'retire':
-      return { retireAt: change.retireAt, endedBy: change.by, endReason: change.reason };
-    default:
-      throw new TypeError('mark: kind: pass revoke, suspend, resume, retire or withdraw');
-  }
 }
 
 // ── Usage ───────────────────────────────────────────────────────────────────────────────────────

@@ -1,7 +1,6 @@
 /** The UPDATE that writes each mark, for SQLite and D1. */
 import { MAX_TIME } from '../../core/input.js';
 import type { Mark } from '../../core/store.js';
-import type { Value } from '../rows.js';
 
 /** The later of the stored time and the mark's, because the clocks of processes differ. */
 const CHANGED = `changed_at = max(ifnull(changed_at, ${-MAX_TIME}), ?)`;
@@ -32,31 +31,3 @@ export const MARKS: Readonly<Record<Mark['kind'], string>> = {
     WHERE key_id = ? AND CASE WHEN json_valid(withdrawn) THEN json_type(withdrawn) = 'array'
       AND NOT EXISTS (SELECT 1 FROM json_each(withdrawn) WHERE value = ?) END`,
 };
-
-/**
- * Returns the parameters of a mark's statement. A caller without types may leave out values that
- * are null or empty.
- */
-export function markValues(keyId: string, mark: Mark): Value[] {
-  const { at } = mark;
-  switch (mark.kind) {
-    case 'revoke': {
-      const { by = null, reason = null, seal = null, replaces = null } = mark;
-      return [at, at, by, reason, seal, keyId, replaces, replaces];
-    }
-    case 'suspend': {
-      const { by = null, reason = null } = mark;
-      return [at, at, by, reason, keyId];
-    }
-    case 'resume':
-      return [at, keyId];
-    case 'retire': {
-      const { retireAt, by = null, reason = null, withdrawn = [] } = mark;
-      return [retireAt, at, by, reason, keyId, JSON.stringify(withdrawn)];
-    }
-    case 'withdraw':
-      return [mark.entityUuid, at, keyId, mark.entityUuid];
-    default:
-      throw new TypeError('mark: kind: pass revoke, suspend, resume, retire or withdraw');
-  }
-}

@@ -1,10 +1,10 @@
 /** The methods that write, each in a separate transaction. */
 import type { Mark } from '../../core/store.js';
 import { isText } from '../reads.js';
-import { toValues, type Value } from '../rows.js';
+import { markValues, toValues, type Value } from '../rows.js';
 import type { Writes } from '../writes.js';
 import { inMain, type SqliteHandle, type SqliteStatement } from './client.js';
-import { MARKS, markValues } from './marks.js';
+import { MARKS } from './marks.js';
 import { STATEMENTS } from './statements.js';
 import { writeWhenUnlocked } from './transactions.js';
 

@@ -1,8 +1,8 @@
 /** The methods that write, each as one statement or one batch, which is a transaction. */
 import { isWholeText } from '../../reads.js';
-import { toValues } from '../../rows.js';
+import { markValues, toValues } from '../../rows.js';
 import { usageBatches, type Writes } from '../../writes.js';
-import { MARKS, markValues } from '../marks.js';
+import { MARKS } from '../marks.js';
 import { STATEMENTS } from '../statements.js';
 import type { D1Client } from './client.js';
 import { atPrimary, query } from './client.js';
