@@ -96,11 +96,8 @@ interface Place {
   database: string;
 }
 
-/**
- * The tables' names, except before FORCE INDEX, where usage is written: a row that is not found
- * there is an error anyway.
- */
-const TABLE = /\bkeyscope_(?:keys|addressing|schema)\b(?! FORCE)/g;
+/** The tables' names. */
+const TABLE = /\bkeyscope_(?:keys|addressing|schema)\b/g;
 
 /**
  * Adds the database, because others on a shared connection may switch it to one with similar

@@ -4,6 +4,7 @@ import { explainKeptClient } from '../workers.js';
 /** Error numbers of the server. */
 const DUPLICATE_KEY = 1062;
 const NO_SUCH_TABLE = 1146;
+const NO_SUCH_INDEX = 1176;
 const NO_RIGHT_TO_CREATE_TRIGGERS = 1419;
 const NO_SUCH_DEFINER = 1449;
 const IN_A_TRANSACTION = 1568;
@@ -29,6 +30,9 @@ const INSTEAD: Readonly<Record<number, string>> = {
 const ADVICE: Readonly<Record<number, string>> = {
   [NO_RIGHT_TO_CREATE_TRIGGERS]:
     '. Migrate as a user with SUPER, or set log_bin_trust_function_creators = 1',
+  [NO_SUCH_INDEX]:
+    '. If a view has taken the place of the table, it may hide keys: ' +
+    'let the user that keyscope connects as use the tables themselves',
   [NO_SUCH_DEFINER]:
     '. The triggers run as the user that migrated, which no longer exists. ' +
     'DELETE FROM keyscope_schema, then migrate as a user that you keep',

@@ -1,11 +1,12 @@
 /**
- * Reads that are current. A look-up that sees an old state would accept a revoked key, so every row
- * also says whether it may be out of date.
+ * Reads that are current and undamaged. A look-up that sees an old state would accept a revoked
+ * key, so every row also says whether it may be out of date.
  */
 import { toInteger, type Value } from '../rows.js';
 import type { Connections, Row, Session } from './client.js';
 import { rowsOf } from './client.js';
 import { transactionError } from './errors.js';
+import { withLiterals } from './literals.js';
 import { begin, withRetries } from './transactions.js';
 
 /**
@@ -15,16 +16,37 @@ import { begin, withRetries } from './transactions.js';
  */
 const SETTLED = '@@autocommit = 1 /*M! AND @@in_transaction = 0 */';
 
-/** False on a replica. `read_only` is a number, or a text on newer versions of MariaDB. */
-const WRITABLE = "CONCAT(@@read_only) IN ('0', 'OFF') AND @@innodb_read_only = 0";
+/**
+ * False on a replica. `read_only` is a number, or a text on newer versions of MariaDB. Compares
+ * bytes, because the collation may have changed since the statement was prepared.
+ */
+const WRITABLE = `CAST(@@read_only AS BINARY) IN (_binary '0', _binary 'OFF')
+  AND @@innodb_read_only = 0`;
 
-/** Columns of every row that is read. The row is current if both are true. */
-export const FRESHNESS: string = `(${SETTLED}) AS settled, (${WRITABLE}) AS writable`;
+/**
+ * Contains a character of four bytes in UTF-8, which the older `utf8` cannot hold, and spaces and
+ * letters that a `typeCast` might trim or fold.
+ */
+const TEXT = ' Aé🦊 ';
+
+/**
+ * {@link TEXT} if no text is damaged on its way: a hook of a pool may SET NAMES on each connection,
+ * and a seal would then not match its key. Some character sets would make each digest another one.
+ */
+const ECHO = withLiterals("IF(@@character_set_connection = 'utf8mb4', ?, NULL)", [TEXT]);
+
+/** Columns of every row that is read, which {@link requireFresh} checks. */
+export const FRESHNESS: string = `
+  (${SETTLED}) AS settled, (${WRITABLE}) AS writable, ${ECHO} AS echo`;
 
 const PROBE = `SELECT ${FRESHNESS}`;
 
 const READ_ONLY =
   'keyscope: this server is read-only, so it may be a replica that lags. Connect to the primary';
+
+const DAMAGED =
+  'keyscope: texts would be damaged. ' +
+  "Connect with charset 'utf8mb4' and no typeCast that changes texts";
 
 /** Checks whether a column is true, however the driver reads integers. */
 export function isTrue(value: unknown): boolean {
@@ -36,8 +58,9 @@ function isUnsettled(rows: readonly Row[]): boolean {
   return rows.some(({ settled }) => !isTrue(settled));
 }
 
-/** Throws if a row may be out of date. */
+/** Throws if a row may be out of date or damaged. */
 export function requireFresh(rows: readonly Row[]): void {
+  if (rows.some(({ echo }) => echo !== TEXT)) throw new Error(DAMAGED);
   if (rows.some(({ writable }) => !isTrue(writable))) throw new Error(READ_ONLY);
   if (isUnsettled(rows)) throw transactionError();
 }
@@ -48,7 +71,7 @@ export function requireFresh(rows: readonly Row[]): void {
 const LOOK_UP_MS = 5_000;
 const SELECT_MS = 60_000;
 
-/** The two ways to read rows. Both throw if a row may be out of date. */
+/** The two ways to read rows. Both throw if a row may be out of date or damaged. */
 export interface Readers {
   /** Runs one statement. */
   select(sql: string, values: readonly Value[]): Promise<readonly Row[]>;

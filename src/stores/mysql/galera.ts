@@ -10,10 +10,13 @@ import { rowsOf } from './client.js';
 import type { ReadMode } from './freshness.js';
 
 const SHOW = `SHOW VARIABLES
-  WHERE Variable_name IN ('version', 'in_transaction', 'wsrep_on', 'wsrep_sync_wait')`;
+  WHERE Variable_name IN ('in_transaction', 'wsrep_on', 'wsrep_sync_wait')`;
 
 /** The bit of `wsrep_sync_wait` for SELECT. */
 const READS = 1;
+
+/** Only MariaDB can set a variable for a single statement, which works on any connection. */
+const CAUSALLY = 'SET STATEMENT wsrep_sync_wait = 1, wsrep_dirty_reads = 0 FOR ';
 
 const NOT_CAUSAL =
   'keyscope: this is a Galera cluster whose nodes may read old data, so look-ups would miss ' +
@@ -24,12 +27,11 @@ export async function readModeOf(connections: Connections): Promise<ReadMode> {
   const rows = rowsOf(await connections.withSession(({ query }) => query(SHOW)));
   const values = new Map(rows.map(({ Variable_name, Value }) => [Variable_name, String(Value)]));
   // Only MariaDB has this variable.
-  const isBlind = !values.has('in_transaction');
-  if (values.get('wsrep_on') !== 'ON') return { prefix: '', isBlind };
-  // Only MariaDB can set a variable for a single statement, which works on any connection.
-  const isMariadb = values.get('version')?.includes('MariaDB') ?? false;
-  const prefix = isMariadb ? 'SET STATEMENT wsrep_sync_wait = 1, wsrep_dirty_reads = 0 FOR ' : '';
-  const isCausal = (Number(values.get('wsrep_sync_wait')) & READS) === READS;
-  if (!isMariadb && !isCausal) throw new Error(NOT_CAUSAL);
-  return { prefix, isBlind };
+  const isMariadb = values.has('in_transaction');
+  const waits = values.get('wsrep_sync_wait');
+  // Also outside a cluster, because the server may join one while the service runs.
+  if (isMariadb) return { prefix: waits === undefined ? '' : CAUSALLY, isBlind: false };
+  const isCausal = (Number(waits) & READS) === READS;
+  if (values.get('wsrep_on') === 'ON' && !isCausal) throw new Error(NOT_CAUSAL);
+  return { prefix: '', isBlind: true };
 }

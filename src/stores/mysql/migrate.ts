@@ -30,17 +30,6 @@ const WRITE_VERSION = `
   INSERT INTO keyscope_schema (id, version, min_reader) VALUES (1, ?, ?)
   ON DUPLICATE KEY UPDATE version = ?, min_reader = ?`;
 
-/** The database, and how many of the tables' names belong to views. */
-const WHERE = `SELECT DATABASE() AS place, (
-    SELECT COUNT(*) FROM information_schema.TABLES
-    WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'VIEW'
-      AND TABLE_NAME IN ('keyscope_schema', 'keyscope_keys', 'keyscope_addressing')
-  ) AS views`;
-
-const A_VIEW =
-  'keyscope: a view has the name of one of the tables, and may hide keys. ' +
-  'Let the user that keyscope connects as use the tables themselves';
-
 /** Returns the version to migrate from; 0 if the schema is missing or incomplete. */
 async function readVersion(session: Session): Promise<number> {
   let row: Row = {};
@@ -84,12 +73,12 @@ export async function migrateIfNeeded(
   versions: Versions = MYSQL,
 ): Promise<string> {
   return connections.withSession(async (session) => {
-    await inspect(session);
+    const database = await inspect(session);
+    // On MySQL no row shows an open transaction, which the first DDL would commit.
+    await begin(session);
     const version = await readVersion(session);
     if (version < CURRENT) await migrateUnderLock(session, versions);
-    const { place, views } = rowsOf(await session.query(WHERE))[0] ?? {};
-    if (toInteger(views) !== 0) throw new Error(A_VIEW);
-    return String(place);
+    return database;
   });
 }
 
@@ -119,52 +108,19 @@ export async function migrate(client: MysqlClient, options: SchemaOptions = {}):
 
 // ── The connection ──────────────────────────────────────────────────────────────────────────────
 
-/**
- * Contains a character of four bytes in UTF-8, which the older `utf8` cannot store, and spaces and
- * letters that a `typeCast` might trim or fold.
- */
-const PROBE_TEXT = ' Aé🦊 ';
 const LARGEST = Number.MAX_SAFE_INTEGER;
 
-const PROBE = `
-  SELECT ? AS echo, ? AS nothing, ${LARGEST} AS largest,
-    ${FRESHNESS},
-    (@@character_set_client = 'utf8mb4' AND @@character_set_connection = 'utf8mb4') AS wide`;
+const PROBE = `SELECT DATABASE() AS place, ${LARGEST} AS largest, ${FRESHNESS}`;
 
 const PLAIN_ROWS =
   'the driver must return rows as objects, texts as strings, and integers unchanged. ' +
   'Connect without a typeCast';
 
-/** A requirement of a connection, and what to do if it is not met. */
-interface Requirement {
-  readonly isMet: (row: Row) => boolean;
-  readonly instead: string;
-}
-
-/** In this order: if the driver does not return rows as objects, no other column can be read. */
-const REQUIREMENTS: readonly Requirement[] = [
-  {
-    isMet: ({ echo, largest }) => typeof echo === 'string' && toInteger(largest) === LARGEST,
-    instead: PLAIN_ROWS,
-  },
-  {
-    isMet: ({ echo, wide }) => echo === PROBE_TEXT && isTrue(wide),
-
-    instead:
-      'texts would be damaged. ' +
-      "Connect with charset 'utf8mb4' and no typeCast that changes texts",
-  },
-  {
-    isMet: ({ nothing }) => nothing === '',
-    instead: 'empty texts would be lost. Connect without the SQL mode EMPTY_STRING_IS_NULL',
-  },
-];
-
 type Send = (sql: string, values: Value[]) => Promise<unknown>;
 
 async function probe(send: Send): Promise<unknown> {
   try {
-    return await send(PROBE, [PROBE_TEXT, '']);
+    return await send(PROBE, []);
   } catch (error) {
     const { code, message } = error as MysqlError;
     if (code !== undefined) throw error;
@@ -174,17 +130,19 @@ async function probe(send: Send): Promise<unknown> {
   }
 }
 
-/** Throws if the connection lacks something. Not checked: rights, and the server's durability. */
-async function inspect(session: Session): Promise<void> {
-  const { execute, query } = session;
+/**
+ * Throws if the connection lacks something. Returns its database. Not checked: rights, and the
+ * server's durability.
+ */
+async function inspect({ execute, query }: Session): Promise<string> {
+  let database = '';
   // Drivers read the answers to prepared statements and to others in different ways.
   for (const send of [execute, query]) {
-    const answer = await probe(send);
-    const row = rowsOf(answer)[0] ?? {};
-    const unmet = REQUIREMENTS.find((requirement) => !requirement.isMet(row));
-    if (unmet !== undefined) throw new Error(`keyscope: ${unmet.instead}`);
+    const [row = {}] = rowsOf(await probe(send));
+    const { place, largest } = row;
+    if (toInteger(largest) !== LARGEST) throw new Error(`keyscope: ${PLAIN_ROWS}`);
     requireFresh([row]);
+    database = String(place);
   }
-  // On MySQL the row does not show an open transaction, which the first DDL would commit.
-  await begin(session);
+  return database;
 }

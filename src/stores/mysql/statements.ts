@@ -36,7 +36,11 @@ function selected(expressions: Readonly<Record<string, string>>): string {
 
 const PLACES = COLUMN_LIST.replace(/\w+/g, '?');
 
-const SELECT = `SELECT ${selected(AS_TEXT)}, ${FRESHNESS} FROM keyscope_keys AS k`;
+/**
+ * Always with FORCE INDEX: a view in the table's place has no index, so that the server throws
+ * instead of missing the keys that the view hides.
+ */
+const SELECT = `SELECT ${selected(AS_TEXT)}, ${FRESHNESS} FROM keyscope_keys AS k FORCE INDEX`;
 
 /**
  * Needed in every SELECT that may return several rows: without a LIMIT, `sql_select_limit` would
@@ -75,7 +79,7 @@ export function findBy(column: 'digest' | 'key_id', names: readonly string[]): L
   const length = ROOMS.find((room) => room >= names.length) ?? names.length;
   const values = [...names];
   while (values.length < length) values.push(first);
-  const found = `${SELECT} WHERE ${column} IN (${placesFor(values)})`;
+  const found = `${SELECT} (PRIMARY, digest) WHERE ${column} IN (${placesFor(values)})`;
   return { sql: `${found} UNION ALL ${NOBODY} ${ALL}`, values };
 }
 
@@ -108,7 +112,7 @@ function newestFirst(table: string): string {
 }
 
 /** Forces the index: otherwise MariaDB sometimes also reads everything newer than the position. */
-const SELECT_OWN = `${SELECT} FORCE INDEX (keyscope_keys_listing)
+const SELECT_OWN = `${SELECT} (keyscope_keys_listing)
   WHERE entity_uuid = ? AND prefix = ?`;
 
 export const LIST: string = `${SELECT_OWN} ${newestFirst('k')}`;
@@ -129,7 +133,7 @@ const FILED: Readonly<Record<string, string>> = {
 /** STRAIGHT_JOIN reads the pairs in the order of the listing, and only as many as needed. */
 const SELECT_ADDRESSING = `SELECT ${selected(FILED)}, ${FRESHNESS}
   FROM keyscope_addressing AS pair FORCE INDEX (PRIMARY)
-  STRAIGHT_JOIN keyscope_keys AS k ON k.key_id = pair.key_id
+  STRAIGHT_JOIN keyscope_keys AS k FORCE INDEX (PRIMARY) ON k.key_id = pair.key_id
   WHERE pair.entity_uuid = ? AND pair.prefix = ?`;
 
 export const LIST_ADDRESSING: string = `${SELECT_ADDRESSING} ${newestFirst('pair')}`;
@@ -139,11 +143,12 @@ export const LIST_ADDRESSING_AFTER: string = `${SELECT_ADDRESSING}
 
 // ── Listings of all entities ────────────────────────────────────────────────────────────────────
 
-export const LIST_ALL: string = `${SELECT} ORDER BY k.key_id LIMIT ?`;
+export const LIST_ALL: string = `${SELECT} (PRIMARY) ORDER BY k.key_id LIMIT ?`;
 
-export const LIST_ALL_AFTER: string = `${SELECT} WHERE key_id > ? ORDER BY k.key_id LIMIT ?`;
+export const LIST_ALL_AFTER: string = `${SELECT} (PRIMARY)
+  WHERE key_id > ? ORDER BY k.key_id LIMIT ?`;
 
-export const LIST_EXPIRING: string = `${SELECT}
+export const LIST_EXPIRING: string = `${SELECT} (keyscope_keys_expiring)
   WHERE revoked_at IS NULL AND expires_at < ?
     AND (expires_at > ? OR (expires_at = ? AND key_id > ?))
   ORDER BY k.expires_at, k.key_id LIMIT ?`;
@@ -155,7 +160,7 @@ export const LIST_EXPIRING: string = `${SELECT}
 export const LIST_CHANGED: string = `
   SELECT marked.key_id, CONCAT(marked.changed_at) AS changed_at, ${FRESHNESS}
   FROM (SELECT 1 AS one) AS here LEFT JOIN (
-    SELECT key_id, changed_at FROM keyscope_keys
+    SELECT key_id, changed_at FROM keyscope_keys FORCE INDEX (keyscope_keys_changed)
     WHERE changed_at > ? OR (changed_at = ? AND key_id > ?)
     ORDER BY changed_at, key_id LIMIT ?) AS marked ON here.one = 1
   ORDER BY marked.changed_at, marked.key_id ${ALL}`;
@@ -209,11 +214,12 @@ export const MARKS: Readonly<Record<Mark['kind'], string>> = {
   SET suspended_at = NULL, ${CHANGED}, ended_by = NULL, end_reason = NULL
   WHERE key_id = ? AND revoked_at IS NULL AND suspended_at IS NOT NULL`,
 
-  // The servers put a space after each comma of a list that they append to.
+  // The servers put a space after each comma of a list that they append to. X'' is empty even with
+  // the SQL mode EMPTY_STRING_IS_NULL.
   retire: `UPDATE keyscope_keys
   SET retire_at = ?, ${CHANGED}, ended_by = ?, end_reason = ?
   WHERE key_id = ? AND retire_at IS NULL AND revoked_at IS NULL AND suspended_at IS NULL
-    AND REPLACE(withdrawn, ' ', '') = ?`,
+    AND REPLACE(withdrawn, ' ', X'') = ?`,
 
   // Leaves a value alone that is not a JSON array.
   withdraw: `UPDATE keyscope_keys

@@ -40,6 +40,15 @@ export const SIGHT: readonly Safeguard[] = [
     tests: `${MYSQL}/sight.test.ts`,
   },
   {
+    name: 'sight: MySQL, a view in the place of the table',
+    file: 'src/stores/mysql/statements.ts',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: source text
+    text: '${SELECT} (PRIMARY, digest)',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: source text
+    instead: "${SELECT.replace('FORCE INDEX', '')}",
+    tests: `${MYSQL}/freshness.test.ts`,
+  },
+  {
     name: 'sight: SQLite, temporary tables',
     file: 'src/stores/sqlite/client.ts',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: source text

@@ -273,9 +273,16 @@ const CONDITIONAL_WRITES: readonly Safeguard[] = [
   {
     name: 'reads on another node than the writes: Galera',
     file: 'src/stores/mysql/galera.ts',
-    text: "isMariadb ? 'SET STATEMENT",
-    instead: "isMariadb ? '' : isMariadb ? 'SET STATEMENT",
+    text: "waits === undefined ? '' : CAUSALLY",
+    instead: "waits === CAUSALLY ? CAUSALLY : ''",
     tests: `${MYSQL}/galera.test.ts`,
+  },
+  {
+    name: 'texts that are damaged on their way: MySQL',
+    file: 'src/stores/mysql/freshness.ts',
+    text: 'if (rows.some(({ echo }) => echo !== TEXT)) throw new Error(DAMAGED);',
+    instead: '',
+    tests: `${MYSQL}/freshness.test.ts`,
   },
   {
     name: 'reads in a transaction that was given back: MySQL',

@@ -71,7 +71,9 @@ const OPTIONS: Readonly<Record<Driver, readonly ClientOptions[]>> = {
     { multipleStatements: true },
     { compress: true },
     { permitSetMultiParamEntries: true },
-    ...(isMariadb ? [{ initSql: "SET sql_mode = 'ORACLE'" }] : []),
+    ...(isMariadb ? ['ORACLE', 'EMPTY_STRING_IS_NULL'] : []).map((mode) => ({
+      initSql: `SET sql_mode = '${mode}'`,
+    })),
     { initSql: "SET sql_mode = 'ANSI_QUOTES'" },
     { initSql: "SET sql_mode = 'NO_BACKSLASH_ESCAPES'" },
     { initSql: "SET sql_mode = ''" },

@@ -70,6 +70,44 @@ describeMysql.each(DRIVERS)('a look-up over a connection of %s', (driver) => {
     });
   });
 
+  // The character set was asked for at the start only: names were damaged on their way, so that
+  // their keys counted as tampered with, and digests were compared in UTF-16.
+  test.each([
+    'SET NAMES latin1',
+    'SET NAMES utf8mb3',
+    'SET character_set_results = latin1',
+    'SET collation_connection = utf16_general_ci',
+  ])('throws after %s, instead of returning damaged texts', async (statement) => {
+    await withClient(kind, {}, async ({ client, query }) => {
+      const store = mysqlStore(client);
+      await store.insert(FOUND);
+      await query(statement);
+      await expectRefusals(store, 'texts would be damaged');
+      // Writes do not depend on the character set.
+      await store.insert({ ...another(1), name: 'Füchse 🦊' });
+      // On MariaDB, look-ups that were prepared before failed for another collation of utf8mb4.
+      await query('SET NAMES utf8mb4');
+      expect(await store.findById(another(1).keyId)).toMatchObject({ name: 'Füchse 🦊' });
+    });
+  });
+
+  // Views were looked for at the start only: every key was unknown.
+  test.each([
+    'CREATE VIEW keyscope_keys AS SELECT * FROM kept WHERE false',
+    'CREATE VIEW keyscope_keys AS SELECT * FROM kept',
+    'CREATE ALGORITHM = TEMPTABLE VIEW keyscope_keys AS SELECT * FROM kept LIMIT 0',
+    'CREATE TABLE keyscope_keys AS SELECT * FROM kept LIMIT 0',
+  ])('throws if something else takes the place of the table: %s', async (statement) => {
+    await withClient(kind, {}, async ({ client }, { console }) => {
+      const store = mysqlStore(client);
+      await store.insert(FOUND);
+      await console.rows('RENAME TABLE keyscope_keys TO kept');
+      await console.rows(statement);
+      await expectRefusals(store, 'If a view has taken the place of the table');
+      await expectRefusals(mysqlStore(client), 'If a view has taken the place of the table');
+    });
+  });
+
   // On MySQL, where rows do not show an open transaction, it returned the old data.
   test.each([
     ['rows show it', (client: MysqlClient) => client],

@@ -1,4 +1,5 @@
 /** Two nodes of a cluster: one may not have applied yet what the other has acknowledged. */
+import type { KeyRecord, KeyStore } from 'keyscope';
 import { mysqlStore } from 'keyscope/stores/mysql';
 import mysql from 'mysql2/promise';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -32,6 +33,30 @@ describe.skipIf(missingGalera !== undefined)(suite, SLOW, () => {
     for (const node of nodes) await node.remove();
   });
 
+  function second() {
+    const node = nodes[1];
+    if (node === undefined) throw new Error('no second node');
+    return { ...rootAt(node.address), database: 'test' };
+  }
+
+  /** Revokes a key on the first node while the second one applies nothing, and looks it up there. */
+  async function expectCurrent(store: Required<KeyStore>, record: KeyRecord): Promise<void> {
+    const holding = await mysql.createConnection(second());
+    // It receives the others' writes, but applies none.
+    await holding.query('FLUSH TABLES WITH READ LOCK');
+    expect(await storeOn(0).mark(record.keyId, revokeAt(5))).toBe(true);
+    const finds = [
+      store.findByDigest([record.digest]),
+      (async () => [await store.findById(record.keyId)])(),
+      store.listLineage(lineageOf(record.rootKeyId)),
+    ];
+    const first = Promise.race([...finds, pools[1]?.query('SELECT SLEEP(0.5)').then(() => 'none')]);
+    expect(await first).toBe('none');
+    await holding.query('UNLOCK TABLES');
+    await holding.end();
+    for (const find of finds) expect(await find).toMatchObject([{ revokedAt: 5 }]);
+  }
+
   // Without wsrep_sync_wait, the second node answers at once, with a key that is live.
   test.each([{}, { prepare: false }, { batch: false }])(
     'never returns a state that another node has already changed: %j',
@@ -39,26 +64,25 @@ describe.skipIf(missingGalera !== undefined)(suite, SLOW, () => {
       const record = another(Object.keys(options).length + JSON.stringify(options).length);
       await storeOn(0).insert(record);
       const pool = pools[1];
-      const there = nodes[1];
-      if (pool === undefined || there === undefined) throw new Error('no second node');
+      if (pool === undefined) throw new Error('no second node');
       const store = mysqlStore(pool, options);
       expect(await store.findByDigest([record.digest])).toEqual([record]);
-      const holding = await mysql.createConnection(rootAt(there.address));
-      // It receives the others' writes, but applies none.
-      await holding.query('FLUSH TABLES WITH READ LOCK');
-      expect(await storeOn(0).mark(record.keyId, revokeAt(5))).toBe(true);
-      const finds = [
-        store.findByDigest([record.digest]),
-        (async () => [await store.findById(record.keyId)])(),
-        store.listLineage(lineageOf(record.rootKeyId)),
-      ];
-      const first = Promise.race([...finds, pool.query('SELECT SLEEP(0.5)').then(() => 'none')]);
-      expect(await first).toBe('none');
-      await holding.query('UNLOCK TABLES');
-      await holding.end();
-      for (const find of finds) expect(await find).toMatchObject([{ revokedAt: 5 }]);
+      await expectCurrent(store, record);
     },
   );
+
+  // The store asked only at the start whether the server is in a cluster.
+  test('does so, too, on a server that joins the cluster later', async () => {
+    await storeOn(0).insert(another(500));
+    await storeOn(1).findById(another(500).keyId);
+    const connection = await mysql.createConnection(second());
+    await connection.query('SET wsrep_on = OFF');
+    const store = mysqlStore(connection);
+    expect(await store.findById(another(500).keyId)).toEqual(another(500));
+    await connection.query('SET wsrep_on = ON');
+    await expectCurrent(store, another(500));
+    await connection.end();
+  });
 
   test('lets one of two simultaneous marks on two nodes win', async () => {
     const records = Array.from({ length: 60 }, (_, index) => another(1_000 + index));

@@ -1,7 +1,7 @@
 import type { MysqlClient } from 'keyscope/stores/mysql';
 import { migrate, mysqlStore } from 'keyscope/stores/mysql';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { type ClientOptions, isMariadb } from '../../support/mysql-clients.ts';
+import type { ClientOptions } from '../../support/mysql-clients.ts';
 import {
   type Driver,
   describeMysql,
@@ -55,15 +55,7 @@ const REFUSALS: readonly Refusal[] = [
   },
 ];
 
-const OF_MARIADB: readonly Refusal[] = [
-  {
-    driver: 'mariadb',
-    options: { initSql: "SET sql_mode = 'EMPTY_STRING_IS_NULL'" },
-    why: 'EMPTY_STRING_IS_NULL',
-  },
-];
-
-const CASES = [...REFUSALS, ...(isMariadb ? OF_MARIADB : [])].map(
+const CASES = REFUSALS.map(
   (refusal) => [refusal.driver, printed(refusal.options), refusal.why, refusal] as const,
 );
 
