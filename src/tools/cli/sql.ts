@@ -14,11 +14,10 @@ interface Questions {
   readonly clock: string;
   /** 1 on the primary, 0 on a replica; empty for a file, which has no replicas. */
   readonly primary: string;
-  /**
-   * The names of all triggers: with PostgreSQL, of the functions and triggers that work. With
-   * SQLite, the text of each trigger.
-   */
+  /** The text of each trigger; on PostgreSQL, the names of triggers and functions that work. */
   readonly triggers: string;
+  /** The users that triggers run as and that do not exist; empty if triggers run as the caller. */
+  readonly owners: string;
   /**
    * The roles that can read or write the tables, `public` meaning everybody. Without the owner, the
    * current role and administrators. Empty for a file, which has no roles.
@@ -48,8 +47,9 @@ const BODIES = [
 /** A column of MySQL's tables of rights, without its collation, which depends on the server. */
 const plain = (column: string): string => `CAST(${column} AS BINARY)`;
 
-/** A user of MySQL. */
-const WHO = `CONVERT(CONCAT(${plain('User')}, '@', ${plain('Host')}) USING utf8mb4)`;
+/** A user of MySQL, without a collation, and as text. */
+const USER = `CONCAT(${plain('User')}, '@', ${plain('Host')})`;
+const WHO = `CONVERT(${USER} USING utf8mb4)`;
 
 /** A user that MySQL creates for itself, and that nobody can log in as. */
 const OF_MYSQL = "'mysql.infoschema@localhost'";
@@ -76,6 +76,7 @@ const QUESTIONS: Readonly<Record<Dialect, Questions>> = {
       SELECT tgname FROM pg_trigger JOIN sound ON sound.oid = tgfoid
       WHERE tgrelid = to_regclass('keyscope_keys') AND tgenabled IN (
         'A', CASE WHEN current_setting('session_replication_role') <> 'replica' THEN 'O' END)`,
+    owners: '',
     rights: `
       SELECT DISTINCT name AS answer
       FROM pg_class AS t CROSS JOIN (
@@ -95,8 +96,13 @@ const QUESTIONS: Readonly<Record<Dialect, Questions>> = {
     clock: 'SELECT CAST(ROUND(UNIX_TIMESTAMP(NOW(3)) * 1000) AS CHAR) AS answer',
     primary: "SELECT CONCAT(@@read_only) IN ('0', 'OFF') AND @@innodb_read_only = 0 AS answer",
     triggers: `
-      SELECT TRIGGER_NAME AS answer FROM information_schema.TRIGGERS
-      WHERE EVENT_OBJECT_SCHEMA = DATABASE()`,
+      SELECT CONCAT('CREATE TRIGGER ', TRIGGER_NAME, ' ', ACTION_TIMING, ' ', EVENT_MANIPULATION,
+        ' ON ', EVENT_OBJECT_TABLE, ' FOR EACH ROW ', TRIM(TRAILING ';' FROM ACTION_STATEMENT)) AS answer
+      FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = DATABASE()`,
+    owners: `
+      SELECT DISTINCT DEFINER AS answer FROM information_schema.TRIGGERS
+      WHERE EVENT_OBJECT_SCHEMA = DATABASE() AND EVENT_OBJECT_TABLE = 'keyscope_keys'
+        AND ${plain('DEFINER')} NOT IN (SELECT ${USER} FROM mysql.user)`,
     rights: `
       SELECT DISTINCT who AS answer FROM (
         SELECT ${WHO} AS who FROM mysql.user
@@ -113,6 +119,7 @@ const QUESTIONS: Readonly<Record<Dialect, Questions>> = {
     clock: '',
     primary: '',
     triggers: "SELECT sql AS answer FROM sqlite_master WHERE type = 'trigger'",
+    owners: '',
     rights: '',
   },
 };
@@ -158,7 +165,7 @@ export async function askRights(sql: CommandSql): Promise<readonly string[] | nu
 }
 
 /** Returns the triggers and functions of the schema that are missing or do not work. */
-export async function askMissingTriggers(sql: CommandSql): Promise<readonly string[]> {
+async function askMissingTriggers(sql: CommandSql): Promise<readonly string[]> {
   const found = (await ask(sql, QUESTIONS[sql.dialect].triggers)).map(String).map(squeeze);
   return MIGRATIONS[sql.dialect].flat().flatMap((statement) => {
     const [, name] = /CREATE (?:TRIGGER|OR REPLACE FUNCTION) (\w+)/.exec(statement) ?? [];
@@ -166,3 +173,20 @@ export async function askMissingTriggers(sql: CommandSql): Promise<readonly stri
     return works ? [] : [name];
   });
 }
+
+/** Returns a sentence about triggers that do not work; null if all do. */
+export async function askTriggerFault(sql: CommandSql): Promise<string | null> {
+  const { owners } = QUESTIONS[sql.dialect];
+  // If this user may not read the users, the owners are not known, which is not a fault.
+  const gone = owners === '' ? [] : await ask(sql, owners).catch(() => []);
+  if (gone.length > 0) return `${gone.join(', ')} ${WITHOUT_OWNER}`;
+  const missing = await askMissingTriggers(sql);
+  if (missing.length === 0) return null;
+  return `missing, switched off or changed: ${missing.join(', ')}; ${REWRITABLE}`;
+}
+
+const WITHOUT_OWNER =
+  'does not exist, but triggers run as this user, so every write to a key fails. ' +
+  'DELETE FROM keyscope_schema, then run keyscope migrate as a user that you keep';
+
+const REWRITABLE = 'anyone who can write to the table can rewrite history. See docs/stores.md';

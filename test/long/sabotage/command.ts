@@ -282,4 +282,18 @@ export const COMMAND: readonly Safeguard[] = [
     instead: 'SELECT oid, proname FROM pg_proc\n        WHERE true OR',
     tests: 'test/servers/cli.test.ts',
   },
+  {
+    name: 'doctor: a trigger of MySQL that was changed',
+    file: 'src/tools/cli/sql.ts',
+    text: "' FOR EACH ROW ', TRIM(TRAILING ';' FROM ACTION_STATEMENT)) AS answer",
+    instead: "'') AS answer, TRIGGER_NAME AS answer",
+    tests: 'test/servers/cli-triggers.test.ts',
+  },
+  {
+    name: 'doctor: a trigger of MySQL without its user',
+    file: 'src/tools/cli/sql.ts',
+    text: 'if (gone.length > 0) return',
+    instead: 'if (gone.length > 1) return',
+    tests: 'test/servers/cli-triggers.test.ts',
+  },
 ];

@@ -16,9 +16,9 @@ import { adviceOn, hintOf } from '../explain.js';
 import type { Style } from '../output.js';
 import {
   askClock,
-  askMissingTriggers,
   askPrimary,
   askRights,
+  askTriggerFault,
   askVersion,
   KNOWN_VERSION,
 } from '../sql.js';
@@ -175,10 +175,8 @@ async function checkPrimary(sql: CommandSql): Promise<Verdict> {
 }
 
 async function checkTriggers(sql: CommandSql): Promise<Verdict> {
-  const missing = await askMissingTriggers(sql);
-  if (missing.length === 0) return ['ok', 'all exist'];
-  const instead = 'anyone who can write to the table can rewrite history. See docs/stores.md';
-  return ['to do', `missing, switched off or changed: ${missing.join(', ')}; ${instead}`];
+  const fault = await askTriggerFault(sql);
+  return fault === null ? ['ok', 'all exist'] : ['to do', fault];
 }
 
 async function checkPool({ config }: Asked): Promise<Verdict> {
