@@ -43,6 +43,24 @@ describeMysql('a client', () => {
     });
   });
 
+  test('may be a connection that a pool lent, outside a transaction', async () => {
+    await withClient('mysql2 connection', {}, async (_opened, { settings }) => {
+      const pools = [mysql.createPool(settings), mariadb.createPool(settings)] as const;
+      for (const [index, pool] of pools.entries()) {
+        const loan = await pool.getConnection();
+        const store = mysqlStore(loan);
+        await loan.beginTransaction();
+        const find = async () => store.findById(another(index).keyId);
+        await expect(find).rejects.toThrow('in the middle of a transaction');
+        await loan.rollback();
+        await store.insert(another(index));
+        expect(await find()).toEqual(another(index));
+        await loan.release();
+        await pool.end();
+      }
+    });
+  });
+
   test('is rejected with advice if it has the callback API', async () => {
     const clients = [
       core.createPool({ ...SERVER }),
