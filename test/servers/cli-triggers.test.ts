@@ -74,8 +74,9 @@ describeMysql('doctor on the triggers of MySQL', SLOW, () => {
       await migrate(client);
       await database.console.rows('DROP TRIGGER keyscope_keys_marks');
       await database.console.rows(change);
-      const what = expect.stringMatching(/^missing, switched off or changed: keyscope_keys_marks;/);
-      expect(await triggersIn(database)).toMatchObject({ state: 'to do', what });
+      const finding = await triggersIn(database);
+      expect(finding).toMatchObject({ state: 'to do' });
+      expect(finding?.what).toContain('missing, switched off or changed: keyscope_keys_marks;');
     });
   });
 
@@ -90,10 +91,9 @@ describeMysql('doctor on the triggers of MySQL', SLOW, () => {
       const reader = await userOf(database);
       expect(await triggersIn(database, reader)).toMatchObject({ state: 'ok' });
       await database.console.rows(`DROP USER ${user}`);
-      const what = expect.stringMatching(
-        new RegExp(`^${user}@% does not exist, .* every write to a key fails`),
-      );
-      expect(await triggersIn(database)).toMatchObject({ state: 'to do', what });
+      const finding = await triggersIn(database);
+      expect(finding).toMatchObject({ state: 'to do' });
+      expect(finding?.what).toContain(`${user}@% does not exist, but triggers run as this user`);
       expect(await triggersIn(database, reader)).toMatchObject({ state: 'ok' });
       // As it says.
       await database.console.rows('DELETE FROM keyscope_schema');

@@ -97,7 +97,8 @@ const QUESTIONS: Readonly<Record<Dialect, Questions>> = {
     primary: "SELECT CONCAT(@@read_only) IN ('0', 'OFF') AND @@innodb_read_only = 0 AS answer",
     triggers: `
       SELECT CONCAT('CREATE TRIGGER ', TRIGGER_NAME, ' ', ACTION_TIMING, ' ', EVENT_MANIPULATION,
-        ' ON ', EVENT_OBJECT_TABLE, ' FOR EACH ROW ', TRIM(TRAILING ';' FROM ACTION_STATEMENT)) AS answer
+        ' ON ', EVENT_OBJECT_TABLE,
+        ' FOR EACH ROW ', TRIM(TRAILING ';' FROM ACTION_STATEMENT)) AS answer
       FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = DATABASE()`,
     owners: `
       SELECT DISTINCT DEFINER AS answer FROM information_schema.TRIGGERS

@@ -39,7 +39,7 @@ describe.skipIf(missingGalera !== undefined)(suite, SLOW, () => {
     return { ...rootAt(node.address), database: 'test' };
   }
 
-  /** Revokes a key on the first node while the second one applies nothing, and looks it up there. */
+  /** Revokes a key on the first node while the second applies nothing, and looks it up there. */
   async function expectCurrent(store: Required<KeyStore>, record: KeyRecord): Promise<void> {
     const holding = await mysql.createConnection(second());
     // It receives the others' writes, but applies none.
