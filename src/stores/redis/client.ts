@@ -114,12 +114,16 @@ export interface Link {
   send(key: string | undefined, command: Command): Promise<unknown>;
   /** Returns every primary that the client knows. */
   primaries(): Promise<readonly Link[]>;
+  /** The Redis key that a database with the store's data has. */
+  readonly schema: string;
 }
 
 /** Makes a {@link Link} over `client`, whose errors contain neither digests nor seals. */
-export function createLink(client: RedisClient): Link {
+export function createLink(client: RedisClient, schema: string): Link {
   const send = createSend(client);
+  const toLink = (node: RedisClient) => createLink(node, schema);
   const link: Link = {
+    schema,
     async send(key, command) {
       try {
         return await send(key, command);
@@ -129,10 +133,10 @@ export function createLink(client: RedisClient): Link {
     },
 
     async primaries() {
-      if ('nodes' in client) return client.nodes('master').map(createLink);
+      if ('nodes' in client) return client.nodes('master').map(toLink);
       if (!('nodeClient' in client)) return [link];
       const nodes = client.masters.map((master) => client.nodeClient(master));
-      return (await Promise.all(nodes)).map(createLink);
+      return (await Promise.all(nodes)).map(toLink);
     },
   };
   return link;
@@ -161,7 +165,7 @@ export async function readFrom(
 ): Promise<unknown> {
   questions += 1;
   const question = String(questions);
-  const reply = await runOn(link, key, READ, [question, command, ...args]);
+  const reply = await runOn(link, key, READ, [key, link.schema, question, command, ...args]);
   if (!Array.isArray(reply) || reply[0] !== question) throw new Error(MIXED_UP);
   return reply[1] ?? null;
 }
@@ -200,6 +204,11 @@ const ADVICE: ReadonlyMap<string, string> = new Map([
   ['The client is closed', '. Await client.connect() first'],
   ['READONLY ', '. This server is a replica: connect to the primary'],
   ['EVICTION ', `. ${EVICT_NOTHING}`],
+  [
+    'LOST ',
+    '. Was SELECT called on a shared client, or the server flushed? Give keyscope its own client. ' +
+      'To go on without the keys, call migrate',
+  ],
   // From ioredis, which before 5.11 takes a script for the key of its command.
   ['All keys in the pipeline', '. Leave enableAutoPipelining off, or use ioredis 5.11 or newer'],
   ['MOVED ', '. This server belongs to a cluster: pass a client of the cluster'],

@@ -59,7 +59,7 @@ export function redisInvalidation(
 ): Invalidation {
   const { publisher, subscriber } = readClients(clients);
   const channel = readChannel(options);
-  const { send } = createLink(publisher);
+  const { send } = createLink(publisher, '');
   return {
     publish: async (keyId) => {
       await send(undefined, ['publish', channel, keyId]);

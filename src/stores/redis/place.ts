@@ -1,6 +1,7 @@
 /** Validates the clients and options of a store, before anything is sent. */
 import { assert, readFields } from '../../core/input.js';
 import { assertClient, createLink, type Link, type RedisClient } from './client.js';
+import { keysUnder } from './schema.js';
 
 /** The options of `redisStore` and `migrate`. */
 export interface RedisStoreOptions {
@@ -39,11 +40,12 @@ export function readPlace(client: RedisClient, options: RedisStoreOptions, what:
   const under = prefix === undefined ? 'keyscope:' : prefix;
   const isSound = typeof under === 'string' && /^[!-~]{1,100}$/.test(under);
   assert(isSound, `${what}: prefix: pass 1 to 100 printable ASCII characters without spaces`);
-  const link = createLink(client);
+  const { schema } = keysUnder(under);
+  const link = createLink(client, schema);
   const isApart = usageClient !== client;
   return {
     link,
-    usageLink: isApart ? createLink(usageClient as RedisClient) : link,
+    usageLink: isApart ? createLink(usageClient as RedisClient, schema) : link,
     prefix: under,
   };
 }

@@ -10,10 +10,23 @@
  */
 
 /**
- * Runs a read command, given without its Redis key, if this server is the primary. A replica, even
- * one that was the primary a moment ago, would accept revoked keys. The role is read in the same
- * step. So is the policy of eviction if the command finds nothing, because Redis may have evicted
- * the key.
+ * Takes the name of the Redis key and that of the schema, both without a `keyPrefix`. Refuses if
+ * this database has no schema: a SELECT or a FLUSHALL has left a database without the store's data.
+ *
+ * The schema is not in KEYS, because a server of a cluster rejects keys of two slots. It rejects
+ * this EXISTS, too, so a shard that was flushed is not noticed.
+ */
+const REFUSE_IF_LOST = `
+local keyPrefix = string.sub(KEYS[1], 1, -1 - #ARGV[1])
+if redis.pcall('EXISTS', keyPrefix .. ARGV[2]) == 0 then
+  return redis.error_reply('LOST this database does not have the data of keyscope')
+end`;
+
+/**
+ * Takes what {@link REFUSE_IF_LOST} takes, a question's number and a read command. Runs  the command, given without its Redis key, if this server is the primary. A replica, even one
+ * that was the primary a moment ago, would accept revoked keys. The role is read in the same step.
+ * So are the policy of eviction and the schema if the command finds nothing, because Redis may have
+ * evicted the key or lost all of them.
  *
  * Declared to write nothing, so that reads go on while Redis rejects writes or holds them back, for
  * example because it lacks replicas, memory or a disk, or prepares a failover. `allow-stale` is not
@@ -22,18 +35,18 @@
  * The question's number comes back with its answer: a client that has lost count of its answers
  * would return another key's, or one from before a revocation.
  */
-export const READ = `#!lua flags=no-writes
+export const READ: string = `#!lua flags=no-writes
 if not string.find(redis.call('INFO', 'replication'), '\\nrole:master\\r', 1, true) then
   return redis.error_reply('READONLY keys are not read from a replica')
 end
-local answer = redis.call(ARGV[2], KEYS[1], unpack(ARGV, 3))
+local answer = redis.call(ARGV[4], KEYS[1], unpack(ARGV, 5))
 if not answer or #answer == 0 then
   local policy = string.match(redis.call('INFO', 'memory'), '\\nmaxmemory_policy:(%S+)') or ''
   if policy ~= 'noeviction' and not string.find(policy, '^volatile%-') then
     return redis.error_reply('EVICTION this server may have evicted the key')
-  end
+  end${REFUSE_IF_LOST}
 end
-return {ARGV[1], answer}`;
+return {ARGV[3], answer}`;
 
 /**
  * Takes a version and the oldest reader. Writes them unless some are stored; returns the stored
@@ -45,10 +58,13 @@ if redis.call('EXISTS', KEYS[1]) == 0 then
 end
 return redis.call('HMGET', KEYS[1], 'version', 'min_reader')`;
 
-/** Returns the id of the key that already has this digest, or nothing if the record was written. */
-export const INSERT = `
+/**
+ * Takes what {@link REFUSE_IF_LOST} takes, and alternating fields and values. Returns the id of the
+ * key that already has this digest, or nothing if the record was written.
+ */
+export const INSERT: string = `${REFUSE_IF_LOST}
 if redis.call('EXISTS', KEYS[1]) == 1 then return redis.call('HGET', KEYS[1], 'keyId') or '' end
-redis.call('HSET', KEYS[1], unpack(ARGV))
+redis.call('HSET', KEYS[1], unpack(ARGV, 3))
 return false`;
 
 /** Adds an entry to an index. */

@@ -10,7 +10,7 @@
  * - **Requires** persistence and replicas that lose no revocation: if Redis goes back to an earlier
  *   state, keys that were revoked since then work again.
  * - **Not checked:** persistence, replication and backups; a primary that does not know yet that
- *   another has taken over; `SELECT` on a shared client.
+ *   another has taken over; in a cluster, that a shard was flushed.
  *
  * See docs/stores.md for what to set, and docs/reliability.md for the options of each client.
  */

@@ -58,7 +58,8 @@ async function insert(link: Link, keys: Keys, record: KeyRecord): Promise<void> 
   await forEachInParts(filings, ({ index, member }) =>
     link.send(index, ['zadd', index, '0', member]),
   );
-  const owner = await runOn(link, keys.record(digest), INSERT, toHash(record));
+  const key = keys.record(digest);
+  const owner = await runOn(link, key, INSERT, [key, keys.schema, ...toHash(record)]);
   if (owner === null) return;
   // If the id is ours, the client has sent this insert twice: the key exists, and its pointer and
   // entries must stay.

@@ -82,6 +82,20 @@ export const IN_REDIS: readonly Safeguard[] = [
     tests: REDIS,
   },
   {
+    name: 'a database without its data: Redis',
+    file: 'src/stores/redis/scripts.ts',
+    text: "redis.pcall('EXISTS', keyPrefix .. ARGV[2]) == 0",
+    instead: 'false',
+    tests: `${REDIS}/primary.test.ts`,
+  },
+  {
+    name: 'a database without its data, for a new key: Redis',
+    file: 'src/stores/redis/scripts.ts',
+    text: `INSERT: string = \`\${REFUSE_IF_LOST}`,
+    instead: 'INSERT: string = `',
+    tests: `${REDIS}/primary.test.ts`,
+  },
+  {
     name: 'reads while writes are refused: Redis',
     file: 'src/stores/redis/scripts.ts',
     text: '#!lua flags=no-writes\n',

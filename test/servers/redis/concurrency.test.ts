@@ -51,8 +51,8 @@ function holding(given: Partial<KeyRecord> = {}) {
   const { scopesUsed: _none, ...fields } = unsealed(given).record;
   return (command: string, ...words: string[]): unknown => {
     if (command !== 'eval') return null;
-    // The first arguments of a script that reads are the question's number and a command.
-    const [, , key = '', question = '', reading = '', ...args] = words;
+    // A script that reads takes two names of Redis keys, the question's number and a command.
+    const [, , key = '', , , question = '', reading = '', ...args] = words;
     if (!READINGS.has(reading)) return 1;
     return [question, answerTo(reading, key, args)];
   };
@@ -76,7 +76,7 @@ describe('a server', () => {
     let away = false;
     const { store, counts } = counting((_command, ...words) => {
       if (away) throw new Error('away');
-      const [, , key = '', question = '', reading = ''] = words;
+      const [, , key = '', , , question = '', reading = ''] = words;
       return reading === 'GET' ? [question, entryOf(key.slice('keyscope:id:'.length))] : 1;
     });
     const entries = Array.from({ length: 1201 }, () => usageOf({ keyId: crypto.randomUUID() }));

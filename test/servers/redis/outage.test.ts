@@ -1,5 +1,5 @@
 /** A server that is away, comes back, or has lost its data. */
-import { type RedisClient, redisStore } from 'keyscope/stores/redis';
+import { migrate, type RedisClient, redisStore } from 'keyscope/stores/redis';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { AUTHORITY, issue, type Ring, setUp, storeError } from '../../support/keyring.ts';
@@ -92,10 +92,13 @@ describeWithRedis.each(KINDS)('an outage, with %s', (kind) => {
     expect(await outcome(() => patient.verify(key))).toBe('invalid_token revoked');
   });
 
-  test('that loses everything leaves every key unknown, and the store usable', async () => {
+  test('that loses everything lasts until migrate; then every key is unknown', async () => {
     const { patient } = keyrings();
     const { key } = await issue(patient);
     await own.ask('FLUSHALL');
+    expect(await outcome(() => patient.verify(key))).toBe('StoreError');
+    expect(await outcome(() => issue(patient))).toBe('StoreError');
+    await migrate(opened.client);
     expect(await outcome(() => patient.verify(key))).toBe('invalid_token unknown_key');
     const next = await issue(patient);
     expect(await outcome(() => patient.verify(next.key))).toBe('passed');

@@ -2,12 +2,12 @@
 import { rmSync } from 'node:fs';
 import type { Awaitable, IssuedKey, KeyStore } from 'keyscope';
 import { digestKey } from 'keyscope';
-import { redisStore } from 'keyscope/stores/redis';
+import { migrate, redisStore } from 'keyscope/stores/redis';
 import { expect, onTestFinished, test } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { AUTHORITY, issue, NOWHERE, OWN, PEPPER, setUp } from '../../support/keyring.ts';
 import { causeOf, outcome } from '../../support/outcome.ts';
-import { connectTo, KINDS, type Kind } from '../../support/redis-clients.ts';
+import { connectTo, ioRedis, KINDS, type Kind } from '../../support/redis-clients.ts';
 import { describeWithRedis, type OwnRedis, startRedis } from '../../support/redis-servers.ts';
 
 /** A server for one test, and a key on it. */
@@ -21,7 +21,7 @@ async function start(kind: Kind, ...options: string[]) {
   const store = redisStore(client);
   const { keyring } = setUp({ store });
   const issued = await issue(keyring);
-  return { own, store, keyring, issued };
+  return { own, client, store, keyring, issued };
 }
 
 type Methods = Readonly<Record<string, () => Awaitable<unknown>>>;
@@ -109,6 +109,74 @@ describeWithRedis.each(KINDS)('a primary that was demoted, with %s,', (kind) => 
   });
 });
 
+const LOST =
+  'this database does not have the data of keyscope. Was SELECT called on a shared client, or ' +
+  'the server flushed? Give keyscope its own client. To go on without the keys, call migrate';
+
+// Every key was unknown, and a new one was written where nobody would find it.
+describeWithRedis.each(KINDS)('a database without the data of the store, with %s,', (kind) => {
+  async function expectLost(started: Awaited<ReturnType<typeof start>>): Promise<void> {
+    const { client, store, keyring, issued } = started;
+    const methods = { ...readsOf(store, issued), ...writesOf(store, issued) };
+    for (const [name, method] of Object.entries(methods)) {
+      await expect(async () => method(), name).rejects.toThrow(LOST);
+    }
+    expect(await causeOf(() => keyring.verify(issued.key))).toContain(LOST);
+    expect(await causeOf(() => keyring.revoke(issued.info.keyId, AUTHORITY))).toContain(LOST);
+    expect(await causeOf(() => issue(keyring))).toContain(LOST);
+    expect(await client.keys('*:rec:*')).toEqual([]);
+  }
+
+  test('because a shared client sent SELECT, rejects every method', async () => {
+    const started = await start(kind);
+    await started.client.select(1);
+    await expectLost(started);
+    await started.client.select(0);
+    await started.keyring.verify(started.issued.key);
+    await expectRead(started.store, started.issued);
+  });
+
+  test('because it was flushed, rejects every method until migrate', async () => {
+    const started = await start(kind);
+    const { own, client, store, keyring, issued } = started;
+    await own.ask('FLUSHDB');
+    await expectLost(started);
+    await migrate(client);
+    expect(await outcome(() => keyring.verify(issued.key))).toBe('invalid_token unknown_key');
+    expect(await store.listAll({ after: null, limit: 5 })).toMatchObject({ items: [] });
+    await keyring.verify((await issue(keyring)).key);
+  });
+
+  // A server of a cluster rejects a script that reads the schema of another slot, too.
+  test('is not meant by a cluster of one server', async () => {
+    const own = await startRedis('--cluster-enabled', 'yes');
+    onTestFinished(own.remove);
+    await own.ask('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
+    const isUp = async () => String(await own.ask('CLUSTER', 'INFO')).includes('cluster_state:ok');
+    await eventually(isUp, 'the cluster is up');
+    const { client, close } = await connectTo(kind, own.url);
+    onTestFinished(() => close());
+    const { keyring, store } = setUp({ store: redisStore(client) });
+    await keyring.verify((await issue(keyring)).key);
+    expect(await store.findById(NOWHERE)).toBeNull();
+  });
+});
+
+describeWithRedis('a database without the data of the store', () => {
+  test('is noticed with a keyPrefix of ioredis', async () => {
+    const own = await startRedis();
+    const { client, close } = ioRedis(own.url, { keyPrefix: 'service:' });
+    onTestFinished(async () => {
+      close();
+      await own.remove();
+    });
+    const store = redisStore(client);
+    expect(await store.findById(NOWHERE)).toBeNull();
+    await client.select(1);
+    await expect(async () => store.findById(NOWHERE)).rejects.toThrow(LOST);
+  });
+});
+
 describeWithRedis.each(KINDS)('a primary that evicts keys since the start, with %s,', (kind) => {
   // Only the start asked for the policy. An evicted key was unknown, and could not be revoked.
   test('does not report that a key does not exist', async () => {
@@ -127,7 +195,7 @@ describeWithRedis.each(KINDS)('a primary that evicts keys since the start, with 
     expect(await causeOf(() => keyring.verify(issued.key))).toContain(told);
     expect(await causeOf(revoke)).toContain(told);
     await own.ask('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
-    expect(await outcome(() => keyring.verify(issued.key))).toBe('invalid_token unknown_key');
+    expect(await causeOf(() => keyring.verify(issued.key))).toContain(LOST);
   });
 });
 

@@ -15,7 +15,7 @@ const INFO = 'redis_version:7.0.0\r\nrole:master\r\nmaxmemory_policy:noeviction'
 function counting(answer: (question: string) => Awaitable<unknown>) {
   const counts = { asked: 0 };
   const client: RedisClient = {
-    async call(command, ...[, , , question = '']) {
+    async call(command, ...[, , , , , question = '']) {
       if (command === 'info') return INFO;
       if (command === 'hmget') return ['1', '1'];
       counts.asked += 1;
