@@ -75,13 +75,15 @@ export function hasMethod(value: unknown, name: string): boolean {
 
 /** Throws a `TypeError` unless `client` is one of the clients above and reads from primaries. */
 export function assertClient(client: RedisClient, what: string): void {
-  // A client lent by `createSentinel` has a `sendCommand`, too, but only until its `release`.
-  const isLent = hasMethod(client, 'release') && !hasMethod(client, 'acquire');
-  const isNodeRedis = hasMethod(client, 'sendCommand') && !isLent;
+  // What a client hands out to collect commands, call callbacks or be lent for a while sends
+  // commands, too, but cannot connect.
+  const isPart = ['exec', 'multi', 'release'].some((name) => hasMethod(client, name));
+  const isClient = hasMethod(client, 'connect') || !isPart;
+  const sends = hasMethod(client, 'sendCommand') || hasMethod(client, 'call');
   const kinds =
     'a client, pool, cluster or sentinel of redis (node-redis), ' +
     'or a Redis or Cluster of ioredis or iovalkey';
-  assert(isNodeRedis || hasMethod(client, 'call'), `${what}: pass ${kinds}`);
+  assert(isClient && sends, `${what}: pass ${kinds}`);
   const danger = 'a replica would accept revoked keys';
   assert(!readsFromReplicas(client), `${what}: scaleReads must be 'master'; ${danger}`);
   assert(!seeksReplica(client), `${what}: role must be 'master'; ${danger}`);

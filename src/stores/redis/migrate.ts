@@ -81,9 +81,6 @@ const REQUIREMENTS: readonly Requirement[] = [
   },
 ];
 
-const NO_ANSWER =
-  'the client does not answer. Pass the client itself, not a pipeline, transaction or legacy()';
-
 /** Throws unless every primary can hold keys. */
 async function checkServers(link: Link): Promise<void> {
   const nodes = await link.primaries();
@@ -95,9 +92,7 @@ async function checkServers(link: Link): Promise<void> {
 }
 
 function checkServer(answer: unknown): void {
-  // A pipeline only collects commands, and a legacy client calls a callback.
-  if (typeof answer !== 'string') throw new Error(`keyscope: ${NO_ANSWER}`);
-  const info: ServerInfo = new Map(answer.split(/\r?\n/).map(readLine));
+  const info: ServerInfo = new Map(String(answer).split(/\r?\n/).map(readLine));
   const failed = REQUIREMENTS.find((requirement) => !requirement.isMet(info));
   if (failed === undefined) return;
   throw new Error(`keyscope: a Redis server cannot hold keys: ${failed.instead}`);

@@ -96,6 +96,13 @@ export const IN_REDIS: readonly Safeguard[] = [
     tests: `${REDIS}/primary.test.ts`,
   },
   {
+    name: 'a client that only collects commands: Redis',
+    file: 'src/stores/redis/client.ts',
+    text: "hasMethod(client, 'connect') || !isPart",
+    instead: 'true',
+    tests: `${REDIS}/client.test.ts`,
+  },
+  {
     name: 'reads while writes are refused: Redis',
     file: 'src/stores/redis/scripts.ts',
     text: '#!lua flags=no-writes\n',

@@ -1,17 +1,16 @@
 /** The clients and options that the store accepts, and its errors for others. */
-import { Redis } from 'ioredis';
+import { Cluster, Redis } from 'ioredis';
 import { migrate, type RedisClient, redisStore } from 'keyscope/stores/redis';
 import { createClient, createClientPool, createCluster, createSentinel } from 'redis';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { complaint } from '../../support/complaint.ts';
 import { OWN, thrown } from '../../support/keyring.ts';
-import { ioRedis, nodeRedis } from '../../support/redis-clients.ts';
-import { describeOn, SERVERS } from '../../support/servers.ts';
+import { SERVERS } from '../../support/servers.ts';
 
 const URL = SERVERS.redis;
 const SENTINEL = { name: 'mymaster', sentinelRootNodes: [{ host: '127.0.0.1', port: 1 }] };
 
-const onRedis = await describeOn('redis');
+const REJECTED = /^redisStore: pass a client, pool, cluster or sentinel of redis/;
 
 describe('the client', () => {
   // With `stage:` and `prod:` on one server, each service accepted the other's keys.
@@ -46,11 +45,32 @@ describe('the client', () => {
       // A client that a createSentinel lends.
       { sendCommand: () => null, release: () => null },
     ];
-    const message = /^redisStore: pass a client, pool, cluster or sentinel of redis/;
     for (const client of odd as readonly RedisClient[]) {
-      expect(complaint(() => redisStore(client))).toMatch(message);
+      expect(complaint(() => redisStore(client))).toMatch(REJECTED);
       expect(await thrown(() => migrate(client))).toBeInstanceOf(TypeError);
     }
+  });
+
+  // Some answer with nothing or with themselves, and legacy() ended the process at the first use.
+  test('is rejected if it only collects commands, or calls callbacks', () => {
+    const one = createClient();
+    const lazy = new Redis({ lazyConnect: true });
+    const cluster = new Cluster([], { lazyConnect: true });
+    const parts: readonly unknown[] = [
+      one.multi(),
+      one.legacy(),
+      createClientPool().multi(),
+      createCluster({ rootNodes: [] }).multi(),
+      createSentinel(SENTINEL).multi(),
+      lazy.pipeline(),
+      lazy.multi(),
+      cluster.pipeline(),
+    ];
+    for (const part of parts as readonly RedisClient[]) {
+      expect(complaint(() => redisStore(part))).toMatch(REJECTED);
+      expect(complaint(() => redisStore(lazy, { usageClient: part }))).toMatch(/usageClient: pass/);
+    }
+    for (const client of [one, lazy, cluster]) redisStore(client);
   });
 
   test('of ioredis is rejected if it asks Sentinel for a replica', () => {
@@ -102,33 +122,5 @@ describe('the client', () => {
     for (const prefix of ['a', 'x'.repeat(100), '{keyscope}:', undefined]) {
       redisStore(client, { prefix });
     }
-  });
-});
-
-// They answer with nothing, or with themselves, and the error said that Redis 7 or newer is needed.
-onRedis('a client that only collects commands, or answers callbacks,', () => {
-  const told = 'keyscope: the client does not answer. Pass the client itself';
-
-  async function expectRefused(gathering: unknown): Promise<void> {
-    const store = redisStore(gathering as RedisClient);
-    await expect(async () => store.findById(OWN)).rejects.toThrow(told);
-  }
-
-  test('such as legacy() of node-redis, is rejected', async () => {
-    const { client, close } = await nodeRedis(URL);
-    onTestFinished(() => close());
-    await expectRefused(client.legacy());
-  });
-
-  test('such as pipeline() of ioredis, is rejected', async () => {
-    const { client, close } = ioRedis(URL);
-    onTestFinished(() => close());
-    await expectRefused(client.pipeline());
-  });
-
-  test('such as multi() of ioredis, is rejected', async () => {
-    const { client, close } = ioRedis(URL);
-    onTestFinished(() => close());
-    await expectRefused(client.multi());
   });
 });
