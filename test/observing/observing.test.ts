@@ -23,6 +23,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { canariesIn, canary, keyCanaries } from '../support/canary.ts';
 import { installedIn } from '../support/installed.ts';
 import { type Recipes, writeRecipes } from '../support/recipes.ts';
+import { describeOn, SERVERS } from '../support/servers.ts';
+import { runToEnd, START_TIMEOUT } from '../support/service-process.ts';
 
 // ── Types of the packages and the recipes ───────────────────────────────────────────────────────
 
@@ -86,9 +88,16 @@ interface MakeMetrics {
   ) => Listeners & { readonly registry: { metrics(): Promise<string> } };
 }
 
+interface Traced {
+  readonly digests: readonly string[];
+  readonly withRecipe: readonly Pick<Span, 'name'>[];
+  readonly byDefault: readonly Pick<Span, 'name'>[];
+}
+
 // ── A service observed by all three ─────────────────────────────────────────────────────────────
 
 const { describe, load } = installedIn('observing', '@opentelemetry/api');
+const onRedis = await describeOn('redis');
 
 const ENTITY = '6f1a7c1e-5a0e-4c57-9d5e-2f1f6d3f4a10';
 const OTHER = '0192f0c1-7a44-7cc3-9d5e-2b8f6a1c4e70';
@@ -272,7 +281,8 @@ describe('the recipes of docs/observing.md', () => {
   }
 
   it("compile under this project's rules", () => {
-    expect(recipes.names).toEqual(['telemetry.ts', 'metrics.ts', 'log.ts', 'keyring.ts']);
+    const names = ['telemetry.ts', 'redis.ts', 'metrics.ts', 'log.ts', 'keyring.ts'];
+    expect(recipes.names).toEqual(names);
     expect(recipes.complaints()).toEqual([]);
   });
 
@@ -389,6 +399,25 @@ describe('the recipes of docs/observing.md', () => {
     stream.end();
     await closed;
     expect(readFileSync(destination, 'utf8')).toContain('"msg":"acme_[redacted]"');
+  });
+
+  onRedis('on the spans of Redis clients', () => {
+    // By default, they kept the digest of every key that was used.
+    it('keep no digest, name or reason of a key', { timeout: START_TIMEOUT }, async () => {
+      const folder = new URL('.', import.meta.url).pathname;
+      const args = [join(folder, 'blocks/redis.ts'), SERVERS.redis];
+      const ended = await runToEnd(join(folder, 'redis-child.ts'), args, process.env);
+      expect(ended).toMatchObject({ code: 0 });
+      const { digests, withRecipe, byDefault } = JSON.parse(ended.out) as Traced;
+      const canaries = [...digests, 'its-name', 'its-reason'].map((text) => canary(text, text));
+      expect(canariesIn(withRecipe, canaries)).toEqual([]);
+      const names = withRecipe.map(({ name }) => name);
+      expect(names).toContain('redis-eval');
+      expect(names).toContain('eval');
+      // The search does work.
+      const found = canariesIn(byDefault, canaries);
+      expect(found).toEqual([...digests.slice(2), 'its-name', 'its-reason']);
+    });
   });
 
   it('let no credential out: no key, digest or pepper in any span, metric or line', async () => {
