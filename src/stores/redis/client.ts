@@ -208,8 +208,8 @@ const ADVICE: ReadonlyMap<string, string> = new Map([
   ['EVICTION ', `. ${EVICT_NOTHING}`],
   [
     'LOST ',
-    '. Was SELECT called on a shared client, or the server flushed? Give keyscope its own client. ' +
-      'To go on without the keys, call migrate',
+    '. Was SELECT called on a shared client, or the server flushed? ' +
+      'Give keyscope its own client; after a flush, call migrate',
   ],
   // From ioredis, which before 5.11 takes a script for the key of its command.
   ['All keys in the pipeline', '. Leave enableAutoPipelining off, or use ioredis 5.11 or newer'],

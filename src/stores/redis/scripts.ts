@@ -10,11 +10,11 @@
  */
 
 /**
- * Takes the name of the Redis key and that of the schema, both without a `keyPrefix`. Refuses if
- * this database has no schema: a SELECT or a FLUSHALL has left a database without the store's data.
+ * Takes the names of the Redis key and of the schema, both without the `keyPrefix` of a client.
+ * Refuses if the schema is missing: after SELECT or FLUSHALL, this is not the store's data.
  *
- * The schema is not in KEYS, because a server of a cluster rejects keys of two slots. It rejects
- * this EXISTS, too, so a shard that was flushed is not noticed.
+ * The schema is not in KEYS, because servers of a cluster reject keys of two slots. They reject
+ * this EXISTS, too, so it does not notice that a shard was flushed.
  */
 const REFUSE_IF_LOST = `
 local keyPrefix = string.sub(KEYS[1], 1, -1 - #ARGV[1])
@@ -23,10 +23,10 @@ if redis.pcall('EXISTS', keyPrefix .. ARGV[2]) == 0 then
 end`;
 
 /**
- * Takes what {@link REFUSE_IF_LOST} takes, a question's number and a read command. Runs  the command, given without its Redis key, if this server is the primary. A replica, even one
- * that was the primary a moment ago, would accept revoked keys. The role is read in the same step.
- * So are the policy of eviction and the schema if the command finds nothing, because Redis may have
- * evicted the key or lost all of them.
+ * Takes what {@link REFUSE_IF_LOST} takes, a question's number and a read command without its Redis
+ * key. Runs the command if this server is the primary. A replica, even one that was the primary a
+ * moment ago, would accept revoked keys. The role is read in the same step. So are the policy of
+ * eviction and the schema if the command finds nothing, because Redis may have lost the key.
  *
  * Declared to write nothing, so that reads go on while Redis rejects writes or holds them back, for
  * example because it lacks replicas, memory or a disk, or prepares a failover. `allow-stale` is not

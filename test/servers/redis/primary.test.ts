@@ -111,7 +111,7 @@ describeWithRedis.each(KINDS)('a primary that was demoted, with %s,', (kind) => 
 
 const LOST =
   'this database does not have the data of keyscope. Was SELECT called on a shared client, or ' +
-  'the server flushed? Give keyscope its own client. To go on without the keys, call migrate';
+  'the server flushed? Give keyscope its own client; after a flush, call migrate';
 
 // Every key was unknown, and a new one was written where nobody would find it.
 describeWithRedis.each(KINDS)('a database without the data of the store, with %s,', (kind) => {
