@@ -12,16 +12,18 @@ export const IN_TRANSACTION: string =
   'look-ups may miss revocations, and a rollback would undo writes. ' +
   'End each transaction before you return its connection, or give keyscope its own pool';
 
-/** Part of the message of a write that may not have seen the row of its key. */
+/** Part of the message of a write that may not have seen the row of its key, or may lose it. */
 export const HIDDEN_MARK: string = 'keyscope may not see all rows';
 
 /** The error that the start, reads and writes then throw. */
 export const HIDDEN: string =
-  'keyscope: PostgreSQL: this role may not see all keys. Either row-level security applies to ' +
-  'it (even with a policy that lets every row through), something else, such as a view, is in ' +
-  'the place of a table, or the role may not use the schema (GRANT USAGE). ' +
+  'keyscope: PostgreSQL: this role may not see all keys, or a crash may delete them. ' +
+  'If row-level security applies to the role (even with a policy that lets every row through), ' +
   'ALTER TABLE … DISABLE ROW LEVEL SECURITY and REVOKE the rights of other roles, ' +
-  'or let keyscope connect as a role with BYPASSRLS';
+  'or let keyscope connect as a role with BYPASSRLS. ' +
+  'If a table is UNLOGGED, ALTER TABLE … SET LOGGED. If something else, such as a view or a ' +
+  'temporary table, is in the place of a table, remove it. ' +
+  'If the role may not use the schema, GRANT USAGE';
 
 /** The pool emits this error when it ends such a connection instead of using it. */
 export const LEFT_OPEN: string =

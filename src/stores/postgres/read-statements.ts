@@ -5,7 +5,7 @@
 import { COLUMN_LIST } from '../rows.js';
 import { PART_SIZE } from '../summaries.js';
 import { endOf, isDue } from './schema.js';
-import { mayHide, OR_REASON, OUTDATED, orReason } from './sight.js';
+import { OR_REASON, OUTDATED, orReason, PAIRS_MAY_HIDE } from './sight.js';
 
 /** A row as one JSON array, which takes a seventh less time than a column for each field. */
 const SELECT = `
@@ -74,7 +74,7 @@ export const READS: Readonly<Record<ReadName, string>> = {
         AND (created_at, key_id) < ($3::text::bigint, $4::text::uuid)
       ORDER BY created_at DESC, key_id DESC LIMIT $5::text::bigint))
     ORDER BY created_at DESC, key_id DESC)
-    ${orReason(mayHide('keyscope_keys', 'keyscope_addressing'))}`,
+    ${orReason(PAIRS_MAY_HIDE)}`,
 
   listLineage: `(${SELECT}
     WHERE key_id = ANY (ARRAY(

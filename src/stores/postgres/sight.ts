@@ -22,18 +22,23 @@ export const OUTDATED: string = `CASE
     END`;
 
 /**
- * Returns whether the statement may see fewer rows than exist: because of row-level security, even
- * with a policy that lets every row through, or because something else is in a table's place.
- * Evaluated once for each statement.
+ * Returns whether some of these tables, given as oids, may show fewer rows than were written:
+ * because of row-level security, even with a policy that lets every row through; because something
+ * else is in a table's place; or because the table is temporary or UNLOGGED, so that a crash empties
+ * it. Evaluated once for each statement. Null if there are no such tables.
  */
-export function mayHide(...tables: readonly string[]): string {
-  const oids = tables.map((table) => `$keyscope$${table}$keyscope$::regclass`);
+function mayHide(...oids: readonly string[]): string {
   return `(
-      SELECT bool_or(row_security_active(oid) OR relkind <> 'r') FROM pg_class
-      WHERE oid IN (${oids.join(', ')}))`;
+      SELECT bool_or(row_security_active(oid) OR relkind <> 'r' OR relpersistence <> 'p')
+      FROM pg_class WHERE oid IN (${oids.join(', ')}))`;
 }
 
-const KEYS_MAY_HIDE: string = mayHide('keyscope_keys');
+const KEYS = '$keyscope$keyscope_keys$keyscope$::regclass';
+const ADDRESSING = '$keyscope$keyscope_addressing$keyscope$::regclass';
+const KEYS_MAY_HIDE: string = mayHide(KEYS);
+
+/** The same of the keys and the entities that they address. */
+export const PAIRS_MAY_HIDE: string = mayHide(KEYS, ADDRESSING);
 
 /**
  * Follows a read. Adds a row with the reason why some rows may be missing, if there is one. A
@@ -63,14 +68,11 @@ const FIRST_IS_CLOSED = `EXISTS (
               string_to_array(current_setting('search_path'), ',')) AS path (name))))`;
 
 /** The same at the start, for the tables that the connection's search path finds. */
-export const TABLES_MAY_HIDE: string = `(
-        SELECT coalesce(bool_or(
-          row_security_active(oid) OR relkind <> 'r' OR relpersistence = 't'
-        ), false) FROM pg_class
-        WHERE oid IN (
-          to_regclass('keyscope_schema'), to_regclass('keyscope_keys'),
-          to_regclass('keyscope_addressing')))
-      OR ${FIRST_IS_CLOSED}`;
+export const TABLES_MAY_HIDE: string = `${mayHide(
+  "to_regclass('keyscope_schema')",
+  "to_regclass('keyscope_keys')",
+  "to_regclass('keyscope_addressing')",
+)} OR ${FIRST_IS_CLOSED}`;
 
 /**
  * A condition that is false, and fails if rows may be hidden. The text is not a boolean, so the

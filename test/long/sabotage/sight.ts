@@ -24,6 +24,13 @@ export const SIGHT: readonly Safeguard[] = [
     tests: `${POSTGRES}/sight.test.ts`,
   },
   {
+    name: 'sight: PostgreSQL, rows that a crash deletes',
+    file: 'src/stores/postgres/sight.ts',
+    text: "relpersistence <> 'p'",
+    instead: "relpersistence = 't'",
+    tests: `${POSTGRES}/sight.test.ts`,
+  },
+  {
     name: 'sight: PostgreSQL, the schema of the start',
     file: 'src/stores/postgres/sight.ts',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: source text

@@ -253,3 +253,42 @@ describePostgres('a pool of one connection', () => {
     });
   });
 });
+
+// A crash empties it: every key was then unknown, and every replica lacked the keys.
+describePostgres('an UNLOGGED table', () => {
+  const SET_LOGGED = 'If a table is UNLOGGED, ALTER TABLE … SET LOGGED';
+
+  test('of keys is an outage for every method, at once, until it is logged', async () => {
+    await alone('pg Pool of 10', async ({ client, sql }) => {
+      const store = postgresStore(client);
+      await store.insert(RECORD);
+      await sql('ALTER TABLE keyscope_keys SET UNLOGGED');
+      for (const [method, use] of uses(store)) {
+        await expect(async () => use(), method).rejects.toThrow(SET_LOGGED);
+      }
+      await expect(purgeEnded(client, { endedBefore: new Date(1) })).rejects.toThrow(SET_LOGGED);
+      await sql('ALTER TABLE keyscope_keys SET LOGGED');
+      expect(await store.findById(RECORD.keyId)).toEqual(RECORD);
+    });
+  });
+
+  test('of the entities that keys address is an outage for their list', async () => {
+    await alone('pg Pool of 10', async ({ client, sql }) => {
+      const store = postgresStore(client);
+      await store.insert(RECORD);
+      await sql('ALTER TABLE keyscope_addressing SET UNLOGGED');
+      const page = { prefix: RECORD.prefix, after: null, limit: 9, addressing: true };
+      const list = async () => store.list({ ...page, entityUuid: OTHER });
+      await expect(list).rejects.toThrow(SET_LOGGED);
+    });
+  });
+
+  test.each(['schema', 'keys', 'addressing'])('keyscope_%s stops the start', async (name) => {
+    await alone('pg Pool of 10', async ({ client, sql }) => {
+      await migrate(client);
+      await sql(`ALTER TABLE keyscope_${name} SET UNLOGGED`);
+      await expect(async () => postgresStore(client).findById(OWN)).rejects.toThrow(SET_LOGGED);
+      await expect(migrate(client)).rejects.toThrow(SET_LOGGED);
+    });
+  });
+});
