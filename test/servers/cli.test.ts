@@ -1,6 +1,7 @@
 /** The command over PostgreSQL, and over servers that are down, silent or restricted. */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
+import { MIGRATIONS } from 'keyscope/stores/schema';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ENTITY, issueIn, openPlace, PEPPER, type Place } from '../support/command.ts';
 import { emptySchema, type Schema, url } from '../support/postgres-clients.ts';
@@ -50,6 +51,14 @@ function states(stdout: string): Readonly<Record<string, string>> {
 /** The line of `doctor` about exactly these triggers and functions. */
 function brokenTriggers(...names: readonly string[]): RegExp {
   return new RegExp(`triggers +to do +missing, switched off or changed: ${names.join(', ')};`);
+}
+
+/** The statement of the schema that creates a trigger. */
+function triggerSql(name: string): string {
+  const created = MIGRATIONS.postgres
+    .flat()
+    .find((text) => text.includes(`CREATE TRIGGER ${name} `));
+  return created ?? name;
 }
 
 interface Row {
@@ -133,7 +142,12 @@ describePostgres('the command over PostgreSQL', () => {
       'with a changed function',
       `CREATE OR REPLACE FUNCTION keyscope_keep() RETURNS trigger LANGUAGE plpgsql
         AS 'BEGIN RETURN OLD; END'`,
-      ['keyscope_keep', 'keyscope_keys_delete'],
+      ['keyscope_keep'],
+    ],
+    [
+      'with a function that has other rights',
+      'ALTER FUNCTION keyscope_refuse() SECURITY DEFINER',
+      ['keyscope_refuse'],
     ],
     [
       'with another function',
@@ -143,6 +157,31 @@ describePostgres('the command over PostgreSQL', () => {
         FOR EACH ROW EXECUTE FUNCTION other()`,
       ['keyscope_keys_delete'],
     ],
+    [
+      'with another condition',
+      `DROP TRIGGER keyscope_keys_delete ON keyscope_keys;
+        CREATE TRIGGER keyscope_keys_delete BEFORE DELETE ON keyscope_keys
+        FOR EACH ROW WHEN (old.revoked_at IS NULL) EXECUTE FUNCTION keyscope_keep()`,
+      ['keyscope_keys_delete'],
+    ],
+    [
+      'for some columns',
+      `DROP TRIGGER keyscope_keys_marks ON keyscope_keys;
+        ${triggerSql('keyscope_keys_marks').replace('UPDATE', 'UPDATE OF suspended_at')}`,
+      ['keyscope_keys_marks'],
+    ],
+    [
+      'at another time',
+      `DROP TRIGGER keyscope_keys_update ON keyscope_keys;
+        ${triggerSql('keyscope_keys_update').replace('AFTER', 'BEFORE')}`,
+      ['keyscope_keys_update'],
+    ],
+    [
+      'whose condition has other parentheses',
+      `DROP TRIGGER keyscope_keys_update ON keyscope_keys;
+        ${triggerSql('keyscope_keys_update').replace('OR old.seal IS NULL)', ') OR old.seal IS NULL')}`,
+      ['keyscope_keys_update'],
+    ],
   ])('notices triggers %s', async (_case, change, missing) => {
     schema = await emptySchema();
     place = openPlace(config(url, schema.name));
@@ -151,6 +190,35 @@ describePostgres('the command over PostgreSQL', () => {
     const { exit, stdout } = await place.run(['doctor']);
     expect(exit).toBe(1);
     expect(stdout).toMatch(brokenTriggers(...missing));
+  });
+
+  it('notices triggers with a function of the same name in another schema', async () => {
+    schema = await emptySchema();
+    const { name } = schema;
+    await openAndMigrate(name);
+    place.remove();
+    await schema.sql(`CREATE SCHEMA ${name}_first;
+      CREATE FUNCTION ${name}_first.keyscope_keep() RETURNS trigger LANGUAGE plpgsql
+        AS 'BEGIN RETURN OLD; END';
+      DROP TRIGGER keyscope_keys_delete ON keyscope_keys;
+      CREATE TRIGGER keyscope_keys_delete BEFORE DELETE ON keyscope_keys
+        FOR EACH ROW EXECUTE FUNCTION ${name}_first.keyscope_keep()`);
+    try {
+      // The connection finds that function first, so its name needs no schema.
+      place = openPlace(config(url, `${name}_first,${name}`));
+      const { stdout } = await place.run(['doctor']);
+      expect(stdout).toMatch(brokenTriggers('keyscope_keys_delete'));
+    } finally {
+      await schema.sql(`DROP SCHEMA ${name}_first CASCADE`);
+    }
+  });
+
+  it('recognises the triggers of a connection that quotes all names', async () => {
+    schema = await emptySchema();
+    place = openPlace(config(url, `${schema.name} -c quote_all_identifiers=on`));
+    await issueIn(place);
+    const { stdout } = await place.run(['doctor']);
+    expect(stdout).toMatch(/triggers +ok/);
   });
 
   it('notices a session that fires no triggers', async () => {

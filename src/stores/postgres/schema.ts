@@ -124,7 +124,15 @@ CREATE TABLE keyscope_addressing (
 )`,
 ];
 
-/** The triggers that limit what may change in a key. */
+/** A condition of a trigger: one of these columns changes. */
+function changes(...columns: readonly string[]): string {
+  return columns.map((column) => `old.${column} IS DISTINCT FROM new.${column}`).join(' OR ');
+}
+
+/**
+ * The triggers that limit what may change in a key. Written as `pg_get_triggerdef` prints them,
+ * with no parenthesis too many, because `doctor` compares the two.
+ */
 const UPDATES: readonly string[] = [
   `
 CREATE OR REPLACE FUNCTION keyscope_refuse() RETURNS trigger LANGUAGE plpgsql AS $keyscope$
@@ -134,40 +142,22 @@ END
 $keyscope$`,
   `
 CREATE TRIGGER keyscope_keys_update AFTER UPDATE ON keyscope_keys FOR EACH ROW
-WHEN (
-  (OLD.format, OLD.key_id, OLD.prefix, OLD.hint, OLD.name, OLD.digest, OLD.entity_uuid,
-    OLD.accessible_entities, OLD.scopes, OLD.justification, OLD.metadata, OLD.created_at,
-    OLD.created_by, OLD.expires_at, OLD.rotated_from, OLD.root_key_id, OLD.issued_under,
-    OLD.trust)
-  IS DISTINCT FROM
-  (NEW.format, NEW.key_id, NEW.prefix, NEW.hint, NEW.name, NEW.digest, NEW.entity_uuid,
-    NEW.accessible_entities, NEW.scopes, NEW.justification, NEW.metadata, NEW.created_at,
-    NEW.created_by, NEW.expires_at, NEW.rotated_from, NEW.root_key_id, NEW.issued_under,
-    NEW.trust)
-  OR (OLD.seal IS DISTINCT FROM NEW.seal AND (NEW.revoked_at IS NULL OR OLD.seal IS NULL))
-)
+WHEN (${changes('format', 'key_id', 'prefix', 'hint', 'name', 'digest', 'entity_uuid')}
+  OR ${changes('accessible_entities', 'scopes', 'justification', 'metadata', 'created_at')}
+  OR ${changes('created_by', 'expires_at', 'rotated_from', 'root_key_id', 'issued_under', 'trust')}
+  OR ${changes('seal')} AND (new.revoked_at IS NULL OR old.seal IS NULL))
 EXECUTE FUNCTION keyscope_refuse('${NEVER_CHANGES}')`,
   `
 CREATE TRIGGER keyscope_keys_marks AFTER UPDATE ON keyscope_keys FOR EACH ROW
-WHEN (
-  (OLD.revoked_at IS NOT NULL
-    AND (OLD.revoked_at, OLD.suspended_at, OLD.retire_at)
-    IS DISTINCT FROM (NEW.revoked_at, NEW.suspended_at, NEW.retire_at))
-  OR (OLD.retire_at IS NOT NULL AND OLD.retire_at IS DISTINCT FROM NEW.retire_at)
-  OR OLD.withdrawn IS DISTINCT FROM NEW.withdrawn[:cardinality(OLD.withdrawn)]
-)
+WHEN (old.revoked_at IS NOT NULL AND (${changes('revoked_at', 'suspended_at', 'retire_at')})
+  OR old.retire_at IS NOT NULL AND ${changes('retire_at')}
+  OR old.withdrawn IS DISTINCT FROM new.withdrawn[:cardinality(old.withdrawn)])
 EXECUTE FUNCTION keyscope_refuse('${MARKS_STAY}')`,
   `
 CREATE TRIGGER keyscope_keys_with_mark AFTER UPDATE ON keyscope_keys FOR EACH ROW
-WHEN (
-  (OLD.revoked_at, OLD.suspended_at, OLD.retire_at, OLD.seal)
-  IS NOT DISTINCT FROM (NEW.revoked_at, NEW.suspended_at, NEW.retire_at, NEW.seal)
-  AND (
-    (OLD.ended_by, OLD.end_reason) IS DISTINCT FROM (NEW.ended_by, NEW.end_reason)
-    OR (OLD.changed_at IS DISTINCT FROM NEW.changed_at
-      AND OLD.withdrawn IS NOT DISTINCT FROM NEW.withdrawn)
-  )
-)
+WHEN (NOT (${changes('revoked_at', 'suspended_at', 'retire_at', 'seal')})
+  AND (${changes('ended_by', 'end_reason')}
+    OR ${changes('changed_at')} AND NOT ${changes('withdrawn')}))
 EXECUTE FUNCTION keyscope_refuse('${WITH_A_MARK}')`,
 ];
 
@@ -189,7 +179,7 @@ $keyscope$`,
 CREATE TRIGGER keyscope_keys_delete BEFORE DELETE ON keyscope_keys FOR EACH ROW
 EXECUTE FUNCTION keyscope_keep()`,
   `
-CREATE TRIGGER keyscope_keys_truncate BEFORE TRUNCATE ON keyscope_keys
+CREATE TRIGGER keyscope_keys_truncate BEFORE TRUNCATE ON keyscope_keys FOR EACH STATEMENT
 EXECUTE FUNCTION keyscope_refuse('${NEVER_DELETED}')`,
   // The update locks its row until the transaction ends, so purges wait for each other.
   `

@@ -1,5 +1,4 @@
 /** The SQL queries of `doctor`, over the client in the config. */
-import { createHash } from 'node:crypto';
 import { type Dialect, MIGRATIONS } from '../../stores/schema/migrations.js';
 import type { CommandSql } from './define-config.js';
 
@@ -14,7 +13,7 @@ interface Questions {
   readonly clock: string;
   /** 1 on the primary, 0 on a replica; empty for a file, which has no replicas. */
   readonly primary: string;
-  /** The text of each trigger; on PostgreSQL, the names of triggers and functions that work. */
+  /** The text of each trigger; on PostgreSQL, of those that fire, and of the schema's functions. */
   readonly triggers: string;
   /** The users that triggers run as and that do not exist; empty if triggers run as the caller. */
   readonly owners: string;
@@ -30,19 +29,8 @@ const MAY_USE = `has_schema_privilege(name, t.relnamespace, 'USAGE')
         AND (has_any_column_privilege(name, t.oid, 'SELECT, INSERT, UPDATE')
           OR has_table_privilege(name, t.oid, 'DELETE, TRUNCATE, TRIGGER'))`;
 
-/** Makes texts equal that differ in white space, which migration tools may change. */
-const squeeze = (text: string): string => text.trim().replaceAll(/\s+/g, ' ');
-
-/** The digests of the bodies of PostgreSQL's functions, as SQL. */
-const BODIES = [
-  ...MIGRATIONS.postgres
-    .flat()
-    .join()
-    .matchAll(/\$keyscope\$(.+?)\$keyscope\$/gs),
-]
-  .map(([, body = '']) => createHash('sha256').update(squeeze(body)).digest('hex'))
-  .map((digest) => `'${digest}'`)
-  .join(', ');
+/** Makes texts equal that differ in white space, which migration tools may change, or quotes. */
+const squeeze = (text: string): string => text.replaceAll('"', '').trim().replaceAll(/\s+/g, ' ');
 
 /** A column of MySQL's tables of rights, without its collation, which depends on the server. */
 const plain = (column: string): string => `CAST(${column} AS BINARY)`;
@@ -65,15 +53,15 @@ const QUESTIONS: Readonly<Record<Dialect, Questions>> = {
     clock: 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint::text AS answer',
     primary: 'SELECT (NOT pg_is_in_recovery())::int AS answer',
     triggers: `
-      WITH sound AS (
-        SELECT oid, proname FROM pg_proc
-        WHERE pronamespace = (
-            SELECT relnamespace FROM pg_class WHERE oid = to_regclass('keyscope_keys'))
-          AND encode(sha256(convert_to(
-            btrim(regexp_replace(prosrc, '\\s+', ' ', 'g')), 'UTF8')), 'hex') IN (${BODIES})
+      WITH own AS (
+        SELECT pg_proc.oid, replace(replace(pg_get_functiondef(pg_proc.oid),
+          ' FUNCTION ' || pronamespace::regnamespace || '.', ' FUNCTION '),
+          '$function$', '$keyscope$') AS answer
+        FROM pg_proc JOIN pg_class ON relnamespace = pronamespace
+        WHERE pg_class.oid = to_regclass('keyscope_keys') AND proname ~ '^keyscope_'
       )
-      SELECT proname AS answer FROM sound UNION ALL
-      SELECT tgname FROM pg_trigger JOIN sound ON sound.oid = tgfoid
+      SELECT answer FROM own UNION ALL
+      SELECT pg_get_triggerdef(pg_trigger.oid, true) FROM pg_trigger JOIN own ON own.oid = tgfoid
       WHERE tgrelid = to_regclass('keyscope_keys') AND tgenabled IN (
         'A', CASE WHEN current_setting('session_replication_role') <> 'replica' THEN 'O' END)`,
     owners: '',

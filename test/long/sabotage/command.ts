@@ -276,10 +276,17 @@ export const COMMAND: readonly Safeguard[] = [
     tests: 'test/servers/cli.test.ts',
   },
   {
-    name: 'doctor: a trigger whose function was changed',
+    name: 'doctor: a trigger or function that was changed',
     file: 'src/tools/cli/sql.ts',
-    text: 'SELECT oid, proname FROM pg_proc\n        WHERE',
-    instead: 'SELECT oid, proname FROM pg_proc\n        WHERE true OR',
+    text: 'found.includes(squeeze(statement))',
+    instead: 'found.join().includes(name)',
+    tests: 'test/servers/cli.test.ts',
+  },
+  {
+    name: 'doctor: a trigger with a function of another schema',
+    file: 'src/tools/cli/sql.ts',
+    text: 'JOIN own ON own.oid = tgfoid',
+    instead: '',
     tests: 'test/servers/cli.test.ts',
   },
   {
