@@ -70,17 +70,22 @@ export interface Session {
 }
 
 /**
+ * Each is a method of an object that is not one of these clients: of connections of mysql and
+ * mysql2; of a client that a pool of pg has lent and could lend to others; of pg-promise and slonik.
+ */
+const OTHERS = ['changeUser', 'release', 'many'] as const;
+
+/**
  * Recognizes the kind of client, and returns how to query it. Throws a `TypeError` for anything
  * else.
  */
 export function openSession(client: PostgresClient): Session {
   if (isPostgresJs(client)) return postgresJsSession(client);
   if (isPglite(client)) return pgliteSession(client);
-  // Only connections of mysql and mysql2 have the third.
   assert(
-    hasMethods(client, 'query', 'connect') && !('changeUser' in client),
+    hasMethods(client, 'query', 'connect') && !OTHERS.some((name) => name in client),
     'postgresStore: pass a Pool or Client of pg, the result of postgres(), or a PGlite; ' +
-      'not a transaction',
+      'not a transaction, a client lent by a pool, or the object of another library',
   );
   return pgSession(client as PgClient);
 }

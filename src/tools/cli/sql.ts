@@ -158,8 +158,7 @@ async function askMissingTriggers(sql: CommandSql): Promise<readonly string[]> {
   const found = (await ask(sql, QUESTIONS[sql.dialect].triggers)).map(String).map(squeeze);
   return MIGRATIONS[sql.dialect].flat().flatMap((statement) => {
     const [, name] = /CREATE (?:TRIGGER|OR REPLACE FUNCTION) (\w+)/.exec(statement) ?? [];
-    const works = name === undefined || found.includes(name) || found.includes(squeeze(statement));
-    return works ? [] : [name];
+    return name === undefined || found.includes(squeeze(statement)) ? [] : [name];
   });
 }
 

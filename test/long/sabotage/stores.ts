@@ -104,7 +104,7 @@ const TRIGGERS: readonly Safeguard[] = [
     file: 'src/stores/postgres/schema.ts',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: source text
     text: "(${changes('ended_by', 'end_reason')}\n",
-    instead: '    false\n',
+    instead: '(false\n',
     tests: POSTGRES,
   },
   {
@@ -435,6 +435,20 @@ const CLIENTS: readonly Safeguard[] = [
     text: 'assert(!isOlderClient, ',
     instead: 'assert(true, ',
     tests: POSTGRES,
+  },
+  {
+    name: 'a client that a pool has lent: PostgreSQL',
+    file: 'src/stores/postgres/client.ts',
+    text: "'changeUser', 'release', ",
+    instead: "'changeUser', ",
+    tests: `${POSTGRES}/client.test.ts`,
+  },
+  {
+    name: 'the object of a library over a client: PostgreSQL',
+    file: 'src/stores/postgres/client.ts',
+    text: ", 'many']",
+    instead: ']',
+    tests: `${POSTGRES}/client.test.ts`,
   },
   {
     name: 'a channel that cannot listen says so: PostgreSQL',

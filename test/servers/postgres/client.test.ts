@@ -10,7 +10,7 @@ import { alone, another, describePostgres, RECORD, value } from '../../support/p
 
 const NO_CLIENT =
   'postgresStore: pass a Pool or Client of pg, the result of postgres(), or a PGlite; ' +
-  'not a transaction';
+  'not a transaction, a client lent by a pool, or the object of another library';
 
 const REVOKE = { kind: 'revoke', at: 5, by: null, reason: null, seal: null } as const;
 
@@ -19,11 +19,15 @@ beforeAll(sharedPglite, 60_000);
 
 /**
  * Bun's SQL, which may be of MySQL, and a connection of mysql or mysql2. They were accepted, and an
- * error that mysql emits at the first use ended the process.
+ * error that mysql emits at the first use ended the process. Then the database of pg-promise 12.7,
+ * the pool of slonik 47 and a query runner of TypeORM 1.1, which failed at the first use.
  */
 const LOOK_ALIKES = [
   Object.assign(() => {}, { unsafe() {}, begin() {}, listen() {}, connect() {} }),
   { connect() {}, query() {}, beginTransaction() {}, changeUser() {} },
+  { connect() {}, query() {}, many() {}, oneOrNone() {}, tx() {}, $pool: {} },
+  { connect() {}, query() {}, many() {}, maybeOne() {}, transaction() {}, on() {}, emit() {} },
+  { connect() {}, query() {}, release() {}, startTransaction() {} },
 ];
 
 describe('a client', () => {
@@ -113,6 +117,16 @@ describePostgres('a client in a transaction', () => {
       expect(complaint(() => postgresStore(tx))).toBe(NO_CLIENT);
     });
     await sql.end();
+  });
+
+  // It worked, also after its release, when the pool may lend it to a transaction.
+  test('cannot be one that a pool of pg has lent', async () => {
+    const pool = new pg.Pool({ connectionString: url });
+    const loan = await pool.connect();
+    expect(complaint(() => postgresStore(loan))).toBe(NO_CLIENT);
+    loan.release();
+    expect(complaint(() => postgresStore(loan))).toBe(NO_CLIENT);
+    await pool.end();
   });
 
   test('of pg writes nothing that could be rolled back', async () => {
