@@ -71,7 +71,7 @@ export interface Session {
 
 /**
  * Each is a method of an object that is not one of these clients: of connections of mysql and
- * mysql2; of a client that a pool of pg has lent and could lend to others; of pg-promise and slonik.
+ * mysql2; of a client that a pool of pg has lent and may lend to others; of pg-promise and slonik.
  */
 const OTHERS = ['changeUser', 'release', 'many'] as const;
 

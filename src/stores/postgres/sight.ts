@@ -24,8 +24,8 @@ export const OUTDATED: string = `CASE
 /**
  * Returns whether some of these tables, given as oids, may show fewer rows than were written:
  * because of row-level security, even with a policy that lets every row through; because something
- * else is in a table's place; or because the table is temporary or UNLOGGED, so that a crash empties
- * it. Evaluated once for each statement. Null if there are no such tables.
+ * else is in a table's place; or because the table is temporary or UNLOGGED, so that a crash
+ * empties it. Evaluated once for each statement. Null if there are no such tables.
  */
 function mayHide(...oids: readonly string[]): string {
   return `(
