@@ -186,7 +186,8 @@ export const ROUTES: readonly Route[] = [
         return answerNewKey(basePath, await keyring.rotate(keyId, input, authority));
       } catch (error) {
         const isNotLive = isAccessError(error) && error.code === 'invalid_token';
-        if (isNotLive) return answerProblem(NOT_LIVE);
+        const isOther = isNotLive && error.keyId !== authority.keyId;
+        if (isOther) return answerProblem(NOT_LIVE);
         throw error;
       }
     },

@@ -126,7 +126,14 @@ export const ADMIN: readonly Safeguard[] = [
   {
     name: 'admin: a dead key is not a 401',
     file: 'src/admin/endpoints.ts',
-    text: 'if (isNotLive) return answerProblem(NOT_LIVE);',
+    text: 'if (isOther) return answerProblem(NOT_LIVE);',
+    instead: '',
+    tests,
+  },
+  {
+    name: 'admin: a calling key that has ended is a 401',
+    file: 'src/admin/endpoints.ts',
+    text: ' && error.keyId !== authority.keyId',
     instead: '',
     tests,
   },
