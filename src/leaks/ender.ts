@@ -4,6 +4,7 @@ import type { KeyState } from '../core/record.js';
 import type { Authority } from '../management/authority.js';
 import type { DamagedKey, KeyInfo } from '../management/info.js';
 import { digestKey, isKey } from '../management/keys.js';
+import { endedOf } from '../management/lineage.js';
 import type { Find, LeakConfig, LeakKeyring, PrefixedKeyring } from './leak-handler-options.js';
 import { createSlots, type Slots } from './slots.js';
 import type { Source } from './sources.js';
@@ -123,24 +124,11 @@ async function endFound(
   const authority: Authority = { entityUuid, actor, reason };
   const isOver = ENDED.includes(state) && !evenIfEnded;
   if (action === 'tell' || isOver) return [];
-  if (action === 'revokeLineage') return endLineage(keyring, keyId, authority);
+  // Reports what ended also where the lineage is unknown: the state in the report says why.
+  if (action === 'revokeLineage') return keyring.revokeLineage(keyId, authority).catch(endedOf);
   if (action === 'suspend') return suspendFound(keyring, keyId, state, authority);
   await keyring.revoke(keyId, authority);
   return [keyId];
-}
-
-/** Reports what ended also where the lineage is unknown: the state in the report says why. */
-async function endLineage(
-  keyring: LeakKeyring,
-  keyId: string,
-  authority: Authority,
-): Promise<readonly string[]> {
-  try {
-    return await keyring.revokeLineage(keyId, authority);
-  } catch (error) {
-    if (isAccessError(error) && error.ended !== undefined) return error.ended;
-    throw error;
-  }
 }
 
 async function suspendFound(

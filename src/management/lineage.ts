@@ -1,6 +1,6 @@
 /** Ends a key, its rotations, and everything that they issued. */
 import type { Context } from '../core/context.js';
-import { AccessError, StoreError } from '../core/errors.js';
+import { AccessError, isAccessError, StoreError } from '../core/errors.js';
 import type { KeyRecord } from '../core/record.js';
 import type { ListPosition } from '../core/store.js';
 import type { CheckedAuthority } from './authority.js';
@@ -29,6 +29,12 @@ export async function revokeLineage(
   await endListed(walk, keyId);
   await endSuccessors(walk, keyId);
   throw new AccessError('conflict', 'lineage_unknown', { keyId, ended: Object.freeze(ended) });
+}
+
+/** Returns the keys that ended nevertheless if a lineage is not known; throws any other error. */
+export function endedOf(error: unknown): readonly string[] {
+  if (isAccessError(error) && error.ended !== undefined) return error.ended;
+  throw error;
 }
 
 /** A walk through a lineage. */
