@@ -136,6 +136,16 @@ describe('a leaked key', () => {
     expect(at.errors).toEqual([]);
   });
 
+  it('is not reported, and answered 503, if the store fails while its lineage ends', async () => {
+    const at = open({ action: 'revokeLineage' });
+    const { key } = await issue(at.keyring);
+    at.intercept((method, _args, call) => {
+      return method === 'mark' ? Promise.reject(new Error('ECONNRESET')) : call();
+    });
+    expect(await answerOf(at.leaks, fromHolder(key))).toMatchObject({ status: 503 });
+    expect(at.found).toEqual([]);
+  });
+
   it('may end during its suspension without an error', async () => {
     const at = open({ action: 'suspend' });
     const { key, info } = await issue(at.keyring);

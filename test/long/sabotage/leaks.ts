@@ -145,6 +145,13 @@ export const LEAKS: readonly Safeguard[] = [
     tests,
   },
   {
+    name: 'leaks: a lineage that cannot be ended is not reported as ended',
+    file: 'src/management/lineage.ts',
+    text: 'return error.ended;\n  throw error;',
+    instead: 'return error.ended;\n  return [];',
+    tests,
+  },
+  {
     name: 'leaks: no key in a report',
     file: 'src/leaks/where.ts',
     text: 'maskKeyParts(maskKeys(maskKnown(text)))',
