@@ -7,6 +7,7 @@ import { readOptionalText } from './authority.js';
 import { voucherOf } from './ended.js';
 import { readInfo } from './find.js';
 import type { DamagedKey, KeyInfo } from './info.js';
+import { tell } from './trail.js';
 
 /** The options of `identify`: who asks and why, for the event. */
 export interface IdentifyOptions {
@@ -30,20 +31,12 @@ export async function identify(
   const row = matchIn(rows, digests);
   if (row === null) return null;
   const info = readInfo(context, row);
-  const { keyId, entityUuid } = info;
   if (voucherOf(context, row) === 'nothing') {
     // The row was edited. Make sure that it names its own key, so that an operator who acts on the
     // id does not end another one.
-    const named = await context.store.findById(keyId, { fresh: true });
+    const named = await context.store.findById(info.keyId, { fresh: true });
     if (named?.digest !== row.digest) throw new StoreError('the row of a key names another key');
   }
-  context.emit?.({
-    type: 'key.identified',
-    time: context.clock(),
-    keyId,
-    entityUuid,
-    actor,
-    reason,
-  });
+  tell(context, { actor, reason }, info, context.clock(), { type: 'key.identified' });
   return info;
 }

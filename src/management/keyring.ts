@@ -8,7 +8,7 @@ import type { ManagementAction } from '../core/events.js';
 import type { Principal } from '../core/principal.js';
 import type { RequestLike } from '../core/request.js';
 import { verify } from '../core/verify.js';
-import type { Authority, CheckedAuthority, CheckedGrant, GrantAuthority } from './authority.js';
+import type { Authority, CheckedAuthority, GrantAuthority } from './authority.js';
 import { readAuthority, readGrantAuthority } from './authority.js';
 import { type IdentifyOptions, identify } from './identify.js';
 import type { DamagedKey, IssuedKey, KeyInfo } from './info.js';
@@ -258,30 +258,23 @@ function createManagement(context: Context): Management {
   type OnKey<T> = (context: Context, authority: CheckedAuthority, keyId: string) => Promise<T>;
 
   function onKey<T>(action: ManagementAction, operation: OnKey<T>) {
-    return async (keyId: string, given: AnyAuthority): Promise<T> => {
-      const authority = readAuthority(given);
-      const run = (): Promise<T> => operation(context, authority, keyId);
-      return tellDenial(context, action, authority, keyId, run);
-    };
-  }
-
-  function grant(
-    action: ManagementAction,
-    given: GrantAuthority,
-    keyId: unknown,
-    operation: (authority: CheckedGrant) => Promise<IssuedKey>,
-  ): Promise<IssuedKey> {
-    const authority = readGrantAuthority(given);
-    return tellDenial(context, action, authority, keyId, () => operation(authority));
+    return async (keyId: string, given: AnyAuthority): Promise<T> =>
+      tellDenial(context, action, readAuthority(given), keyId, (authority) =>
+        operation(context, authority, keyId),
+      );
   }
 
   const requireKey = onKey('get', get);
 
   return {
     issue: async (input, given) =>
-      grant('issue', given, null, (authority) => issue(context, authority, input)),
+      tellDenial(context, 'issue', readGrantAuthority(given), null, (authority) =>
+        issue(context, authority, input),
+      ),
     rotate: async (keyId, input, given) =>
-      grant('rotate', given, keyId, (authority) => rotate(context, authority, keyId, input)),
+      tellDenial(context, 'rotate', readGrantAuthority(given), keyId, (authority) =>
+        rotate(context, authority, keyId, input),
+      ),
     revoke: onKey('revoke', revoke),
     revokeLineage: onKey('revokeLineage', revokeLineage),
     suspend: onKey('suspend', suspend),

@@ -1,20 +1,18 @@
 /** Writes marks, the changes to a key after it was made, and emits their events. */
 import type { Context } from '../core/context.js';
 import { AccessError, StoreError } from '../core/errors.js';
-import type { FoundMark } from '../core/events.js';
 import type { KeyRecord } from '../core/record.js';
-import type { Mark, ResumeMark, RevokeMark, SuspendMark, WithdrawMark } from '../core/store.js';
+import type { Mark, ResumeMark, SuspendMark, WithdrawMark } from '../core/store.js';
 import type { CheckedAuthority } from './authority.js';
+import { tell } from './trail.js';
 
 /** The marks that can be undone or that remove only one entity. The others are in `revoke.ts`. */
 type OwnMark = SuspendMark | ResumeMark | WithdrawMark;
 
-const EVENTS = {
-  revoke: 'key.revoked',
-  suspend: 'key.suspended',
-  resume: 'key.resumed',
-  withdraw: 'key.withdrawn',
-} as const;
+/** The event of such a mark. */
+type OwnEvent =
+  | { readonly type: 'key.suspended' | 'key.resumed' }
+  | { readonly type: 'key.withdrawn'; readonly withdrawnEntity: string };
 
 /** This many failures cannot all be races with other calls: the store is not writing. */
 const MAX_TRIES = 10;
@@ -28,13 +26,14 @@ export async function writeMark(
   authority: CheckedAuthority,
   row: KeyRecord,
   mark: OwnMark,
+  event: OwnEvent,
   confirm: () => Promise<void> = async () => {},
 ): Promise<boolean> {
   const isDone = (now: KeyRecord): boolean => isMarked(now, mark.kind, authority.entityUuid);
   const wrote = await markUntil(context, row, isDone, () => mark);
   if (wrote === null) return false;
   await confirm();
-  tellMark(context, authority, wrote);
+  tell(context, authority, row, mark.at, event);
   return true;
 }
 
@@ -64,33 +63,6 @@ export async function markUntil<M extends Mark>(
     last = now ?? last;
   }
   throw new StoreError('store.mark broke its contract; see KeyStore');
-}
-
-/** Emits the event of a mark that was written. */
-export function tellMark(
-  context: Context,
-  { entityUuid, actor, reason }: CheckedAuthority,
-  { mark, row }: Written<OwnMark | RevokeMark>,
-): void {
-  const { keyId, entityUuid: owner } = row;
-  const type = EVENTS[mark.kind];
-  const event = { time: mark.at, keyId, entityUuid: owner, actor, reason };
-  if (type === 'key.withdrawn') {
-    context.emit?.({ type, ...event, withdrawnEntity: entityUuid });
-  } else if (type === 'key.revoked') context.emit?.({ type, ...event, ...foundIn(row) });
-  else context.emit?.({ type, ...event });
-}
-
-/** Returns the mark of revocation that an unchecked row had before it was revoked. */
-function foundIn(row: KeyRecord): { readonly found?: FoundMark } {
-  const { revokedAt, endedBy, endReason }: { readonly [F in keyof KeyRecord]: unknown } = row;
-  if (revokedAt === null) return {};
-  const found = {
-    revokedAt: typeof revokedAt === 'number' ? revokedAt : null,
-    endedBy: typeof endedBy === 'string' ? endedBy : null,
-    endReason: typeof endReason === 'string' ? endReason : null,
-  };
-  return { found: Object.freeze(found) };
 }
 
 /** Checks whether an unchecked row has the mark. Throws if the key is revoked and cannot get it. */

@@ -3,6 +3,7 @@
  * up the keys in an audit log.
  */
 import type { Context } from '../core/context.js';
+import type { FoundMark } from '../core/events.js';
 import type { KeyRecord } from '../core/record.js';
 import { sealOf } from '../core/seal.js';
 import type { RevokeMark } from '../core/store.js';
@@ -10,7 +11,8 @@ import { schemeOf } from '../core/verify.js';
 import type { CheckedAuthority } from './authority.js';
 import { hasEnded, voucherOf } from './ended.js';
 import { requireOwn } from './find.js';
-import { markUntil, tellMark } from './mark.js';
+import { markUntil } from './mark.js';
+import { tell } from './trail.js';
 
 export async function revoke(
   context: Context,
@@ -31,8 +33,22 @@ export async function revokeRow(
   const kept = keptEnd(context, row);
   if (kept !== null && (await context.store.mark(row.keyId, kept))) return false;
   const wrote = await endRow(context, authority, row);
-  if (wrote !== null) tellMark(context, authority, wrote);
-  return wrote !== null;
+  if (wrote === null) return false;
+  const event = { type: 'key.revoked', ...foundIn(wrote.row) } as const;
+  tell(context, authority, row, wrote.mark.at, event);
+  return true;
+}
+
+/** Returns the mark of revocation that an unchecked row had before it was revoked. */
+function foundIn(row: KeyRecord): { readonly found?: FoundMark } {
+  const { revokedAt, endedBy, endReason }: { readonly [F in keyof KeyRecord]: unknown } = row;
+  if (revokedAt === null) return {};
+  const found = {
+    revokedAt: typeof revokedAt === 'number' ? revokedAt : null,
+    endedBy: typeof endedBy === 'string' ? endedBy : null,
+    endReason: typeof endReason === 'string' ? endReason : null,
+  };
+  return { found: Object.freeze(found) };
 }
 
 /** Revokes a key that has not ended, without an event. Returns null if another call was faster. */

@@ -17,7 +17,7 @@ export async function suspend(
   const row = await requireOwn(context, authority, keyId);
   if (ENDED.includes(readInfo(context, row).state)) throw alreadyEnded(keyId);
   const mark = { kind: 'suspend', at: context.clock(), ...authority.said } as const;
-  await writeMark(context, authority, row, mark);
+  await writeMark(context, authority, row, mark, { type: 'key.suspended' });
 }
 
 export async function resume(
@@ -33,7 +33,8 @@ export async function resume(
   const at = context.clock();
   const { endedBy: by, endReason: reason } = row;
   const undo = () => context.store.mark(keyId, { kind: 'suspend', at, by, reason });
-  await writeMark(context, authority, row, { kind: 'resume', at }, () =>
+  const mark = { kind: 'resume', at } as const;
+  await writeMark(context, authority, row, mark, { type: 'key.resumed' }, () =>
     requireStillActing(context, authority, undo),
   );
 }

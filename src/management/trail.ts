@@ -1,10 +1,34 @@
-/** The events of management calls that are not marks: new keys, and refusals. */
+/** The events of management calls. */
 import type { Context } from '../core/context.js';
 import { isAccessError } from '../core/errors.js';
-import type { ManagementAction } from '../core/events.js';
+import type { KeyringEvent, ManagementAction } from '../core/events.js';
 import type { KeyRecord } from '../core/record.js';
 import { isUuid } from '../core/uuid.js';
 import type { CheckedAuthority } from './authority.js';
+
+/** The key of an event, or of a refused call. */
+interface Named {
+  readonly keyId: string | null;
+  readonly entityUuid: string;
+}
+
+/** The fields that events of management share. */
+type Shared = 'time' | 'keyId' | 'entityUuid' | 'actor' | 'reason';
+type OwnFields<Event> = Event extends { readonly type: string } ? Omit<Event, Shared> : never;
+
+/** An event without the fields that {@link tell} adds. */
+type Told = OwnFields<Exclude<KeyringEvent, { readonly type: `access.${string}` }>>;
+
+/** Emits an event of a management call. */
+export function tell(
+  context: Context,
+  { actor, reason }: Pick<CheckedAuthority, 'actor' | 'reason'>,
+  { keyId, entityUuid }: Named,
+  time: number,
+  event: Told,
+): void {
+  context.emit?.({ ...event, time, keyId, entityUuid, actor, reason } as KeyringEvent);
+}
 
 /** The origin of a key, for its event. */
 type Origin =
@@ -14,50 +38,32 @@ type Origin =
 /** Emits the event of a new key. */
 export function tellGrant(
   context: Context,
-  { actor, reason }: CheckedAuthority,
+  authority: CheckedAuthority,
   record: KeyRecord,
   origin: Origin,
 ): void {
-  const { createdAt: time, keyId, entityUuid, scopes, accessibleEntities, expiresAt } = record;
-  context.emit?.({
-    ...origin,
-    time,
-    keyId,
-    entityUuid,
-    scopes,
-    accessibleEntities,
-    expiresAt,
-    actor,
-    reason,
-  });
+  const { createdAt, scopes, accessibleEntities, expiresAt } = record;
+  const granted = { ...origin, scopes, accessibleEntities, expiresAt };
+  tell(context, authority, record, createdAt, granted);
 }
 
 /** Runs a management call. If it is refused, emits the event and rethrows the error. */
-export async function tellDenial<T>(
+export async function tellDenial<A extends CheckedAuthority, T>(
   context: Context,
   action: ManagementAction,
-  authority: CheckedAuthority,
+  authority: A,
   keyId: unknown,
-  run: () => Promise<T>,
+  run: (authority: A) => Promise<T>,
 ): Promise<T> {
   const time = context.clock();
   try {
-    return await run();
+    return await run(authority);
   } catch (error) {
     if (isAccessError(error)) {
-      const { entityUuid, actor, reason } = authority;
-      context.emit?.({
-        type: 'management.denied',
-        time,
-        keyId: isUuid(keyId) ? keyId : null,
-        entityUuid,
-        action,
-        code: error.code,
-        denialReason: error.reason,
-        excess: error.excess,
-        actor,
-        reason,
-      });
+      const { code, reason: denialReason, excess } = error;
+      const named = { keyId: isUuid(keyId) ? keyId : null, entityUuid: authority.entityUuid };
+      const event = { type: 'management.denied', action, code, denialReason, excess } as const;
+      tell(context, authority, named, time, event);
     }
     throw error;
   }

@@ -18,12 +18,13 @@ export async function withdraw(
   }
   if (!isIn(row.accessibleEntities, entityUuid)) throw foreignKey();
   const mark = { kind: 'withdraw', at: context.clock(), entityUuid } as const;
-  await writeMark(context, authority, row, mark);
+  const event = { type: 'key.withdrawn', withdrawnEntity: entityUuid } as const;
+  await writeMark(context, authority, row, mark, event);
   // A rotation in progress fails because of the mark. A finished one left a successor to mark, too.
   await eachOfLineage(context, row.rootKeyId, async (each) => {
     const isOfChain = each.rootKeyId === row.rootKeyId && isOwn(context, row.entityUuid, each);
     const isReaching =
       isIn(each.accessibleEntities, entityUuid) && !isIn(each.withdrawn, entityUuid);
-    return isOfChain && isReaching && writeMark(context, authority, each, mark);
+    return isOfChain && isReaching && writeMark(context, authority, each, mark, event);
   });
 }

@@ -385,8 +385,8 @@ const LINEAGES: readonly Safeguard[] = [
   },
   {
     name: 'an event has the mark that was found',
-    file: MARK,
-    text: ', ...foundIn(row) }',
+    file: REVOKE,
+    text: ', ...foundIn(wrote.row) }',
     instead: ' }',
   },
 ];
