@@ -23,17 +23,15 @@ export async function revoke(
   await revokeRow(context, authority, row);
 }
 
-/** Revokes a key whose row was read and emits the event. Returns false if it had ended already. */
+/** Revokes a key whose row was read and emits the event. Returns false if it was revoked already. */
 export async function revokeRow(
   context: Context,
   authority: CheckedAuthority,
   row: KeyRecord,
 ): Promise<boolean> {
   if (hasEnded(context, row)) return false;
-  const kept = keptEnd(context, row);
-  if (kept !== null && (await context.store.mark(row.keyId, kept))) return false;
   const wrote = await endRow(context, authority, row);
-  if (wrote === null) return false;
+  if (wrote === null || keepsEnd(context, wrote.row)) return false;
   const event = { type: 'key.revoked', ...foundIn(wrote.row) } as const;
   tell(context, authority, row, wrote.mark.at, event);
   return true;
@@ -66,14 +64,11 @@ export function endRow(
 }
 
 /**
- * For a revoked row whose pepper is gone, makes a mark that only sets the seal to null, because
- * nobody can check it any more. Who revoked the key, when and why stays.
+ * Checks whether a row stays as it is, except that its seal becomes null: it is marked as revoked
+ * and its pepper is gone, so nobody can check the seal any more.
  */
-function keptEnd(context: Context, row: KeyRecord): RevokeMark | null {
-  if (voucherOf(context, row) !== 'orphaned') return null;
-  const { revokedAt, endedBy: by, endReason: reason, seal: replaces } = row;
-  if (revokedAt === null || replaces === null) return null;
-  return { kind: 'revoke', at: context.clock(), by, reason, seal: null, replaces };
+function keepsEnd(context: Context, row: KeyRecord): boolean {
+  return row.revokedAt !== null && voucherOf(context, row) === 'orphaned';
 }
 
 /**
@@ -82,10 +77,13 @@ function keptEnd(context: Context, row: KeyRecord): RevokeMark | null {
  */
 function revocationOf(context: Context, { said }: CheckedAuthority, row: KeyRecord): RevokeMark {
   const at = context.clock();
-  const end = { revokedAt: row.revokedAt ?? at, endedBy: said.by, endReason: said.reason };
+  const { revokedAt, endedBy, endReason } = row;
+  const kept = { by: endedBy, reason: endReason };
+  const { by, reason } = keepsEnd(context, row) ? kept : said;
+  const end = { revokedAt: revokedAt ?? at, endedBy: by, endReason: reason };
   const seal = revocationSeal(context, row, end);
-  const replaces = row.revokedAt === null ? null : row.seal;
-  return { kind: 'revoke', at, ...said, seal, replaces };
+  const replaces = revokedAt === null ? null : row.seal;
+  return { kind: 'revoke', at, by, reason, seal, replaces };
 }
 
 type End = Pick<KeyRecord, 'revokedAt' | 'endedBy' | 'endReason'>;

@@ -177,14 +177,14 @@ const MARKS: readonly Safeguard[] = [
   {
     name: 'a revocation replaces the seal that was read',
     file: REVOKE,
-    text: "return { kind: 'revoke', at, ...said, seal, replaces };",
-    instead: "return { kind: 'revoke', at, ...said, seal };",
+    text: "return { kind: 'revoke', at, by, reason, seal, replaces };",
+    instead: "return { kind: 'revoke', at, by, reason, seal };",
   },
   {
     name: 'an orphaned revocation keeps who, when and why',
     file: REVOKE,
-    text: "if (voucherOf(context, row) !== 'orphaned') return null;",
-    instead: "if (voucherOf(context, row) !== 'revocation') return null;",
+    text: 'keepsEnd(context, row) ? kept : said',
+    instead: 'said',
   },
   {
     name: 'an entity withdraws only from a key that addresses it',
@@ -380,7 +380,7 @@ const LINEAGES: readonly Safeguard[] = [
   {
     name: 'a row that is marked already keeps its time',
     file: REVOKE,
-    text: 'revokedAt: row.revokedAt ?? at,',
+    text: 'revokedAt: revokedAt ?? at,',
     instead: 'revokedAt: at,',
   },
   {
