@@ -28,7 +28,7 @@ export async function requireOwn(
   keyId: unknown,
 ): Promise<KeyRecord> {
   const row = await findRow(context, keyId);
-  if (!isOwn(context, authority.entityUuid, row)) throw foreignKey();
+  if (row.entityUuid !== authority.entityUuid) throw foreignKey();
   return row;
 }
 

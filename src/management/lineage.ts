@@ -47,21 +47,21 @@ interface Walk {
 
 /**
  * Ends the first row of the key's chain, which is the switch of all that follows, then the key, and
- * then the rest.
+ * then the rest, even if one of them fails.
  */
 async function endLineage(walk: Walk, row: KeyRecord): Promise<void> {
   const { rootKeyId } = row;
   const isFirst = rootKeyId === row.keyId;
   const first = isFirst ? null : await walk.context.store.findById(rootKeyId, { fresh: true });
-  let failure: unknown;
-  for (const each of [first, row]) {
-    if (each === null) continue;
-    await end(walk, each).catch((error: unknown) => {
-      failure ??= error;
-    });
+  try {
+    if (first !== null) await end(walk, first);
+  } finally {
+    try {
+      await end(walk, row);
+    } finally {
+      await endListed(walk, rootKeyId);
+    }
   }
-  await endListed(walk, rootKeyId);
-  if (failure !== undefined) throw failure;
 }
 
 function endListed(walk: Walk, rootKeyId: string): Promise<void> {

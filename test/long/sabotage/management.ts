@@ -248,19 +248,19 @@ const LINEAGES: readonly Safeguard[] = [
   {
     name: 'a mark switches a chain off',
     file: ACTING,
-    text: '    row.revokedAt === null &&\n',
-    instead: '',
+    text: 'row?.revokedAt === null &&',
+    instead: 'row !== null &&',
   },
   {
     name: 'a cleared mark does not switch a chain on',
     file: ACTING,
-    text: ' &&\n    IS_FIRST.includes(voucherOf(context, row));',
+    text: " &&\n    voucherOf(context, row) !== 'nothing';",
     instead: ';',
   },
   {
     name: 'a foreign row switches no chain on',
     file: ACTING,
-    text: '    isOwn(context, entityUuid, row) &&\n',
+    text: '    row.entityUuid === entityUuid &&\n',
     instead: '',
   },
   {
@@ -338,8 +338,8 @@ const LINEAGES: readonly Safeguard[] = [
   {
     name: 'the first row of a lineage ends first',
     file: LINEAGE,
-    text: 'of [first, row]',
-    instead: 'of [row]',
+    text: 'if (first !== null) await end(walk, first);',
+    instead: '',
   },
   {
     name: 'a lineage has own rows only',
@@ -396,7 +396,7 @@ const SIGHT: readonly Safeguard[] = [
   {
     name: 'another entity’s key is not found',
     file: FIND,
-    text: 'if (!isOwn(context, authority.entityUuid, row)) throw foreignKey();',
+    text: 'if (row.entityUuid !== authority.entityUuid) throw foreignKey();',
     instead: '',
   },
   {
