@@ -12,15 +12,15 @@ import type { Awaitable } from '../core/store.js';
 import { earliest, requireLive, requireRecord } from '../core/verify.js';
 import type { CheckedAuthority } from './authority.js';
 import { voucherOf } from './ended.js';
-import { foreignKey } from './find.js';
+import { foreignKey, readFresh } from './find.js';
 
-/** Reads the key that makes the call, bypassing the cache. Returns null if no key makes it. */
+/** Reads the key that makes the call. Returns null if no key makes it. */
 export async function requireActing(
   context: Context,
   { keyId, entityUuid }: CheckedAuthority,
 ): Promise<KeyRecord | null> {
   if (keyId === null) return null;
-  const row = await context.store.findById(keyId, { fresh: true });
+  const row = await readFresh(context, keyId);
   if (row?.prefix !== context.format.prefix) {
     throw new AccessError('invalid_token', 'unknown_key', { keyId });
   }
@@ -43,7 +43,7 @@ async function requireFirst(
   { keyId, entityUuid }: KeyRecord,
   rootKeyId: string,
 ): Promise<void> {
-  const row = await context.store.findById(rootKeyId, { fresh: true });
+  const row = await readFresh(context, rootKeyId);
   const isOn =
     row?.revokedAt === null &&
     row.entityUuid === entityUuid &&

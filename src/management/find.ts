@@ -10,12 +10,17 @@ import type { CheckedAuthority } from './authority.js';
 import { hasEnded, shownState } from './ended.js';
 import { type DamagedKey, type KeyInfo, toKeyInfo } from './info.js';
 
-/** Reads the unchecked row of a key of this keyring, bypassing the cache. Throws `not_found`. */
+/** Reads an unchecked row of any keyring, bypassing the cache. Returns null if there is none. */
+export async function readFresh({ store }: Context, keyId: string): Promise<KeyRecord | null> {
+  return store.findById(keyId, { fresh: true });
+}
+
+/** Reads the unchecked row of a key of this keyring. Throws `not_found`. */
 export async function findRow(context: Context, keyId: unknown): Promise<KeyRecord> {
   if (typeof keyId !== 'string') {
     throw new InputError('keyId', `keyId: pass a string, not ${quote(keyId)}`);
   }
-  const row = isUuid(keyId) ? await context.store.findById(keyId, { fresh: true }) : null;
+  const row = isUuid(keyId) ? await readFresh(context, keyId) : null;
   if (row === null) throw new AccessError('not_found', 'no_such_key');
   if (row.prefix !== context.format.prefix) throw foreignKey();
   return row;

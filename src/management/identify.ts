@@ -5,7 +5,7 @@ import { readFields } from '../core/input.js';
 import { digestsOf, matchIn } from '../core/verify.js';
 import { readOptionalText } from './authority.js';
 import { voucherOf } from './ended.js';
-import { readInfo } from './find.js';
+import { readFresh, readInfo } from './find.js';
 import type { DamagedKey, KeyInfo } from './info.js';
 import { tell } from './trail.js';
 
@@ -34,7 +34,7 @@ export async function identify(
   if (voucherOf(context, row) === 'nothing') {
     // The row was edited. Make sure that it names its own key, so that an operator who acts on the
     // id does not end another one.
-    const named = await context.store.findById(info.keyId, { fresh: true });
+    const named = await readFresh(context, info.keyId);
     if (named?.digest !== row.digest) throw new StoreError('the row of a key names another key');
   }
   tell(context, { actor, reason }, info, context.clock(), { type: 'key.identified' });

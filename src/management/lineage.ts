@@ -5,7 +5,7 @@ import type { KeyRecord } from '../core/record.js';
 import type { ListPosition } from '../core/store.js';
 import type { CheckedAuthority } from './authority.js';
 import { hasEnded, type Voucher, voucherOf } from './ended.js';
-import { isOwn, requireOwn } from './find.js';
+import { isOwn, readFresh, requireOwn } from './find.js';
 import { revokeRow } from './revoke.js';
 
 /**
@@ -52,7 +52,7 @@ interface Walk {
 async function endLineage(walk: Walk, row: KeyRecord): Promise<void> {
   const { rootKeyId } = row;
   const isFirst = rootKeyId === row.keyId;
-  const first = isFirst ? null : await walk.context.store.findById(rootKeyId, { fresh: true });
+  const first = isFirst ? null : await readFresh(walk.context, rootKeyId);
   try {
     if (first !== null) await end(walk, first);
   } finally {

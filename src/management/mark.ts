@@ -4,6 +4,7 @@ import { AccessError, StoreError } from '../core/errors.js';
 import type { KeyRecord } from '../core/record.js';
 import type { Mark, ResumeMark, SuspendMark, WithdrawMark } from '../core/store.js';
 import type { CheckedAuthority } from './authority.js';
+import { readFresh } from './find.js';
 import { tell } from './trail.js';
 
 /** The marks that can be undone or that remove only one entity. The others are in `revoke.ts`. */
@@ -58,7 +59,7 @@ export async function markUntil<M extends Mark>(
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const mark = markOf(last);
     if (await context.store.mark(row.keyId, mark)) return { mark, row: last };
-    const now = await context.store.findById(row.keyId, { fresh: true });
+    const now = await readFresh(context, row.keyId);
     if (now !== null && isDone(now)) return null;
     last = now ?? last;
   }
