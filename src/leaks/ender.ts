@@ -2,6 +2,7 @@
 import { isAccessError, StoreError } from '../core/errors.js';
 import type { KeyState } from '../core/record.js';
 import type { Authority } from '../management/authority.js';
+import { ENDED } from '../management/ended.js';
 import type { DamagedKey, KeyInfo } from '../management/info.js';
 import { digestKey, isKey } from '../management/keys.js';
 import { endedOf } from '../management/lineage.js';
@@ -110,8 +111,6 @@ function createMemory(): Memory {
     },
   };
 }
-
-const ENDED: readonly KeyState[] = ['revoked', 'retired', 'expired'];
 
 /** Applies the action. Returns the ids of the keys that it ended or suspended. */
 async function endFound(

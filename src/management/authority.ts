@@ -1,5 +1,5 @@
 /** The authority of a management call: for which entity it acts, and which rights it may grant. */
-import { AccessError } from '../core/errors.js';
+import { AccessError, type DenialReason } from '../core/errors.js';
 import {
   assert,
   readEntities,
@@ -158,19 +158,12 @@ export function requireCeiling(
   const longestMs = Math.min(authority.maxLifetimeMs, keyringLifetimeMs);
   const latest = Math.min(key.createdAt + longestMs, authority.notAfter);
   const isTooLong = (key.expiresAt ?? Number.POSITIVE_INFINITY) > latest;
-  if (excess.length > 0) {
-    if (isTooLong) excess.push('expiresAt');
-    const reason = scopes.length > 0 ? 'scopes_beyond_authority' : 'entities_beyond_authority';
-    throw new AccessError('ceiling_exceeded', reason, { excess });
-  }
-  if (isTooLong) throw livesTooLong(latest);
-}
-
-function livesTooLong(latest: number): AccessError {
+  if (isTooLong) excess.push('expiresAt');
+  const beyond = (reason: DenialReason, detail?: string): AccessError =>
+    new AccessError('ceiling_exceeded', reason, { excess, detail });
+  if (scopes.length > 0) throw beyond('scopes_beyond_authority');
+  if (entities.length > 0) throw beyond('entities_beyond_authority');
   // `toJSON` returns null for a time that no Date can hold; `toISOString` would throw.
   const end = new Date(latest).toJSON();
-  return new AccessError('ceiling_exceeded', 'lifetime_beyond_authority', {
-    excess: ['expiresAt'],
-    detail: `expiresAt: pass at most ${end}.`,
-  });
+  if (isTooLong) throw beyond('lifetime_beyond_authority', `expiresAt: pass at most ${end}.`);
 }

@@ -4,6 +4,9 @@ import { type KeyRecord, type KeyState, readRecord } from '../core/record.js';
 import { isSealed, isSealedAlive } from '../core/seal.js';
 import { schemeOf, stateOf } from '../core/verify.js';
 
+/** The states in which a key will never work again. */
+export const ENDED: readonly KeyState[] = ['revoked', 'retired', 'expired'];
+
 /**
  * The proof of the fields of a row that never change. `alive`: the seal from before any revocation,
  * whatever marks the row has now; without a pepper, the absence of a seal. `revocation`: the seal

@@ -134,10 +134,11 @@ export interface IssuedKey {
 const INSPECT = Symbol.for('nodejs.util.inspect.custom');
 
 /**
- * Keeps `key` out of logs: it is an inherited accessor of a private field, so printing, inspecting,
- * spreading, cloning and JSON-encoding the result show only `info`.
+ * A new key with the public view of its record. Keeps `key` out of logs: it is an inherited
+ * accessor of a private field, so printing, inspecting, spreading, cloning and JSON-encoding the
+ * result show only `info`.
  */
-class NewKey implements IssuedKey {
+export class NewKey implements IssuedKey {
   readonly info: KeyInfo;
   readonly #key: string;
 
@@ -155,9 +156,4 @@ class NewKey implements IssuedKey {
   [INSPECT](): object {
     return { info: this.info };
   }
-}
-
-/** Combines a new key with the public view of its record. */
-export function createIssuedKey(key: string, record: KeyRecord): IssuedKey {
-  return new NewKey(key, record);
 }

@@ -73,7 +73,7 @@ export async function list(
   const { entityUuid } = authority;
   const given = readInputFields(input, ['after', 'limit', 'addressing'], 'list');
   const limit = readInput(given, 'limit', (value = 100, what) => readInteger(value, 1, 1000, what));
-  const after = readInput(given, 'after', (value) => (value == null ? null : readCursor(value)));
+  const after = readInput(given, 'after', readCursor);
   const addressing = readInput(given, 'addressing', (flag = false, what) => readFlag(flag, what));
   const { prefix } = context.format;
   // One more than requested, to find out whether there is a next page.
@@ -136,8 +136,9 @@ function writeCursor({ createdAt, keyId }: ListPosition): string {
   return `${createdAt.toString(36)}.${keyId}`;
 }
 
-/** Reads a cursor. It is genuine if writing it again gives the same text. */
-function readCursor(cursor: unknown): ListPosition {
+/** Reads a cursor, if there is one. It is genuine if writing it again gives the same text. */
+function readCursor(cursor: unknown): ListPosition | null {
+  if (cursor == null) return null;
   const [time = '', keyId = ''] = String(cursor).slice(0, 64).split('.');
   const createdAt = Number.parseInt(time, 36);
   const isPosition = Number.isSafeInteger(createdAt) && isUuid(keyId);

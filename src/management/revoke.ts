@@ -23,7 +23,7 @@ export async function revoke(
   await revokeRow(context, authority, row);
 }
 
-/** Revokes a key whose row was read and emits the event. Returns false if it was revoked already. */
+/** Revokes a key whose row was read, and emits the event. Returns false if it had ended before. */
 export async function revokeRow(
   context: Context,
   authority: CheckedAuthority,

@@ -1,13 +1,11 @@
 /** Suspends a key while there is doubt about it, and resumes it. Neither changes a revoked key. */
 import type { Context } from '../core/context.js';
 import { AccessError } from '../core/errors.js';
-import type { KeyState } from '../core/record.js';
 import { requireActing, requireStillActing } from './acting.js';
 import type { CheckedAuthority } from './authority.js';
+import { ENDED } from './ended.js';
 import { readInfo, requireOwn } from './find.js';
 import { alreadyEnded, writeMark } from './mark.js';
-
-const ENDED: readonly KeyState[] = ['revoked', 'retired', 'expired'];
 
 export async function suspend(
   context: Context,

@@ -24,9 +24,6 @@ const STYLES: Readonly<Record<KeyState, Style>> = {
   unknown_format: 'doubt',
 };
 
-/** States in which a key will never work again. */
-export const OVER: readonly KeyState[] = ['revoked', 'retired', 'expired'];
-
 /** Every state, for `--state`. */
 export const KEY_STATES: readonly KeyState[] = Object.keys(STYLES) as KeyState[];
 

@@ -1,16 +1,11 @@
 /** `keyscope revoke`: one key, or every key that the options select. */
+import { ENDED } from '../../../management/ended.js';
 import { type Call, configWithKeys } from '../call.js';
 import { CommandError, usageError } from '../command-error.js';
 import { endKeys } from '../end-keys.js';
 import { createProgress } from '../progress.js';
 import { readSelection, type Selection, selectedKeys } from '../selection.js';
-import {
-  ALL_KEY_COLUMNS,
-  OVER,
-  requireKey,
-  type ShownKey,
-  shownInQuestion,
-} from '../shown-keys.js';
+import { ALL_KEY_COLUMNS, requireKey, type ShownKey, shownInQuestion } from '../shown-keys.js';
 import { tablePrinter } from '../table.js';
 import { changeKey } from './keys.js';
 
@@ -46,7 +41,7 @@ async function revokeSelected(call: Call, selection: Selection): Promise<undefin
   const { keyring } = config;
   const found: ShownKey[] = [];
   for await (const keys of selectedKeys(config, selection, createProgress(output))) {
-    found.push(...keys.filter(({ state }) => selection.states !== null || !OVER.includes(state)));
+    found.push(...keys.filter(({ state }) => selection.states !== null || !ENDED.includes(state)));
   }
   if (found.length === 0) throw new CommandError('refused', 'No key matches. Nothing was changed.');
   for (const key of found) output.say(shownLine(key));

@@ -1,10 +1,11 @@
 /** Looks up the keys that a scan finds, and revokes those that still work. */
+import { ENDED } from '../../../management/ended.js';
 import type { DamagedKey, KeyInfo } from '../../../management/info.js';
 import type { Keyring } from '../../../management/keyring.js';
 import { type Call, whoOf } from '../call.js';
 import { usageError } from '../command-error.js';
 import { endKeys } from '../end-keys.js';
-import { OVER, shownInQuestion } from '../shown-keys.js';
+import { shownInQuestion } from '../shown-keys.js';
 
 /** A key that was looked up; null if the keyring does not know it. */
 export type Known = KeyInfo | DamagedKey | null;
@@ -52,7 +53,7 @@ export function createRevocation(call: Call, isOnPipe: boolean): Revocation {
 
   return {
     add(known) {
-      if (known === undefined || known === null || OVER.includes(known.state)) return;
+      if (known === undefined || known === null || ENDED.includes(known.state)) return;
       keys.set(known.keyId, known);
     },
     async carryOut(keyring) {
