@@ -134,11 +134,10 @@ export interface IssuedKey {
 const INSPECT = Symbol.for('nodejs.util.inspect.custom');
 
 /**
- * A new key with the public view of its record. Keeps `key` out of logs: it is an inherited
- * accessor of a private field, so printing, inspecting, spreading, cloning and JSON-encoding the
- * result show only `info`.
+ * Keeps `key` out of logs: it is an inherited accessor of a private field, so printing, inspecting,
+ * spreading, cloning and JSON-encoding the result show only `info`.
  */
-export class NewKey implements IssuedKey {
+class NewKey implements IssuedKey {
   readonly info: KeyInfo;
   readonly #key: string;
 
@@ -156,4 +155,9 @@ export class NewKey implements IssuedKey {
   [INSPECT](): object {
     return { info: this.info };
   }
+}
+
+/** Combines a new key with the public view of its record. */
+export function createIssuedKey(key: string, record: KeyRecord): IssuedKey {
+  return new NewKey(key, record);
 }

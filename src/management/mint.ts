@@ -6,7 +6,7 @@ import { sealOf } from '../core/seal.js';
 import { drawEntropy, randomUuid } from '../core/secret.js';
 import { lowered, requireStillActing } from './acting.js';
 import { type CheckedGrant, requireCeiling } from './authority.js';
-import { type IssuedKey, NewKey } from './info.js';
+import { createIssuedKey, type IssuedKey } from './info.js';
 import { endRow } from './revoke.js';
 
 /** The fields of a new key that `issue` and `rotate` decide. */
@@ -53,7 +53,7 @@ export async function mint(
   // Nobody has the plaintext yet, so a key that is ended here gets no event.
   const undo = () => endRow(context, authority, record);
   await requireStillActing(context, authority, undo, check);
-  return { issued: new NewKey(key, record), record };
+  return { issued: createIssuedKey(key, record), record };
 }
 
 /** Makes a sealed record, as a plain object that every store can accept. */
