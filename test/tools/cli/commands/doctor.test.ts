@@ -2,8 +2,8 @@
 import { createKeyring, defineScopes, type KeyringEvent, type KeyStore } from 'keyscope';
 import { type CommandConfig, type CommandSql, defineConfig } from 'keyscope/cli';
 import { memoryStore } from 'keyscope/stores/memory';
-import { schemaSql } from 'keyscope/stores/schema';
 import { describe, expect, it } from 'vitest';
+import { MIGRATIONS } from '../../../../src/stores/schema/migrations.js';
 import { CHECKS, type Finding } from '../../../../src/tools/cli/commands/doctor.js';
 
 const catalog = defineScopes({ threats: { read: 'Read.' } });
@@ -40,9 +40,7 @@ function answering(answers: Readonly<Record<string, readonly unknown[]>>): Comma
   };
 }
 
-const triggers = [
-  ...schemaSql('postgres').matchAll(/CREATE (?:TRIGGER|OR REPLACE FUNCTION) (\w+)/g),
-].map(([, name]) => name);
+const triggers = MIGRATIONS.postgres.flat().filter((text) => /CREATE (TRIGGER|OR)/.test(text));
 const now = (): number => Date.now();
 const SOUND = {
   to_regclass: triggers,
