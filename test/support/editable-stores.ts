@@ -240,8 +240,10 @@ export async function editableRedis(): Promise<OpenedEditable> {
     }
     return all.sort((one, two) => (String(one.digest) < String(two.digest) ? -1 : 1));
   };
+  const schema = `${prefix}schema`;
+  // Without its schema, the store would answer with an outage.
   const clear = async (): Promise<void> => {
-    const keys = await keysUnder('*');
+    const keys = (await keysUnder('*')).filter((key) => key !== schema);
     if (keys.length > 0) await client.del(...keys);
   };
   return {
@@ -259,6 +261,7 @@ export async function editableRedis(): Promise<OpenedEditable> {
     clear,
     close: async () => {
       await clear();
+      await client.del(schema);
       client.disconnect();
     },
   };

@@ -129,7 +129,8 @@ describeMysql.each(POOLS)('a write over a %s', SLOW, (kind) => {
   /** Not through innodb_trx, which shows the same while anybody keeps asking. */
   async function untilTouchWaits(): Promise<void> {
     const touching = `SELECT id FROM information_schema.processlist
-      WHERE db = DATABASE() AND info LIKE '%UPDATE keyscope_keys FORCE%' AND id <> CONNECTION_ID()`;
+      WHERE db = DATABASE() AND info LIKE '%UPDATE %.keyscope_keys FORCE%'
+        AND id <> CONNECTION_ID()`;
     await until(async () => {
       const id = await place.value(touching);
       const [{ Status } = {}] = await place.rows('SHOW ENGINE INNODB STATUS');
