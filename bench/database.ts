@@ -37,10 +37,10 @@ const values = new HeaderValues(newKeys(KEYS), KEYS);
 const policy = definePolicy(catalog, { listThreats: [NEEDED] });
 
 function admitting(name: string, store: KeyStore, requests: number): Case {
-  const keyring = createKeyring({ prefix: PREFIX, catalog, store, peppers: 'none' });
+  const keyring = createKeyring({ prefix: PREFIX, policy, store, peppers: 'none' });
   async function one(index: number): Promise<string> {
     const headers = values.headers(index);
-    const { principal } = await keyring.admit({ headers }, { policy, operation: 'listThreats' });
+    const { principal } = await keyring.admit({ headers }, { operation: 'listThreats' });
     return principal.keyId;
   }
   return { name, requests, one };

@@ -31,11 +31,11 @@ interface Ready {
 async function serve(): Promise<void> {
   const { store, values } = fill(KEYS);
   const policy = definePolicy(catalog, { listThreats: [NEEDED] });
-  const keyring = createKeyring({ prefix: PREFIX, catalog, store, peppers: 'none' });
+  const keyring = createKeyring({ prefix: PREFIX, policy, store, peppers: 'none' });
   const server = createServer(async (request, response) => {
     response.setHeader('Cache-Control', 'no-store');
     try {
-      const { entityUuid } = await keyring.admit(request, { policy, operation: 'listThreats' });
+      const { entityUuid } = await keyring.admit(request, { operation: 'listThreats' });
       response.setHeader('Content-Type', 'application/json');
       response.end(JSON.stringify({ entityUuid, threats: [] }));
     } catch (error) {

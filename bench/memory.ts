@@ -77,8 +77,8 @@ async function byVerification(name: string): Promise<number> {
 
 async function byAdmission(): Promise<number> {
   const { store, values } = fill(KEYS);
-  const keyring = createKeyring({ prefix: PREFIX, catalog, store, peppers: 'none' });
   const policy = definePolicy(catalog, { listThreats: [NEEDED] });
+  const keyring = createKeyring({ prefix: PREFIX, policy, store, peppers: 'none' });
   const draw = drawer(4);
   const socket = new Socket();
   function prepare(): IncomingMessage {
@@ -87,10 +87,10 @@ async function byAdmission(): Promise<number> {
     request.rawHeaders = ['Host', 'api.acme.example', 'Authorization', authorization];
     return request;
   }
-  const admitted = await keyring.admit(prepare(), { policy, operation: 'listThreats' });
+  const admitted = await keyring.admit(prepare(), { operation: 'listThreats' });
   assert.ok(admitted.entityUuid);
   return allocated(prepare, async (list) => {
-    for (const request of list) await keyring.admit(request, { policy, operation: 'listThreats' });
+    for (const request of list) await keyring.admit(request, { operation: 'listThreats' });
   });
 }
 

@@ -56,13 +56,12 @@ const KINDS: Readonly<Record<string, Kind>> = {
   'no credential': { reason: 'no_header', lookUps: 0, send: () => null },
 };
 
-const policy = definePolicy(catalog, { listThreats: [NEEDED], listReports: [LACKING] });
-
 let lookUps = 0;
 const store = memoryStore();
+const policy = definePolicy(catalog, { listThreats: [NEEDED], listReports: [LACKING] });
 const keyring = createKeyring({
   prefix: PREFIX,
-  catalog,
+  policy,
   peppers: 'none',
   store: {
     ...store,
@@ -95,7 +94,7 @@ async function enter(list: readonly Request[], operation: Operation): Promise<un
   let last: unknown;
   for (const headers of list) {
     try {
-      last = await keyring.admit({ headers }, { policy, operation });
+      last = await keyring.admit({ headers }, { operation });
     } catch (error) {
       last = isAccessError(error) && error.code;
     }
@@ -110,7 +109,7 @@ function caseOf(name: string, kind: Kind): Case<readonly Request[]> {
   async function check(): Promise<void> {
     const before = lookUps;
     for (const index of [7, KEYS - 1]) {
-      const admitted = keyring.admit({ headers: requestOf(index) }, { policy, operation });
+      const admitted = keyring.admit({ headers: requestOf(index) }, { operation });
       if (reason === null) await admitted;
       else await assert.rejects(admitted, { reason });
     }

@@ -32,7 +32,7 @@ export type { SchemeSummary, Slice, SliceQuery } from './core/store.js';
 export type { ChangedKey, ChangedQuery, ExpiringQuery } from './core/store.js';
 export type { LiveKey, TokenTools, TokenVerifier } from './core/tokens.js';
 export type { Trust } from './core/trust.js';
-export type { Policy } from './core/policy.js';
+export type { OperationOf, Policy } from './core/policy.js';
 export { definePolicy } from './core/policy.js';
 export type { Me } from './http/me.js';
 export { toMe } from './http/me.js';
@@ -55,5 +55,5 @@ export type {
   OwnInput,
 } from './management/list.js';
 export type { Keyring } from './management/keyring.js';
-export { createKeyring } from './management/keyring.js';
+export { createKeyring } from './management/create-keyring.js';
 // biome-ignore-end assist/source/organizeImports: by rank, not by name

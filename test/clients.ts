@@ -59,8 +59,8 @@ const catalog = defineScopes({
   users: { delete: 'Delete users.' },
 });
 const policy = definePolicy(catalog, { listThreats: ['threats:read'] });
-const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers: 'none' });
-const options = { keyring, policy, realm: 'acme' };
+const keyring = createKeyring({ prefix: 'acme', policy, store, peppers: 'none' });
+const options = { keyring };
 
 // A guard leaves the types of a route's own parameters alone. Express's were once widened to
 // `string | string[]`.

@@ -7,6 +7,7 @@ import type { Http2ServerRequest } from 'node:http2';
 import type {
   AccessErrorCode,
   AddressedKey,
+  Admitting,
   Catalog,
   IssueInput,
   KeyInfo,
@@ -14,6 +15,7 @@ import type {
   KeyringEvent,
   ListPage,
   Me,
+  OperationOf,
   PatternOf,
   Policy,
   Principal,
@@ -22,12 +24,14 @@ import type {
 } from 'keyscope';
 import {
   createKeyring,
+  defineGuard,
   definePolicy,
   defineScopes,
   isAccessError,
   parseAuthorization,
   requireEntity,
 } from 'keyscope';
+import { createMcpGate, guardTool, type McpAuthInfo } from 'keyscope/mcp';
 import { diffOperations, secureDocument } from 'keyscope/openapi';
 import type { IssueInputJson, KeyInfoJson } from 'keyscope/schemas';
 import {
@@ -51,8 +55,14 @@ const catalog = defineScopes(
   },
   { reserved: ['users:*', '*:delete'] },
 );
+const policy = definePolicy(catalog, {
+  whoami: [],
+  listThreats: ['threats:read'],
+  removeUser: ['users:delete'],
+});
 const authority = { entityUuid: '00000000-0000-4000-8000-000000000001', scopes: 'all' } as const;
-const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none' });
+const others = { prefix: 'acme', store: memoryStore(), peppers: 'none' } as const;
+const keyring = createKeyring({ ...others, policy });
 
 // ── The catalog ──────────────────────────────────────────────────────────────────────────────────
 
@@ -176,7 +186,7 @@ export async function listings(query: unknown, flag: boolean): Promise<void> {
   same<typeof said, ListPage>(true);
 }
 
-// ── Principal, policy, errors ────────────────────────────────────────────────────────────────────
+// ── Principal and policy ─────────────────────────────────────────────────────────────────────────
 
 export function frozen(principal: Principal): void {
   // @ts-expect-error: read only
@@ -208,13 +218,6 @@ export function frozen(principal: Principal): void {
   >(true);
 }
 
-const policy = definePolicy(catalog, {
-  whoami: [],
-  listThreats: ['threats:read'],
-  removeUser: ['users:delete'],
-});
-same<typeof policy, Policy<'whoami' | 'listThreats' | 'removeUser'>>(true);
-
 export async function operations(principal: Principal): Promise<void> {
   same<ReturnType<typeof policy.allowed>, readonly ('whoami' | 'listThreats' | 'removeUser')[]>(
     true,
@@ -225,9 +228,6 @@ export async function operations(principal: Principal): Promise<void> {
   policy.authorize(principal, 'listThreat');
   // @ts-expect-error: an operation that is not in the policy
   policy.leastScopes(['whoami', 'deleteUser']);
-  await keyring.admit('Bearer a', { policy, operation: 'whoami' });
-  // @ts-expect-error: an operation that is not in the policy
-  await keyring.admit('Bearer a', { policy, operation: 'whoAmI' });
   // @ts-expect-error: a scope that is not in the catalog
   definePolicy(catalog, { listThreats: ['threats:raed'] });
   // @ts-expect-error: required scopes are concrete
@@ -235,6 +235,69 @@ export async function operations(principal: Principal): Promise<void> {
   // @ts-expect-error: one scope also needs a list
   definePolicy(catalog, { listThreats: 'threats:read' });
 }
+
+// ── Keyrings and their operations ────────────────────────────────────────────────────────────────
+
+type Operation = 'whoami' | 'listThreats' | 'removeUser';
+same<typeof policy, Policy<Operation, typeof catalog>>(true);
+same<OperationOf<typeof policy>, Operation>(true);
+same<typeof keyring, Keyring<typeof catalog, Operation>>(true);
+same<(typeof keyring)['policy'], typeof policy>(true);
+same<(typeof keyring)['catalog'], typeof catalog>(true);
+
+const gated = { resource: 'https://api.example.com/mcp', tools: [{ name: 'whoami' }] };
+
+export async function admissions(authInfo: McpAuthInfo): Promise<void> {
+  await keyring.admit('Bearer a', { operation: 'whoami' });
+  // @ts-expect-error: an operation that is not in the policy
+  await keyring.admit('Bearer a', { operation: 'whoAmI' });
+  // @ts-expect-error: the keyring has the policy
+  await keyring.admit('Bearer a', { operation: 'whoami', policy });
+  const define = defineGuard({ keyring });
+  define('whoami');
+  // @ts-expect-error: an operation that is not in the policy
+  define('whoAmI');
+  createMcpGate({ ...gated, keyring, operation: 'whoami' });
+  // @ts-expect-error: an operation that is not in the policy
+  createMcpGate({ ...gated, keyring, operation: 'whoAmI' });
+  guardTool(keyring, authInfo, 'whoami');
+  // @ts-expect-error: an operation that is not in the policy
+  guardTool(keyring, authInfo, 'whoAmI');
+}
+
+/** A wrapper is as strict as its keyring. */
+export function wrappers(admit: Admitting<Operation>['admit']): void {
+  const define = defineGuard({ keyring: { ...keyring, admit } });
+  define('whoami');
+  // @ts-expect-error: an operation that is not in the policy
+  define('whoAmI');
+}
+
+/** A keyring without a policy admits nothing. */
+export async function unguarded(authInfo: McpAuthInfo): Promise<void> {
+  const managing = createKeyring({ ...others, catalog });
+  same<typeof managing, Keyring<typeof catalog, never>>(true);
+  await managing.issue({ name: 'ci', scopes: ['threats:read'], expiresAt: 'never' }, authority);
+  // @ts-expect-error: it has no operations
+  await managing.admit('Bearer a', { operation: 'whoami' });
+  // @ts-expect-error: it has no operations
+  defineGuard({ keyring: managing })('whoami');
+  // @ts-expect-error: it has no operations
+  createMcpGate({ ...gated, keyring: managing, operation: 'whoami' });
+  // @ts-expect-error: it has no operations
+  guardTool(managing, authInfo, 'whoami');
+}
+
+export const keyrings = () => [
+  // @ts-expect-error: the policy brings its catalog
+  createKeyring({ ...others, policy, catalog }),
+  // @ts-expect-error: neither a policy nor a catalog
+  createKeyring(others),
+  // @ts-expect-error: a catalog is not a policy
+  createKeyring({ ...others, policy: catalog }),
+];
+
+// ── Errors ───────────────────────────────────────────────────────────────────────────────────────
 
 same<
   AccessErrorCode,
@@ -350,7 +413,7 @@ export async function requests(body: unknown): Promise<void> {
   const general: IssueInput = issueInputSchema.parse(body);
   // Input parsed for this catalog goes straight into `issue`; input parsed for any catalog does
   // not.
-  await keyring.issue(issueInputSchemaFor(catalog).parse(body), authority);
+  await keyring.issue(issueInputSchemaFor({ catalog }).parse(body), authority);
   // @ts-expect-error: these scopes are any strings
   await keyring.issue(general, authority);
 }
@@ -360,12 +423,12 @@ export async function requests(body: unknown): Promise<void> {
 const written = { openapi: '3.1.0', paths: {}, 'x-own': 1 };
 
 export function documents(): void {
-  const secured = secureDocument(written, { policy, catalog, elsewhere: ['whoami'] });
+  const secured = secureDocument(written, { policy, elsewhere: ['whoami'] });
   same<typeof secured, typeof written>(true);
   // @ts-expect-error: an operation that the policy lacks
-  secureDocument(written, { policy, catalog, elsewhere: ['whoAmI'] });
-  // @ts-expect-error: the catalog is missing
-  secureDocument(written, { policy });
+  secureDocument(written, { policy, elsewhere: ['whoAmI'] });
+  // @ts-expect-error: the policy brings its catalog
+  secureDocument(written, { policy, catalog });
   // @ts-expect-error: an operation that the policy lacks
   diffOperations(written, { policy, elsewhere: ['whoAmI'] });
 }

@@ -42,10 +42,11 @@ function faultsOf(issues: readonly Issue[]): Faults {
 
 async function create(
   c: Visit,
-  { keyring, catalog }: ConsoleService,
+  { keyring }: ConsoleService,
   schema: ReturnType<typeof issueInputSchemaFor>,
   now: number,
 ): Promise<Response> {
+  const { catalog } = keyring;
   const authority = requireAuthority(c);
   const entered = readNewKey(c);
   const { name, scopes, lifetime, justification } = entered;
@@ -81,8 +82,9 @@ function showOnce(c: Visit, keyId: string, { publicUrl }: ConsoleService): Answe
 }
 
 export function serveNewKeys(app: Hono<Env>, path: string, service: ConsoleService): void {
-  const { catalog, now } = service;
-  const schema = issueInputSchemaFor(catalog, { now });
+  const { keyring, now } = service;
+  const { catalog } = keyring;
+  const schema = issueInputSchemaFor(keyring, { now });
   app.get(`${path}/new`, (c) => showForm(c, catalog, NOTHING_ENTERED, {}));
   app.post(path, (c) => create(c, service, schema, now()));
   app.get(`${path}/:id/new`, (c) => showOnce(c, c.req.param('id'), service));

@@ -67,10 +67,10 @@ async function showKey(c: Visit, id: string, service: ConsoleService): Promise<R
   const { member } = c.var;
   const notice = takeNotice(c, `${KEYS}/${id}`);
   if (!('name' in key)) return c.html(damagedKeyPage(member, key, notice));
-  const { catalog, nameOf, now } = service;
+  const { keyring, nameOf, now } = service;
   const unused = unusedScopes(key, { unusedForMs: UNUSED_MS, now });
   const details = {
-    catalog,
+    catalog: keyring.catalog,
     key,
     predecessor: await readPredecessor(key, service),
     successor: await findSuccessor(key, service),

@@ -9,7 +9,6 @@ import { ENTITY, ORGANIZATIONS, type Platform } from '../platform/host/boot.ts';
 import { fetchListener } from '../platform/host/fetch.ts';
 import { createNodeServer } from '../platform/host/node-server.ts';
 import { run } from '../platform/host/run.ts';
-import { catalog } from '../platform/service/catalog.ts';
 import { reportError } from '../platform/service/problem.ts';
 import type { User } from '../platform/service/records.ts';
 import type { Page, PageInput } from '../platform/service/rows.ts';
@@ -68,7 +67,7 @@ export function createDemoLink(platform: Platform): Link {
 export function serviceOf(platform: Platform, signIn: SignIn): ConsoleService {
   const { keyring, publicUrl, now } = platform;
   const nameOf = (entityUuid: string): string | null => ORGANIZATIONS.get(entityUuid) ?? null;
-  return { keyring, catalog, signIn, nameOf, publicUrl, now, report: reportError };
+  return { keyring, signIn, nameOf, publicUrl, now, report: reportError };
 }
 
 /** Serves the console, REST and MCP. */

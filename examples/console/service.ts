@@ -3,7 +3,7 @@
  * your own `server.ts`, and put your own words into `pages`. No other file knows the service.
  */
 import type { Hono } from 'hono';
-import type { Catalog, Keyring } from 'keyscope';
+import type { Keyring } from 'keyscope';
 import type { Env, Member } from './visit.ts';
 
 /** A member with a session. */
@@ -26,7 +26,6 @@ export interface SignIn {
 /** The service as the console sees it. */
 export interface ConsoleService {
   readonly keyring: Keyring;
-  readonly catalog: Catalog;
   readonly signIn: SignIn;
   /**
    * Returns the name of an organization; `null` to show its UUID. The console also asks for other

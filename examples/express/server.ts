@@ -10,7 +10,6 @@ import type { Service } from '../platform/host/http.ts';
 import { answer, entityOf, REALM, unrouted } from '../platform/host/http.ts';
 import { createNodeServer, send } from '../platform/host/node-server.ts';
 import { run } from '../platform/host/run.ts';
-import { policy } from '../platform/service/policy.ts';
 import { failure, reportError } from '../platform/service/problem.ts';
 import { routes } from '../platform/service/routes.ts';
 import { createGuard } from './adapter.ts';
@@ -21,7 +20,7 @@ export function createServer(service: Service): Server {
   app.enable('case sensitive routing'); // createNodeServer has refused trailing slashes.
 
   const { keyring, report = reportError } = service;
-  const guard = createGuard({ keyring, policy, realm: REALM, onOutage: report });
+  const guard = createGuard({ keyring, realm: REALM, onError: report });
 
   for (const route of routes) {
     const entity = guard(route.operation, { entity: (req) => entityOf(req.url) });

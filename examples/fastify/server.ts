@@ -9,7 +9,6 @@ import type { Service } from '../platform/host/http.ts';
 import { answer, entityOf, REALM, unrouted } from '../platform/host/http.ts';
 import { createNodeServer, send as sendNode } from '../platform/host/node-server.ts';
 import { run } from '../platform/host/run.ts';
-import { policy } from '../platform/service/policy.ts';
 import type { Answer } from '../platform/service/problem.ts';
 import { BODY_LIMIT, failure, reportError } from '../platform/service/problem.ts';
 import { routes } from '../platform/service/routes.ts';
@@ -44,7 +43,7 @@ function headerOf(request: FastifyRequest, name: string): string | undefined {
 
 function serveRoutes(app: FastifyInstance, service: Service): void {
   const { keyring, report = reportError } = service;
-  const guard = createGuard({ keyring, policy, realm: REALM, onOutage: report });
+  const guard = createGuard({ keyring, realm: REALM, onError: report });
   for (const route of routes) {
     app.route<{ Params: { id?: string } }>({
       method: route.method,

@@ -8,7 +8,6 @@ import type { Admitted, Service } from '../platform/host/http.ts';
 import { answer, entityOf, REALM, unrouted } from '../platform/host/http.ts';
 import { createNodeServer } from '../platform/host/node-server.ts';
 import { run } from '../platform/host/run.ts';
-import { policy } from '../platform/service/policy.ts';
 import type { Answer } from '../platform/service/problem.ts';
 import { BODY_LIMIT, failure, refused, reportError } from '../platform/service/problem.ts';
 import type { Route } from '../platform/service/route.ts';
@@ -44,7 +43,7 @@ async function admittedOf(c: Context<Guarded>, { method }: Route): Promise<Admit
 export function createApp(service: Service): Hono<Guarded> {
   const { keyring, report = reportError } = service;
   const app = new Hono<Guarded>();
-  const guard = createGuard({ keyring, policy, realm: REALM, onOutage: report });
+  const guard = createGuard({ keyring, realm: REALM, onError: report });
   for (const route of routes) {
     app.on(
       route.method,

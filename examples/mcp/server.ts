@@ -17,8 +17,6 @@ import type { Service } from '../platform/host/http.ts';
 import { REALM } from '../platform/host/http.ts';
 import { createNodeServer } from '../platform/host/node-server.ts';
 import { run } from '../platform/host/run.ts';
-import { catalog } from '../platform/service/catalog.ts';
-import { policy } from '../platform/service/policy.ts';
 import { BODY_LIMIT, problem, reportError } from '../platform/service/problem.ts';
 import { callTool, tools } from './tools.ts';
 
@@ -38,7 +36,7 @@ function createMcpServer(service: Service, { authInfo }: McpRequestContext): Mcp
     { name: 'deception-platform', version: '1.0.0' },
     { capabilities: { tools: {} } },
   );
-  for (const tool of allowedTools(policy, principalOf(authInfo), TOOLS)) {
+  for (const tool of allowedTools(service.keyring, principalOf(authInfo), TOOLS)) {
     const { name, description, annotations, schema } = tool;
     server.registerTool(name, { description, annotations, inputSchema: schema }, (args, context) =>
       callTool(service, context.http?.authInfo, tool, args),
@@ -61,16 +59,16 @@ function answerMetadata({ document }: Metadata, { method }: Request): Response {
 export function createMcp(service: Service): (request: Request) => Promise<Response | null> {
   // The name of the service is configuration. Clients can write anything into `Host`.
   const resource = `${service.publicUrl}${MCP_PATH}`;
-  const metadata = protectedResourceMetadata({ resource, scopes: catalog, name: REALM });
+  const keyring = service.mcpKeyring ?? service.keyring;
+  const metadata = protectedResourceMetadata({ resource, keyring, name: REALM });
   const gate = createMcpGate({
-    keyring: service.mcpKeyring ?? service.keyring,
-    policy,
+    keyring,
     tools,
     operation: 'whoami', // Needs no scope, so every caller gets in or is refused with an event.
     realm: REALM,
     resource,
     maxBodyBytes: BODY_LIMIT,
-    onOutage: service.report ?? reportError,
+    onError: service.report ?? reportError,
   });
   // Stateless, so nobody can steal a session. Without subscriptions, no stream outlives its key.
   const handler = createMcpHandler((context) => createMcpServer(service, context), {

@@ -12,7 +12,6 @@ import type { Service } from '../platform/host/http.ts';
 import { REALM } from '../platform/host/http.ts';
 import { Conflict } from '../platform/service/domain.ts';
 import { entity } from '../platform/service/inputs.ts';
-import { policy } from '../platform/service/policy.ts';
 import type { Answer } from '../platform/service/problem.ts';
 import { failure, problem } from '../platform/service/problem.ts';
 import type { Route } from '../platform/service/route.ts';
@@ -84,14 +83,14 @@ function refusalOf(error: unknown, report: Service['report']): Answer {
  * body.
  */
 export function callTool(
-  { domain, report }: Service,
+  { keyring, domain, report }: Service,
   authInfo: Parameters<typeof guardTool>[1],
   { name, route }: Tool,
   args: Arguments,
 ): ToolResult {
   try {
     const { entity_uuid: asked } = args;
-    const { principal, entityUuid } = guardTool(policy, authInfo, name, asked);
+    const { principal, entityUuid } = guardTool(keyring, authInfo, name, asked);
     const body = route.handle({ domain, principal, entityUuid, ...callOf(route, args) });
     if (body === undefined) return { content: [{ type: 'text', text: 'Done.' }] };
     return {

@@ -4,10 +4,10 @@ import { memoryStore } from 'keyscope/stores/memory';
 
 const catalog = defineScopes({ threats: { read: 'List and read threats.' } });
 
-export const policy = definePolicy(catalog, { listThreats: ['threats:read'] });
+const policy = definePolicy(catalog, { listThreats: ['threats:read'] });
 export const keyring = createKeyring({
   prefix: 'acme',
-  catalog,
+  policy,
   store: memoryStore(),
   peppers: 'none', // Or a list of secrets: see docs/operations.md.
 });

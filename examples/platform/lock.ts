@@ -5,7 +5,6 @@
 import { writeFileSync } from 'node:fs';
 import { type AccessLock, formatLock, lockOf, routesOf, toolsOf } from 'keyscope/lock';
 import { tools } from '../mcp/tools.ts';
-import { catalog } from './service/catalog.ts';
 import { policy } from './service/policy.ts';
 import { routes } from './service/routes.ts';
 
@@ -21,8 +20,12 @@ const OPEN: Readonly<Record<string, string>> = {
 /** Returns the lock of a server. `app` is the framework's app, or a table of routes. */
 export function lockOfPlatform(app: unknown): AccessLock {
   const open = routesOf(Object.fromEntries(Object.keys(OPEN).map((name) => [name, null])));
-  const all = [...routesOf(app), ...toolsOf({ policy, tools, operation: 'whoami' }), ...open];
-  return lockOf({ catalog, policy, routes: all, reasons: OPEN });
+  const all = [
+    ...routesOf(app),
+    ...toolsOf({ keyring: { policy }, tools, operation: 'whoami' }),
+    ...open,
+  ];
+  return lockOf({ keyring: { policy }, routes: all, reasons: OPEN });
 }
 
 if (import.meta.main) {

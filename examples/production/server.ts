@@ -33,7 +33,7 @@ const policy = definePolicy(catalog, { whoami: [], listThreats: ['threats:read']
 export const keyring = createKeyring({
   prefix: 'acme',
   deployment: 'acme production', // Set it once. Changing it ends every key.
-  catalog,
+  policy,
   store,
   peppers: [{ id: '2026-11', secret: PEPPER }], // If PEPPER is missing, the service does not start.
   maxLifetimeMs: 366 * 86_400_000,
@@ -41,7 +41,7 @@ export const keyring = createKeyring({
   onError: log,
 });
 
-const guard = createGuard({ keyring, policy, realm: 'acme', onOutage: log });
+const guard = createGuard({ keyring, onError: log });
 const app = express();
 app.get('/me', guard('whoami'), (req, res) => void res.json(toMe(req.principal)));
 app.get('/threats', guard('listThreats'), (req, res) => void res.json({ of: req.entityUuid }));

@@ -85,7 +85,7 @@ export function readKeyAdminOptions(options: KeyAdminOptions): KeyAdminConfig {
   const { authorityTimeoutMs = 2000 } = options;
   assert(hasMethods(keyring, ...METHODS), 'keyring: pass what createKeyring returned');
   assert(typeof authorityOf === 'function', 'authorityOf: pass (request) => authority');
-  if (onError !== undefined) assertFunction(onError, 'onError');
+  assertFunction(onError, 'onError');
   // An invalid realm throws here instead of at the first denial.
   toResponse(undefined, { realm });
   return Object.freeze<KeyAdminConfig>({

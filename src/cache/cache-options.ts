@@ -108,8 +108,8 @@ export function readCacheOptions(options: unknown): CacheSettings {
   const staleIfErrorMs = readInteger(insecureStaleIfErrorMs, 0, DAY_MS, what);
   const hasChannel = invalidation === undefined || hasMethods(invalidation, 'publish', 'subscribe');
   assert(hasChannel, 'invalidation: pass { publish, subscribe } or leave it out');
-  if (onError !== undefined) assertFunction(onError, 'onError');
-  if (now !== undefined) assertFunction(now, 'now');
+  assertFunction(onError, 'onError');
+  assertFunction(now, 'now');
   const report = createReport(onError as CacheOptions['onError']);
   return {
     cache: cache as LookupCache,

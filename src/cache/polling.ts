@@ -1,6 +1,7 @@
 /** A channel for databases without one: each process polls the store. */
 import { assert, assertFunction, hasMethods, readFields, readInteger } from '../core/input.js';
 import type { Invalidation } from '../core/invalidation.js';
+import { systemClock } from '../core/outage.js';
 import type { ChangedKey, KeyStore } from '../core/store.js';
 import { startTimer, type Timer } from '../core/thenable.js';
 import { isBeat } from './beat.js';
@@ -102,7 +103,7 @@ function readPollingOptions(store: KeyStore, options: unknown): PollingSettings 
   assert(hasMethods(store, 'listChanged'), instead);
   const { listChanged } = store as Required<KeyStore>;
   const given = readFields(options, ['intervalMs', 'skewMs', 'now'], WHAT);
-  const { now = Date.now } = given;
+  const { now = systemClock } = given;
   assertFunction(now, 'now');
   const intervalMs = readInteger(given.intervalMs, 1, DAY_MS, 'intervalMs, in milliseconds');
   const skewMs = readInteger(given.skewMs, 0, DAY_MS, 'skewMs, in milliseconds');

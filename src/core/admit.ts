@@ -13,8 +13,8 @@ import { isUuid } from './uuid.js';
 
 /** The operation that a request asks for. */
 export interface AdmitInput<Operation extends string = string> {
-  readonly policy: Policy<Operation>;
-  readonly operation: NoInfer<Operation>;
+  /** An operation of the keyring's policy. */
+  readonly operation: Operation;
   /**
    * The entity as the request gave it: a UUID, or the list of values of its parameter. Default: the
    * key's own entity.
@@ -41,16 +41,17 @@ export interface Admission {
  */
 export type Authenticator = () => Awaitable<Principal>;
 
-/** The part of a keyring that guards call. You can pass a wrapper instead. */
-export interface Admitting {
+/** The part of a keyring that guards use. A wrapper is `{ ...keyring, admit }`. */
+export interface Admitting<Operation extends string = string> {
+  /** The prefix of its keys, the default realm of challenges. */
+  readonly prefix: string;
+  /** The table of its operations. Undefined if the keyring was made with `catalog` alone. */
+  readonly policy: Policy<Operation>;
   /**
    * Guards one operation, emits its event and records its usage. If you pass a function instead of
    * a request, `admit` calls it once to authenticate.
    */
-  admit<Operation extends string>(
-    request: RequestLike | Authenticator,
-    input: AdmitInput<Operation>,
-  ): Promise<Admission>;
+  admit(request: RequestLike | Authenticator, input: AdmitInput<Operation>): Promise<Admission>;
 }
 
 export async function admit(
@@ -58,12 +59,13 @@ export async function admit(
   request: RequestLike | Authenticator,
   input: AdmitInput,
 ): Promise<Admission> {
-  readFields(input, ['policy', 'operation', 'entityUuid', 'context'], 'admit');
-  const { policy, operation, entityUuid: asked } = input;
-  const instead = 'admit: pass { policy, operation }, with the policy from definePolicy';
-  assert(typeof policy?.requires === 'function', instead);
-  // First, so that a typo in an operation's name is a TypeError and never a denial.
-  const scopes = policy.requires(operation);
+  readFields(input, ['operation', 'entityUuid', 'context'], 'admit');
+  const { operation, entityUuid: asked, context: said } = input;
+  const { policy } = context;
+  assert(policy !== undefined, 'admit: pass policy, not catalog, to createKeyring');
+  // First, so that a typo in an operation's name is a TypeError and never a denial. An
+  // authenticator goes before: the MCP gate denies tools that no policy has.
+  if (typeof request !== 'function') policy.requires(operation);
 
   let time: number | null = null;
   let principal: Principal | null = null;
@@ -75,18 +77,18 @@ export async function admit(
     principal = isThenable(found) ? await found : found;
     entityUuid = policy.authorize(principal, operation, { entityUuid: asked });
   } catch (error) {
-    reportDenial(context, error, { time, principal, operation, asked, said: input.context });
+    reportDenial(context, error, { time, principal, operation, asked, said });
     return rejecting(error);
   }
   const { keyId } = principal;
-  context.usage.record(principal, scopes, time);
+  context.usage.record(principal, policy.requires(operation), time);
   context.emit?.({
     type: 'access.granted',
     time,
     keyId,
     entityUuid,
     operation,
-    context: context.readEventContext(input.context),
+    context: context.readEventContext(said),
   });
   return { principal, entityUuid };
 }

@@ -2,7 +2,7 @@
  * The catalog: the closed list of a service's scopes, with one sentence per scope, and the types
  * derived from it.
  */
-import { assert, isObject, readFields, readText } from './input.js';
+import { assert, readEntries, readFields, readText } from './input.js';
 import { isCovered, isScope, readPatterns } from './scope.js';
 
 /** Resource → action → one sentence on what the scope allows. */
@@ -121,25 +121,15 @@ export function defineScopes<
 /** Reads a definition into a table of scope → sentence, in the order written. */
 function readDefinition(definition: unknown): ReadonlyMap<string, string> {
   const sentences = new Map<string, string>();
-  for (const [resource, actions] of readEntries(definition)) {
-    for (const [action, sentence] of readEntries(actions)) {
+  const instead = 'defineScopes: pass { resource: { action: sentence } }, with no empty object';
+  for (const [resource, actions] of readEntries(definition, instead)) {
+    for (const [action, sentence] of readEntries(actions, instead)) {
       const scope = `${resource}:${action}`;
       assert(isScope(scope), 'defineScopes: names must match [a-z][a-z0-9_-]{0,63}', scope);
       sentences.set(scope, readText(sentence, 200, `defineScopes: the sentence of ${scope}`));
     }
   }
   return sentences;
-}
-
-/**
- * Reads own properties only, and the caller puts them into a Map: a resource may be called
- * `constructor`.
- */
-function readEntries(table: unknown): readonly (readonly [string, unknown])[] {
-  const entries: [string, unknown][] = isObject(table) ? Object.entries(table) : [];
-  const instead = 'defineScopes: pass { resource: { action: sentence } }, with no empty object';
-  assert(entries.length > 0, instead);
-  return entries;
 }
 
 function createCatalog(sentences: ReadonlyMap<string, string>, reserved: unknown): Catalog {

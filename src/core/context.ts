@@ -5,6 +5,7 @@ import { createContextReader, createEmit, createReport } from './events.js';
 import {
   assert,
   assertFunction,
+  hasMethods,
   readFields,
   readFlag,
   readInteger,
@@ -12,18 +13,38 @@ import {
   readText,
 } from './input.js';
 import { createKeyFormat, type KeyFormat } from './key.js';
-import { type Clock, guardStore, readClock } from './outage.js';
+import { type Clock, guardStore, readClock, systemClock } from './outage.js';
+import type { Policy } from './policy.js';
 import type { Peppers, RandomBytes, Schemes } from './secret.js';
 import { platformRandom, readPeppers } from './secret.js';
 import type { KeyStore } from './store.js';
 import { type ChooseVerifier, readVerifiers, type TokenVerifier } from './tokens.js';
 import { createUsage, readUsageOptions, type UsageOptions, type UsageRecorder } from './usage.js';
 
-/** The options of `createKeyring`. */
-export interface KeyringOptions<C extends Catalog = Catalog> {
+/** The options of `createKeyring`: those of every keyring, and a policy or a catalog. */
+export type KeyringOptions<
+  C extends Catalog = Catalog,
+  Operation extends string = string,
+> = CommonOptions & (PolicyOption<C, Operation> | CatalogOption<C>);
+
+/** For a service that guards operations. */
+interface PolicyOption<C extends Catalog, Operation extends string> {
+  /** The result of `definePolicy`, which brings its catalog. */
+  readonly policy: Policy<Operation, C>;
+  readonly catalog?: undefined;
+}
+
+/** For a service that manages keys and guards nothing: `admit` of its keyring throws. */
+interface CatalogOption<C extends Catalog> {
+  /** The result of `defineScopes`. */
+  readonly catalog: C;
+  readonly policy?: undefined;
+}
+
+/** The options of every keyring. */
+interface CommonOptions {
   /** 1 to 20 lower-case letters, digits and inner `_`. Makes a leaked key recognisable. */
   readonly prefix: string;
-  readonly catalog: C;
   readonly store: KeyStore;
   /**
    * The secrets behind every digest and seal. The first one digests new keys; `verify` tries all of
@@ -85,6 +106,7 @@ export interface KeyringOptions<C extends Catalog = Catalog> {
 
 const OPTIONS = [
   'prefix',
+  'policy',
   'catalog',
   'store',
   'peppers',
@@ -107,6 +129,8 @@ const OPTIONS = [
  */
 export interface Context {
   readonly format: KeyFormat;
+  /** Undefined if the keyring has a catalog alone. */
+  readonly policy: Policy | undefined;
   readonly catalog: Catalog;
   /** Every scope of the catalog. */
   readonly knownScopes: ReadonlySet<string>;
@@ -131,16 +155,30 @@ export interface Context {
   readonly readEventContext: ContextReader;
 }
 
+/** {@link KeyringOptions} before the check that there is a policy or a catalog. */
+type GivenOptions = CommonOptions & Partial<Pick<Context, 'policy' | 'catalog'>>;
+
 export function createContext(options: KeyringOptions): Context {
-  const given = readFields(options, OPTIONS, 'createKeyring') as unknown as KeyringOptions;
-  const { catalog, tokens, onEvent, onError } = given;
-  const { now = Date.now, random = platformRandom } = given;
-  const { checkParent = true, storeTimeoutMs = 2000 } = given;
+  const given = readFields(options, OPTIONS, 'createKeyring') as unknown as GivenOptions;
+  const {
+    policy,
+    catalog = policy?.catalog as Catalog,
+    tokens,
+    checkParent = true,
+    storeTimeoutMs = 2000,
+    now = systemClock,
+    random = platformRandom,
+    onEvent,
+    onError,
+  } = given;
   for (const name of ['now', 'random', 'onEvent', 'onError'] as const) {
-    if (given[name] !== undefined) assertFunction(given[name], name);
+    assertFunction(given[name], name);
   }
-  const isCatalog = typeof catalog?.expand === 'function';
-  assert(isCatalog, 'catalog: pass what defineScopes returned');
+  const isOne = policy === undefined || given.catalog === undefined;
+  assert(
+    isOne && hasMethods(catalog, 'expand'),
+    'pass the policy that definePolicy returned, or a catalog alone',
+  );
   const format = createKeyFormat(given.prefix);
   const timeoutMs = readInteger(storeTimeoutMs, 1, 600_000, 'storeTimeoutMs');
   const store = guardStore(given.store, timeoutMs);
@@ -149,6 +187,7 @@ export function createContext(options: KeyringOptions): Context {
   const report = createReport(onError);
   return Object.freeze({
     format,
+    policy,
     catalog,
     knownScopes: new Set(catalog.all),
     schemes: readPeppers(given.peppers, binding),

@@ -22,9 +22,10 @@ export function assert(holds: boolean, instead: string, ...given: unknown[]): as
   throw new TypeError(instead + quoted.join(''));
 }
 
-/** Throws unless `value` is a function. Not checked: what it takes and returns. */
+/** Throws unless `value` is a function or undefined. Not checked: what it takes and returns. */
 export function assertFunction(value: unknown, name: string): void {
-  assert(typeof value === 'function', `${name}: pass a function or leave it out`);
+  const isAccepted = value === undefined || typeof value === 'function';
+  assert(isAccepted, `${name}: pass a function or leave it out`);
 }
 
 /** Describes a rejected value for a message. */
@@ -91,7 +92,21 @@ export function readFields<Field extends string>(
   return value;
 }
 
-/** Does the same for input that may come from a request: throws an `InputError`. */
+/**
+ * Reads the own properties of a table that is not empty. Put them into a Map: a name may be
+ * `constructor`.
+ */
+export function readEntries(
+  table: unknown,
+  instead: string,
+): readonly (readonly [string, unknown])[] {
+  const isTable = Object(table) === table && !Array.isArray(table);
+  const entries: [string, unknown][] = isTable ? Object.entries(table as object) : [];
+  assert(entries.length > 0, instead);
+  return entries;
+}
+
+/** Does what `readFields` does for input that may come from a request: throws an `InputError`. */
 export function readInputFields<Field extends string>(
   value: unknown,
   known: readonly Field[],

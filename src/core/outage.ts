@@ -12,6 +12,9 @@ import { isThenable, within } from './thenable.js';
 /** Milliseconds since the epoch. */
 export type Clock = () => number;
 
+/** Asks `Date.now` at each use, so that a test's fake clock is seen. */
+export const systemClock: Clock = () => Date.now();
+
 /** Returns the time; throws a `StoreError` if the clock fails or returns an invalid time. */
 export function readClock(now: Clock): number {
   try {

@@ -3,7 +3,7 @@
  * route or an MCP tool.
  */
 import type { Catalog, ScopeOf } from './catalog.js';
-import { assert, quote, readFields, readStrings } from './input.js';
+import { assert, hasMethods, quote, readEntries, readFields, readStrings } from './input.js';
 import type { Principal } from './principal.js';
 import { hasScopes, requireEntity, requirePrincipal, requireScopes } from './principal.js';
 
@@ -17,7 +17,9 @@ interface AuthorizeOptions {
  * The operations of a service and the scopes that each needs, as {@link definePolicy} returns them.
  * Frozen. An operation that is not in the table is always a `TypeError`.
  */
-export interface Policy<Operation extends string = string> {
+export interface Policy<Operation extends string = string, C extends Catalog = Catalog> {
+  /** The catalog that it was defined on. */
+  readonly catalog: C;
   /** Every operation, in the order of the table. */
   readonly operations: readonly Operation[];
   /**
@@ -76,6 +78,9 @@ export interface Policy<Operation extends string = string> {
   unmapped(names: readonly string[]): readonly string[];
 }
 
+/** The literal union of a policy's operations. */
+export type OperationOf<P> = P extends Policy<infer Operation> ? Operation : never;
+
 /** Operation → the scopes it needs. */
 type PolicyTable<C, Operation extends string> = Readonly<Record<Operation, readonly ScopeOf<C>[]>>;
 
@@ -95,10 +100,10 @@ type PolicyTable<C, Operation extends string> = Readonly<Record<Operation, reado
 export function definePolicy<C extends Catalog, const Op extends string>(
   catalog: C,
   table: PolicyTable<C, Op>,
-): Policy<Op> {
-  const isCatalog = typeof catalog?.expand === 'function';
-  assert(isCatalog, 'definePolicy: pass what defineScopes returned, then the table');
-  return createPolicy(catalog, readTable(catalog, table)) as unknown as Policy<Op>;
+): Policy<Op, C> {
+  const instead = 'definePolicy: pass what defineScopes returned, then the table';
+  assert(hasMethods(catalog, 'expand'), instead);
+  return createPolicy(catalog, readTable(catalog, table)) as unknown as Policy<Op, C>;
 }
 
 type Needs = ReadonlyMap<string, readonly string[]>;
@@ -110,14 +115,11 @@ function readTable(catalog: Catalog, table: unknown): Needs {
     holds: (scope: string): boolean => known.has(scope),
     instead: 'name a scope of the catalog',
   };
-  const isTable = typeof table === 'object' && table !== null && !Array.isArray(table);
-  const entries: [string, unknown][] = isTable ? Object.entries(table) : [];
-  for (const [operation, scopes] of entries) {
+  const instead = 'definePolicy: pass { operation: [scopes] } with at least one operation';
+  for (const [operation, scopes] of readEntries(table, instead)) {
     const required = readStrings(scopes, `definePolicy: ${quote(operation)}`, rule);
     needs.set(operation, catalog.expand(required));
   }
-  const instead = 'definePolicy: pass { operation: [scopes] } with at least one operation';
-  assert(needs.size > 0, instead);
   return needs;
 }
 
@@ -130,13 +132,9 @@ function createPolicy(catalog: Catalog, needs: Needs): Policy {
     throw new TypeError(`policy: ${quote(operation)} is not in the table; add it to definePolicy`);
   }
 
-  function authorize(
-    principal: Principal,
-    operation: string,
-    options: AuthorizeOptions = {},
-  ): string {
+  function authorize(principal: Principal, name: string, options: AuthorizeOptions = {}): string {
     const { entityUuid: asked } = readFields(options, ['entityUuid'], 'authorize');
-    const scopes = requires(operation);
+    const scopes = requires(name);
     if (scopes.length > 0) requireScopes(principal, ...scopes);
     const entityUuid = requestedEntity(asked, principal?.entityUuid);
     requireEntity(principal, entityUuid);
@@ -158,7 +156,15 @@ function createPolicy(catalog: Catalog, needs: Needs): Policy {
     return Object.freeze(readStrings(names, 'names').filter((name) => !needs.has(name)));
   }
 
-  return Object.freeze({ operations, authorize, allowed, requires, leastScopes, unmapped });
+  return Object.freeze({
+    catalog,
+    operations,
+    authorize,
+    allowed,
+    requires,
+    leastScopes,
+    unmapped,
+  });
 }
 
 /**

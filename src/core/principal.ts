@@ -2,7 +2,6 @@
 import { AccessError } from './errors.js';
 import { assert } from './input.js';
 import type { KeyRecord, Usage } from './record.js';
-import { isScope } from './scope.js';
 import { isUuid } from './uuid.js';
 
 /** A verified caller. Frozen, including its lists, so handlers can share it. */
@@ -133,14 +132,19 @@ export function usageOf(principal: Principal): { stored: StoredUsage } {
   return VerifiedPrincipal.grantOf(principal);
 }
 
+/** Returns the scopes that the principal has, without those that left the catalog. */
+export function grantedScopes(principal: Principal): string[] {
+  return [...VerifiedPrincipal.grantOf(principal).held];
+}
+
 /**
  * Checks whether the principal was granted all of `scopes`. For display; to guard, use
  * {@link requireScopes}.
  *
  * Not checked: the entity.
  *
- * @throws TypeError if no scope is given, on a pattern or malformed scope, or an object that is not
- *   a principal.
+ * @throws TypeError if no scope is given, on a scope that the principal's catalog lacks, or an
+ *   object that is not a principal.
  * @example
  * const showButton = hasScopes(principal, 'threats:write');
  */
@@ -151,26 +155,20 @@ export function hasScopes(principal: Principal, ...scopes: readonly string[]): b
 function holdsAll(principal: Principal, scopes: readonly string[]): boolean {
   const { held, catalog } = VerifiedPrincipal.grantOf(principal);
   assert(scopes.length > 0, 'scopes: name at least one; if none is needed, write [] in the policy');
-  let hasAll = true;
   for (const scope of scopes) {
-    if (held.has(scope)) continue;
-    // Scopes of the catalog are concrete, so only others need the grammar check.
-    const isConcrete = catalog.has(scope) || isScope(scope);
-    assert(isConcrete, 'scopes: name concrete scopes, resource:action', scope);
-    hasAll = false;
+    assert(catalog.has(scope), 'scopes: name scopes of the catalog, without a *', scope);
   }
-  return hasAll;
+  return scopes.every((scope) => held.has(scope));
 }
 
 /**
  * Throws unless the principal was granted all of `scopes`.
  *
- * Not checked: the entity (see {@link requireEntity}); whether the scopes are in the catalog (a
- * policy checks that).
+ * Not checked: the entity; see {@link requireEntity}.
  *
  * @throws AccessError `insufficient_scope` with `requiredScopes` (RFC 6750 §3.1).
- * @throws TypeError if no scope is given, on a pattern or malformed scope, or an object that is not
- *   a principal.
+ * @throws TypeError if no scope is given, on a scope that the principal's catalog lacks, or an
+ *   object that is not a principal.
  * @example
  * requireScopes(principal, 'threats:read');
  */

@@ -251,9 +251,8 @@ export function readPeppers(peppers: unknown, binding: Binding): Schemes {
 
 // ── Randomness ──────────────────────────────────────────────────────────────────────────────────
 
-export const platformRandom: RandomBytes = (length) => {
-  return globalThis.crypto.getRandomValues(new Uint8Array(length));
-};
+export const platformRandom: RandomBytes = (length) =>
+  globalThis.crypto.getRandomValues(new Uint8Array(length));
 
 const MAX_DRAWS = 64;
 

@@ -7,18 +7,18 @@ import type { Admission, Admitting } from '../core/admit.js';
 import { isAccessError, isStoreError, type StoreError } from '../core/errors.js';
 import { createReport, type EventContext, quietly } from '../core/events.js';
 import { assert, assertFunction, hasMethods } from '../core/input.js';
-import type { Policy } from '../core/policy.js';
 import type { RequestLike } from '../core/request.js';
 import { type ChallengeOptions, type DenialResponse, toResponse } from './challenge.js';
 
 /** The options of {@link defineGuard}. */
-export interface GuardOptions<Operation extends string = string> extends ChallengeOptions {
+export interface GuardOptions<Operation extends string = string>
+  extends Pick<ChallengeOptions, 'resourceMetadata'> {
   /** The result of `createKeyring`. */
-  readonly keyring: Admitting;
-  /** The result of `definePolicy`. */
-  readonly policy: Policy<Operation>;
+  readonly keyring: Admitting<Operation>;
+  /** The realm of challenges, in printable ASCII. Default: the keyring's prefix. */
+  readonly realm?: string | undefined;
   /** Called before a 503. `causeOf(error)` returns the driver's error, which may quote rows. */
-  readonly onOutage?: ((error: StoreError) => unknown) | undefined;
+  readonly onError?: ((error: StoreError) => unknown) | undefined;
 }
 
 /** The readers that a guard uses on the framework's own request. */
@@ -42,7 +42,7 @@ export interface Guard<FrameworkRequest> {
    */
   admit(request: FrameworkRequest, lines: RequestLike): Promise<Admission>;
   /**
-   * Turns an error of `admit` into the response to send, and calls `onOutage` for an outage.
+   * Turns an error of `admit` into the response to send, and calls `onError` for an outage.
    *
    * @throws The error itself if it is neither a denial nor an outage. That is a bug: log it.
    */
@@ -70,20 +70,22 @@ const READERS: readonly unknown[] = ['entity', 'context'];
  *   header can carry. The returned function throws one on an operation that is not in the policy
  *   and on an unknown reader.
  * @example
- * const define = defineGuard({ keyring, policy, realm: 'acme' });
+ * const define = defineGuard({ keyring });
  * const guard = define('listThreats');
  * const { principal, entityUuid } = await guard.admit(request, request);
  */
 export function defineGuard<Operation extends string>(
   options: GuardOptions<Operation>,
 ): GuardMaker<Operation> {
-  const { keyring, policy, onOutage, ...challenge } = Object(options) as GuardOptions<Operation>;
+  const { keyring, onError, ...given } = Object(options) as GuardOptions<Operation>;
+  const { policy, prefix } = Object(keyring) as Admitting<Operation>;
   const isUsable = hasMethods(keyring, 'admit') && hasMethods(policy, 'requires');
-  assert(isUsable, 'createGuard: pass { keyring, policy, realm }');
-  if (onOutage !== undefined) assertFunction(onOutage, 'onOutage');
+  assert(isUsable, 'createGuard: pass { keyring }, made with a policy');
+  assertFunction(onError, 'onError');
+  const challenge = { ...given, realm: given.realm ?? prefix };
   // Refuses a realm that no header can carry, and an unknown option.
   toResponse(undefined, challenge);
-  const report = createReport(onOutage);
+  const report = createReport(onError);
 
   function answer(error: unknown): DenialResponse {
     const isOutage = isStoreError(error);
@@ -104,7 +106,7 @@ export function defineGuard<Operation extends string>(
       admit: async (request, lines) => {
         const entityUuid = readers.entity?.(request);
         const context = quietly(() => readers.context?.(request));
-        return keyring.admit(lines, { policy, operation, entityUuid, context });
+        return keyring.admit(lines, { operation, entityUuid, context });
       },
       answer,
     });

@@ -1,6 +1,6 @@
 /** Decides what a token may carry: the rights of its principal or a part of them, never more. */
 import { MAX_ENTITIES, readEntities, readFields, readInteger, readStrings } from '../core/input.js';
-import { canAddress, hasScopes, type Principal, requirePrincipal } from '../core/principal.js';
+import { canAddress, grantedScopes, type Principal, requirePrincipal } from '../core/principal.js';
 
 /** The codes of a token endpoint with status 400 (RFC 8693 §2.2.2, RFC 6749 §5.2). */
 export type ExchangeErrorCode = 'invalid_request' | 'invalid_scope' | 'invalid_target';
@@ -93,8 +93,7 @@ function requireKeyPrincipal(principal: Principal): void {
 }
 
 function readScopes(principal: Principal, scopes: unknown): readonly string[] {
-  // Omits scopes that the catalog no longer has.
-  const granted = principal.scopes.filter((scope) => hasScopes(principal, scope));
+  const granted = grantedScopes(principal);
   if (scopes === undefined) return granted;
   const requested = readRequest(() => readStrings(scopes, 'scopes'));
   if (!requested.every((scope) => granted.includes(scope))) {

@@ -1,6 +1,6 @@
 /** Reads the options that issuer and verifier share. */
 import { assert, assertFunction, readInteger } from '../core/input.js';
-import type { Clock } from '../core/outage.js';
+import { type Clock, systemClock } from '../core/outage.js';
 import { isName } from './claims.js';
 
 const DEFAULT_TTL_SECONDS = 900;
@@ -25,7 +25,6 @@ export function readTtl(value: unknown, what: 'ttlSeconds' | 'maxTtlSeconds'): n
 
 /** Reads a clock. Not checked: what it returns. */
 export function readClockOption(now: unknown): Clock {
-  if (now === undefined) return Date.now;
   assertFunction(now, 'now');
-  return now as Clock;
+  return (now as Clock | undefined) ?? systemClock;
 }

@@ -138,7 +138,7 @@ function readVerifierOptions(options: unknown): VerifierSettings {
   assert(isCatalog, 'catalog: pass the catalog that defineScopes returned');
   const now = readClockOption(given.now);
   const maxTtlSeconds = readTtl(given.maxTtlSeconds, 'maxTtlSeconds');
-  if (given.onError !== undefined) assertFunction(given.onError, 'onError');
+  assertFunction(given.onError, 'onError');
   const report = createReport(given.onError as TokenVerifierOptions['onError']);
   const findKey = readVerificationKeys(given.jwks, algorithms, report);
   const scopes = new Set(catalog.all);

@@ -121,8 +121,8 @@ export function readLeakHandlerOptions(options: LeakHandlerOptions): LeakConfig 
   const { github, gitlab, holder, onLeak, onError, basePath } = options;
   const isAny = [github, gitlab, holder].some((source) => source !== undefined);
   assert(isAny, 'createLeakHandler: no source is mounted. Pass github, gitlab or holder');
-  if (onLeak !== undefined) assertFunction(onLeak, 'onLeak');
-  if (onError !== undefined) assertFunction(onError, 'onError');
+  assertFunction(onLeak, 'onLeak');
+  assertFunction(onError, 'onError');
   const report = createReport(onError);
   const told = async (leak: Leak): Promise<unknown> => onLeak?.(leak);
   return Object.freeze<LeakConfig>({

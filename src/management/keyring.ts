@@ -1,30 +1,19 @@
-/** The keyring: all operations in one frozen object with one configuration. */
-import { type Admission, type AdmitInput, type Authenticator, admit } from '../core/admit.js';
-import { type AuthenticateOptions, authenticate } from '../core/authenticate.js';
+/** The interface of a keyring: all operations of a service on its keys. */
+import type { Admitting } from '../core/admit.js';
+import type { AuthenticateOptions } from '../core/authenticate.js';
 import type { Catalog, PatternOf } from '../core/catalog.js';
-import { type Context, createContext, type KeyringOptions } from '../core/context.js';
-import { isAccessError } from '../core/errors.js';
-import type { ManagementAction } from '../core/events.js';
+import type { Policy } from '../core/policy.js';
 import type { Principal } from '../core/principal.js';
 import type { RequestLike } from '../core/request.js';
-import { verify } from '../core/verify.js';
-import type { Authority, CheckedAuthority, GrantAuthority } from './authority.js';
-import { readAuthority, readGrantAuthority } from './authority.js';
-import { type IdentifyOptions, identify } from './identify.js';
+import type { Authority, GrantAuthority } from './authority.js';
+import type { IdentifyOptions } from './identify.js';
 import type { DamagedKey, IssuedKey, KeyInfo } from './info.js';
-import { type IssueInput, issue } from './issue.js';
-import { revokeLineage } from './lineage.js';
+import type { IssueInput } from './issue.js';
 import type { AddressedKey, AddressingInput, ListInput, ListPage, OwnInput } from './list.js';
-import { get, list } from './list.js';
-import { revoke } from './revoke.js';
-import { type RotateInput, rotate } from './rotate.js';
-import { resume, suspend } from './suspend.js';
-import { tellDenial } from './trail.js';
-import { requireOwnPrefix } from './vendors.js';
-import { withdraw } from './withdraw.js';
+import type { RotateInput } from './rotate.js';
 
 /** Every method accepts both; only `issue` and `rotate` require the second. */
-type AnyAuthority = Authority | GrantAuthority;
+export type AnyAuthority = Authority | GrantAuthority;
 
 /**
  * A service's keys, as {@link createKeyring} returns them. Frozen; no method needs `this`.
@@ -34,7 +23,11 @@ type AnyAuthority = Authority | GrantAuthority;
  * `TypeError`. Malformed input that may come from a request throws an `InputError` with the field,
  * before anything is written.
  */
-export interface Keyring<C extends Catalog = Catalog> {
+export interface Keyring<C extends Catalog = Catalog, Operation extends string = string>
+  extends Admitting<Operation> {
+  /** The catalog of the scopes that its keys can have. */
+  readonly catalog: C;
+  readonly policy: Policy<Operation, C>;
   /**
    * Makes a key. `result.key` is the plaintext, which nobody can recover later.
    *
@@ -202,21 +195,17 @@ export interface Keyring<C extends Catalog = Catalog> {
    * event. Instead of a request, you can pass a function that authenticates, if you have already
    * read the credential.
    *
-   * Not checked: whether the policy was defined on this keyring's catalog; whether the entity
-   * exists.
+   * Not checked: whether the entity exists.
    *
    * @throws AccessError as `authenticate` and `policy.authorize` do.
    * @throws TypeError on an operation that is not in the policy, and as `authenticate` does; it
    *   then emits no event.
    * @throws StoreError.
    * @example
-   * const listThreats = { policy, operation: 'listThreats' };
-   * const { principal, entityUuid } = await keyring.admit(request, listThreats);
+   * const input = { operation: 'listThreats', entityUuid: query.entity_uuid } as const;
+   * const { principal, entityUuid } = await keyring.admit(request, input);
    */
-  admit<Operation extends string>(
-    request: RequestLike | Authenticator,
-    input: AdmitInput<Operation>,
-  ): Promise<Admission>;
+  admit: Admitting<Operation>['admit'];
   /**
    * Writes pending usage. Call it on shutdown, or in a Worker's `waitUntil`.
    *
@@ -225,68 +214,4 @@ export interface Keyring<C extends Catalog = Catalog> {
    * ctx.waitUntil(keyring.flush());
    */
   flush(): Promise<void>;
-}
-
-/**
- * Makes a keyring. Checks and copies the options, so that a bad configuration fails at start-up.
- *
- * Not checked: whether the store can be reached.
- *
- * @throws TypeError that says what to write instead.
- * @example
- * const store = memoryStore();
- * const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers: 'none' });
- */
-export function createKeyring<C extends Catalog>(options: KeyringOptions<C>): Keyring<C> {
-  const context = createContext(options);
-  requireOwnPrefix(options);
-  // Asynchronous, so that no method throws synchronously.
-  return Object.freeze<Keyring<C>>({
-    ...createManagement(context),
-    identify: async (key, given) => identify(context, key, given),
-    verify: async (key) => verify(context, key),
-    authenticate: async (request, given) => authenticate(context, request, given),
-    admit: (request, input) => admit(context, request, input),
-    flush: context.usage.flush,
-  });
-}
-
-type Management = Omit<Keyring, 'identify' | 'verify' | 'authenticate' | 'admit' | 'flush'>;
-
-function createManagement(context: Context): Management {
-  /** An operation on one key. */
-  type OnKey<T> = (context: Context, authority: CheckedAuthority, keyId: string) => Promise<T>;
-
-  function onKey<T>(action: ManagementAction, operation: OnKey<T>) {
-    return async (keyId: string, given: AnyAuthority): Promise<T> =>
-      tellDenial(context, action, readAuthority(given), keyId, (authority) =>
-        operation(context, authority, keyId),
-      );
-  }
-
-  const requireKey = onKey('get', get);
-
-  return {
-    issue: async (input, given) =>
-      tellDenial(context, 'issue', readGrantAuthority(given), null, (authority) =>
-        issue(context, authority, input),
-      ),
-    rotate: async (keyId, input, given) =>
-      tellDenial(context, 'rotate', readGrantAuthority(given), keyId, (authority) =>
-        rotate(context, authority, keyId, input),
-      ),
-    revoke: onKey('revoke', revoke),
-    revokeLineage: onKey('revokeLineage', revokeLineage),
-    suspend: onKey('suspend', suspend),
-    resume: onKey('resume', resume),
-    withdraw: onKey('withdraw', withdraw),
-    list: async (input: ListInput | undefined, given: AnyAuthority) =>
-      list(context, readAuthority(given), input) as Promise<ListPage<never>>,
-    get: async (keyId, given) => requireKey(keyId, given).catch(nullIfNotFound),
-  };
-}
-
-function nullIfNotFound(error: unknown): null {
-  if (isAccessError(error) && error.code === 'not_found') return null;
-  throw error;
 }

@@ -1,6 +1,7 @@
 /** Converts a principal to the SDKs' `AuthInfo`, and back. */
 import { assert, assertFunction, readFields } from '../core/input.js';
-import { hasScopes, type Principal, requirePrincipal } from '../core/principal.js';
+import { systemClock } from '../core/outage.js';
+import { grantedScopes, type Principal, requirePrincipal } from '../core/principal.js';
 import { readResource } from './resource.js';
 
 /** The SDK's `AuthInfo`. Made anew for each request; contains nothing secret. */
@@ -59,7 +60,7 @@ const SYNTHETIC_MS = 300_000;
  */
 export function toAuthInfo(principal: Principal, options: AuthInfoOptions): McpAuthInfo {
   readFields(options, ['resource', 'now'], 'toAuthInfo');
-  const { resource, now = Date.now } = options;
+  const { resource, now = systemClock } = options;
   assertFunction(now, 'now');
   // Rejects copies, which nothing below would notice for a principal without scopes.
   requirePrincipal(principal);
@@ -81,7 +82,7 @@ export function createAuthInfo(
     token: `key:${keyId}`,
     clientId: keyId,
     // The SDKs compare these literally, so omit scopes that grant nothing.
-    scopes: principal.scopes.filter((scope) => hasScopes(principal, scope)),
+    scopes: grantedScopes(principal),
     expiresAt: Math.floor(endsAt / 1000),
     extra: { principal },
   };

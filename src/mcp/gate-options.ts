@@ -5,17 +5,17 @@ import { isStoreError, type StoreError } from '../core/errors.js';
 import { createReport, type EventContext } from '../core/events.js';
 import { assert, assertFunction, hasMethods, readFields, readInteger } from '../core/input.js';
 import type { Invalidation } from '../core/invalidation.js';
-import type { Policy } from '../core/policy.js';
+import { systemClock } from '../core/outage.js';
 import type { Principal } from '../core/principal.js';
 import type { RequestLike } from '../core/request.js';
 import type { Awaitable } from '../core/store.js';
 import { type ChallengeOptions, toResponse } from '../http/challenge.js';
 import { createKeyWatch, type StartWatch } from './key-watch.js';
 import { protectedResourceMetadata } from './metadata.js';
-import { assertMapped, type McpTool } from './tools.js';
+import { assertMapped, type McpTool, policyOf } from './tools.js';
 
 /** The methods of a keyring that the gate uses. Pass the keyring that `createKeyring` returned. */
-export interface McpKeyring extends Admitting {
+export interface McpKeyring<Operation extends string = string> extends Admitting<Operation> {
   /**
    * Verifies the bearer credential of a request. The gate calls it repeatedly for open streams, and
    * with `fresh`, to bypass caches, when the channel reports a change of the key.
@@ -25,15 +25,15 @@ export interface McpKeyring extends Admitting {
 
 export interface McpGateOptions<Operation extends string = string> {
   /** The keyring that `createKeyring` returned. */
-  readonly keyring: McpKeyring;
-  readonly policy: Policy<Operation>;
+  readonly keyring: McpKeyring<Operation>;
   /**
-   * All tools of the server, as of when you make the gate. The policy must have an operation named
-   * after each. The gate refuses calls of other tools, even if the SDK or the policy has them.
+   * All tools of the server, as of when you make the gate. The keyring's policy must have an
+   * operation named after each. The gate refuses calls of other tools, even if the SDK or the
+   * policy has them.
    */
   readonly tools: readonly McpTool[];
-  /** The realm of challenges, the same as for REST. */
-  readonly realm: string;
+  /** The realm of challenges, the same as for REST. Default: the keyring's prefix. */
+  readonly realm?: string | undefined;
   /** This server's own URL. */
   readonly resource: string | URL;
   /**
@@ -73,7 +73,7 @@ export interface McpGateOptions<Operation extends string = string> {
    * when it cannot subscribe to `invalidation`. `causeOf(error)` is the driver's own error, which
    * may quote rows.
    */
-  readonly onOutage?: ((error: StoreError) => unknown) | undefined;
+  readonly onError?: ((error: StoreError) => unknown) | undefined;
   /**
    * Returns details of a request for its events, such as its id and the client's address; see
    * `context` of `keyring.admit`. Called once per request, before authentication. It may read
@@ -85,7 +85,6 @@ export interface McpGateOptions<Operation extends string = string> {
 /** {@link McpGateOptions}, validated and with defaults. */
 export interface GateConfig {
   readonly keyring: McpKeyring;
-  readonly policy: Policy;
   /** The names of all tools. */
   readonly tools: ReadonlySet<unknown>;
   readonly operation: string | undefined;
@@ -104,7 +103,6 @@ export interface GateConfig {
 
 const OPTIONS: readonly (keyof McpGateOptions)[] = [
   'keyring',
-  'policy',
   'tools',
   'realm',
   'resource',
@@ -115,7 +113,7 @@ const OPTIONS: readonly (keyof McpGateOptions)[] = [
   'recheckMs',
   'invalidation',
   'now',
-  'onOutage',
+  'onError',
   'context',
 ];
 
@@ -130,31 +128,28 @@ const DAY_MS = 86_400_000;
 /** @throws TypeError on any invalid option, at start-up. */
 export function readGateOptions(options: McpGateOptions): GateConfig {
   readFields(options, OPTIONS, 'createMcpGate');
-  const { keyring, policy, tools, operation } = options;
-  const isKeyring =
-    typeof keyring?.admit === 'function' && typeof keyring.authenticate === 'function';
-  assert(isKeyring, 'keyring: pass what createKeyring returned');
-  assert(typeof policy?.unmapped === 'function', 'policy: pass what definePolicy returned');
+  const { keyring, tools, operation } = options;
+  assert(hasMethods(keyring, 'admit', 'authenticate'), 'keyring: pass what createKeyring returned');
+  const policy = policyOf(keyring);
   assert(Array.isArray(tools), 'tools: pass the list of all tools, each with its name');
   assertMapped(policy, tools);
   // Throws if the policy lacks this operation.
   const scopes = operation === undefined ? [] : policy.requires(operation);
-  const { sessionOwner, onOutage, context } = options;
-  for (const callback of [sessionOwner, onOutage, context]) {
+  const { sessionOwner, onError, context } = options;
+  for (const callback of [sessionOwner, onError, context]) {
     const isCallable = callback === undefined || typeof callback === 'function';
-    assert(isCallable, 'sessionOwner, onOutage, context: pass functions or leave them out');
+    assert(isCallable, 'sessionOwner, onError, context: pass functions or leave them out');
   }
-  const reportOutage = createOutageReport(onOutage);
+  const reportOutage = createOutageReport(onError);
   const maxBodyBytes = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES;
   const { url, document } = protectedResourceMetadata({ resource: options.resource });
   return Object.freeze<GateConfig>({
     keyring,
-    policy,
     tools: namesOf(tools),
     operation,
     scopes,
     resource: document.resource,
-    challenge: readChallenge(options.realm, options.resourceMetadata ?? url),
+    challenge: readChallenge(options.realm ?? keyring.prefix, options.resourceMetadata ?? url),
     maxBodyBytes: readInteger(maxBodyBytes, 1, 2 ** 30, 'maxBodyBytes'),
     sessionOwner,
     reportOutage,
@@ -169,15 +164,15 @@ function namesOf(tools: readonly McpTool[]): ReadonlySet<unknown> {
 }
 
 /** Reports outages without waiting for the listener. */
-function createOutageReport(onOutage: McpGateOptions['onOutage']): (error: unknown) => void {
-  const report = createReport(onOutage);
+function createOutageReport(onError: McpGateOptions['onError']): (error: unknown) => void {
+  const report = createReport(onError);
   return (error) => {
     if (isStoreError(error)) report(error);
   };
 }
 
 function readWatch(
-  { recheckMs, invalidation, now = Date.now }: McpGateOptions,
+  { recheckMs, invalidation, now = systemClock }: McpGateOptions,
   report: (error: unknown) => void,
 ): StartWatch {
   const interval = readInteger(recheckMs ?? DEFAULT_RECHECK_MS, 1, DAY_MS, 'recheckMs');

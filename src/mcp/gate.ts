@@ -89,7 +89,7 @@ export type McpGate = (request: Request, input?: McpGateInput) => Promise<McpEnt
  * @throws TypeError if the policy lacks a tool, or on any other invalid configuration.
  * @example
  * const resource = 'https://api.example.com/mcp';
- * const gate = createMcpGate({ keyring, policy, tools, realm: 'acme', resource });
+ * const gate = createMcpGate({ keyring, tools, resource });
  * const entry = await gate(request);
  * return entry instanceof Response ? entry : handler.fetch(request, entry);
  */
@@ -144,7 +144,7 @@ async function admitRequest(
   const calls = toolCallsOf(parsedBody);
   const unknown = calls.filter(({ name }) => !config.tools.has(name));
   if (unknown.length > 0) {
-    await tellUnknownTools(config, principal, unknown, context);
+    await tellUnknownTools(config.keyring, principal, unknown, context);
     return answerUnknownTool(requestIdOf(parsedBody));
   }
   // 5. Admit each call like a REST request, with an event and usage.
@@ -175,7 +175,7 @@ async function authenticateLines(
   lines: RequestLike,
   context: EventContext | undefined,
 ): Promise<Principal> {
-  const { keyring, policy, operation, resource } = config;
+  const { keyring, operation, resource } = config;
   const credential = parseAuthorization(lines);
 
   async function authenticate(): Promise<Principal> {
@@ -184,7 +184,7 @@ async function authenticateLines(
     return keyring.authenticate(lines);
   }
   if (operation === undefined) return authenticate();
-  const { principal } = await keyring.admit(authenticate, { policy, operation, context });
+  const { principal } = await keyring.admit(authenticate, { operation, context });
   return principal;
 }
 
@@ -207,11 +207,10 @@ async function admitToolCalls(
   calls: readonly ToolCall[],
   context: EventContext | undefined,
 ): Promise<void> {
-  const { keyring, policy } = config;
   const authenticate = (): Principal => principal;
   for (const { name, args } of calls) {
     const entityUuid = args[ENTITY_ARGUMENT];
     const operation = String(name);
-    await keyring.admit(authenticate, { policy, operation, entityUuid, context });
+    await config.keyring.admit(authenticate, { operation, entityUuid, context });
   }
 }

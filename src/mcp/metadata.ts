@@ -27,11 +27,12 @@ export interface ProtectedResourceOptions {
   /** The servers where clients get tokens. Omit them if there are only keys. */
   readonly authorizationServers?: readonly string[] | undefined;
   /**
-   * The scopes that clients may ask for: a catalog, which lists its scopes without the reserved
-   * ones, or a list of concrete scopes. If a challenge names no scope, clients ask for all of
-   * these, so a reserved scope is listed only if you name it. Anyone can read the list.
+   * The concrete scopes that clients may ask for. If a challenge names no scope, clients ask for
+   * all of these. Anyone can read the list. Default: the scopes of `keyring`, if you pass it.
    */
-  readonly scopes?: readonly string[] | Catalog | undefined;
+  readonly scopes?: readonly string[] | undefined;
+  /** Lists the scopes of its catalog, without the reserved ones. */
+  readonly keyring?: { readonly catalog: Catalog } | undefined;
   /** A human-readable name. */
   readonly name?: string | undefined;
   /** A human-readable page, for example on how to get a key. */
@@ -42,6 +43,7 @@ const OPTIONS: readonly (keyof ProtectedResourceOptions)[] = [
   'resource',
   'authorizationServers',
   'scopes',
+  'keyring',
   'name',
   'documentation',
 ];
@@ -73,7 +75,7 @@ export function protectedResourceMetadata(
     assert(isText, 'name and documentation: pass strings or leave them out');
   }
   const servers = readServers(given.authorizationServers);
-  const scopes = readScopes(options.scopes);
+  const scopes = readScopes(options);
   // §3.1: insert the well-known part before the path, and drop a path that is only a slash.
   const path = `/.well-known/oauth-protected-resource${pathname === '/' ? '' : pathname}`;
   const document = Object.freeze({
@@ -94,15 +96,10 @@ function readServers(value: unknown): readonly string[] | undefined {
   return Object.freeze(servers);
 }
 
-function readScopes(value: ProtectedResourceOptions['scopes']): readonly string[] | undefined {
-  if (value === undefined) return undefined;
-  if (isCatalog(value)) {
-    const { all } = value;
-    return Object.freeze(all.filter((scope) => !value.isReserved(scope)));
-  }
-  return Object.freeze(readStrings(value, 'scopes', CONCRETE_SCOPE));
-}
-
-function isCatalog(value: unknown): value is Catalog {
-  return hasMethods(value, 'isReserved', 'expand');
+function readScopes({ scopes, keyring }: ProtectedResourceOptions): readonly string[] | undefined {
+  if (scopes !== undefined) return Object.freeze(readStrings(scopes, 'scopes', CONCRETE_SCOPE));
+  if (keyring === undefined) return undefined;
+  const { catalog } = keyring;
+  assert(hasMethods(catalog, 'isReserved'), 'keyring: pass what createKeyring returned');
+  return Object.freeze(catalog.all.filter((scope) => !catalog.isReserved(scope)));
 }

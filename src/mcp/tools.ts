@@ -2,8 +2,8 @@
  * The tools that a caller may use, and the guard within each tool. The policy has an operation with
  * the same name as each tool.
  */
-import type { Admission } from '../core/admit.js';
-import { assert, quote, readStrings } from '../core/input.js';
+import type { Admission, Admitting } from '../core/admit.js';
+import { assert, hasMethods, quote, readStrings } from '../core/input.js';
 import type { Policy } from '../core/policy.js';
 import type { Principal } from '../core/principal.js';
 import { type AuthInfoLike, principalOf } from './auth-info.js';
@@ -11,6 +11,18 @@ import { type AuthInfoLike, principalOf } from './auth-info.js';
 /** A tool. Only its name matters here. */
 export interface McpTool {
   readonly name: string;
+}
+
+/** A keyring, of which only its policy matters here. */
+export type PolicyHolder<Operation extends string = string> = Pick<Admitting<Operation>, 'policy'>;
+
+/** Returns the policy of a keyring. Throws a `TypeError` if it has none. */
+export function policyOf<Operation extends string>(
+  keyring: PolicyHolder<Operation>,
+): Policy<Operation> {
+  const { policy } = Object(keyring) as PolicyHolder<Operation>;
+  assert(hasMethods(policy, 'unmapped'), 'keyring: pass one that was made with a policy');
+  return policy;
 }
 
 /** Throws a `TypeError` at start-up if the policy lacks one of the tools. */
@@ -23,21 +35,22 @@ export function assertMapped(policy: Policy, tools: readonly McpTool[]): void {
 
 /**
  * Returns the tools that a caller may use, in their given order. Register only these for the
- * caller, or answer `tools/list` with them. Pass the same policy that guards the calls.
+ * caller, or answer `tools/list` with them. Pass the keyring that guards the calls.
  *
  * Not checked: the entity, which `tools/list` does not name.
  *
  * @throws TypeError if the policy lacks a tool, or `principal` is not a principal.
  * @example
- * for (const tool of allowedTools(policy, principal, tools)) {
+ * for (const tool of allowedTools(keyring, principal, tools)) {
  *   server.registerTool(tool.name, tool.config, tool.run);
  * }
  */
 export function allowedTools<Tool extends McpTool>(
-  policy: Policy,
+  keyring: PolicyHolder,
   principal: Principal,
   tools: readonly Tool[],
 ): Tool[] {
+  const policy = policyOf(keyring);
   assertMapped(policy, tools);
   const allowed = new Set(policy.allowed(principal));
   return tools.filter((tool) => allowed.has(tool.name));
@@ -57,15 +70,15 @@ export function allowedTools<Tool extends McpTool>(
  * @throws TypeError if the policy lacks the tool, and as {@link principalOf}.
  * @example
  * const { authInfo } = ctx.http ?? {};
- * const { entityUuid } = guardTool(policy, authInfo, 'listThreats', args.entity_uuid);
+ * const { entityUuid } = guardTool(keyring, authInfo, 'listThreats', args.entity_uuid);
  */
 export function guardTool<Operation extends string>(
-  policy: Policy<Operation>,
+  keyring: PolicyHolder<Operation>,
   authInfo: AuthInfoLike,
   tool: NoInfer<Operation>,
   entityUuid?: unknown,
 ): Admission {
   const principal = principalOf(authInfo);
-  const checked = policy.authorize(principal, tool, { entityUuid });
+  const checked = policyOf(keyring).authorize(principal, tool, { entityUuid });
   return Object.freeze({ principal, entityUuid: checked });
 }

@@ -1,10 +1,9 @@
 /** Reports and answers calls of tools that the gate does not know. */
 import { AccessError, isAccessError } from '../core/errors.js';
 import type { EventContext } from '../core/events.js';
-import type { Policy } from '../core/policy.js';
 import type { Principal } from '../core/principal.js';
 import { answerJson, answerProblem, type Problem } from '../http/answer.js';
-import type { GateConfig } from './gate-options.js';
+import type { McpKeyring } from './gate-options.js';
 import type { ToolCall } from './messages.js';
 
 /** The operation in the events: the method of MCP, which no policy has as an operation. */
@@ -15,31 +14,27 @@ const UNKNOWN_TOOL: Problem = {
   detail: 'The server has no such tool, or did not name it to its gate.',
 };
 
-const DENIAL = new AccessError('not_found', 'unknown_tool');
-
 /**
- * Emits an event for each call. The policy has no operation for such a tool, so the keyring gets a
- * policy that always denies. The name of the tool comes from the client, so it goes into the
- * context, which cuts it and masks keys.
+ * Emits an event for each call. The policy has no operation for such a tool, so the authenticator
+ * denies. The name of the tool comes from the client, so it goes into the context, which cuts it
+ * and masks keys.
  *
  * @throws StoreError if the keyring's clock is broken.
  */
 export async function tellUnknownTools(
-  { keyring, policy }: Pick<GateConfig, 'keyring' | 'policy'>,
-  principal: Principal,
+  keyring: McpKeyring,
+  { keyId, entityUuid }: Principal,
   calls: readonly ToolCall[],
   context: EventContext | undefined,
 ): Promise<void> {
-  const refusing: Policy = { ...policy, requires: () => [], authorize: refuse };
-  for (const { name } of calls) {
-    const said = describe(name, context);
-    const input = { policy: refusing, operation: OPERATION, context: said };
-    await keyring.admit(() => principal, input).catch(dropDenial);
+  function refuse(): never {
+    throw new AccessError('not_found', 'unknown_tool', { keyId });
   }
-}
 
-function refuse(): never {
-  throw DENIAL;
+  for (const { name } of calls) {
+    const input = { operation: OPERATION, entityUuid, context: describe(name, context) };
+    await keyring.admit(refuse, input).catch(dropDenial);
+  }
 }
 
 function describe(name: unknown, context: EventContext | undefined): EventContext {

@@ -1,7 +1,7 @@
 /** Lists the keys of all entities that expire soon. */
 import { StoreError } from '../core/errors.js';
 import { assert, assertFunction, isObject, readFields } from '../core/input.js';
-import { type Clock, readClock } from '../core/outage.js';
+import { type Clock, readClock, systemClock } from '../core/outage.js';
 import { isLaterFormat, type KeyRecord, readRecord } from '../core/record.js';
 import type { CallOptions, KeyStore, Slice } from '../core/store.js';
 import { isUuid } from '../core/uuid.js';
@@ -96,7 +96,7 @@ export async function expiringKeys(
 ): Promise<readonly (ExpiringKey | UnreadableKey)[]> {
   const given = readFields(options, ['before', 'from', 'now', 'timeoutMs'], 'expiringKeys');
   const offering = requireMethod(store, 'listExpiring', 'expiringKeys');
-  const { now = Date.now } = options;
+  const { now = systemClock } = options;
   assertFunction(now, 'now');
   const timeoutMs = readTimeout(given.timeoutMs);
   const span = readSpan(given.before, given.from, readClock(now));

@@ -1,6 +1,6 @@
 /** Counts the keys under each pepper. */
 import { assertFunction, isObject, MAX_TIME, readFields } from '../core/input.js';
-import { type Clock, readClock } from '../core/outage.js';
+import { type Clock, readClock, systemClock } from '../core/outage.js';
 import type { KeyStore, SchemeSummary } from '../core/store.js';
 import { dateOrNull } from '../management/info.js';
 import { ask, readTimeout, requireMethod, withinTime } from './ask.js';
@@ -51,7 +51,7 @@ export async function pepperReport(
 ): Promise<readonly PepperUse[]> {
   const given = readFields(options, ['now', 'timeoutMs'], 'pepperReport');
   const offering = requireMethod(store, 'summarize', 'pepperReport');
-  const { now = Date.now } = options;
+  const { now = systemClock } = options;
   assertFunction(now, 'now');
   const timeoutMs = readTimeout(given.timeoutMs);
   const time = readClock(now);

@@ -1,6 +1,6 @@
 /** Finds the scopes that an integration does not use. */
 import { assert, assertFunction, isObject, readFields, readInteger } from '../core/input.js';
-import { type Clock, readClock } from '../core/outage.js';
+import { type Clock, readClock, systemClock } from '../core/outage.js';
 import type { KeyInfo } from '../management/info.js';
 
 /** The options of {@link unusedScopes}. */
@@ -52,7 +52,7 @@ export function unusedScopes(
 ): UnknownUsage | KnownUsage {
   const given = readFields(options, ['unusedForMs', 'now'], 'unusedScopes');
   const unusedForMs = readInteger(given.unusedForMs, 1, Number.MAX_SAFE_INTEGER, 'unusedForMs');
-  const { now = Date.now } = options;
+  const { now = systemClock } = options;
   assertFunction(now, 'now');
   assert(isReadable(info), 'unusedScopes: pass a KeyInfo with Dates; a damaged key has none');
   const since = readClock(now) - unusedForMs;

@@ -4,6 +4,8 @@
  */
 import * as z from 'zod';
 import type { Catalog, PatternOf } from '../core/catalog.js';
+import { assert, hasMethods } from '../core/input.js';
+import { systemClock } from '../core/outage.js';
 import type { IssueInput } from '../management/issue.js';
 import { closedInput } from './closed-object.js';
 import { type ExpiryOptions, expiresAt, isAhead, refusePast } from './expiry.js';
@@ -88,6 +90,11 @@ export const issueInputJsonSchema: JsonSchema = toJsonSchema(issueInputSchema);
 
 // ── For one catalog ────────────────────
 
+/** A keyring or a policy, of which only the catalog matters here. */
+export interface CatalogHolder<C extends Catalog = Catalog> {
+  readonly catalog: C;
+}
+
 const legalRule = 'a scope of this service, or a wildcard that matches no reserved scope';
 
 /**
@@ -101,20 +108,20 @@ const legalRule = 'a scope of this service, or a wildcard that matches no reserv
  * Not checked: whether `accessibleEntities` and the authority's own entity are at most 1,000
  * together.
  *
- * @param catalog The result of `defineScopes`.
+ * @param keyring The keyring, or its policy.
  * @param options `now`: the keyring's clock; default `Date.now`.
- * @throws TypeError if `catalog` is not a catalog.
+ * @throws TypeError if it has no catalog.
  * @example
- * const schema = issueInputSchemaFor(catalog);
+ * const schema = issueInputSchemaFor(keyring);
  * const { entityUuid, scopes } = session;
  * const { key } = await keyring.issue(schema.parse(body), { entityUuid, scopes });
  */
 export function issueInputSchemaFor<C extends Catalog>(
-  catalog: C,
+  keyring: CatalogHolder<C>,
   options: ExpiryOptions = {},
 ): z.ZodType<IssueInput<PatternOf<C>>, IssueInputJson> {
-  assertCatalog(catalog);
-  const { now = Date.now } = options;
+  const catalog = catalogOf(keyring);
+  const { now = systemClock } = options;
   const pattern = z.enum(legalPatterns(catalog), legalRule);
   const schema = issueInputOf(pattern).superRefine((input, context) => {
     const refuse = (field: string, message: string): void =>
@@ -135,8 +142,8 @@ export function issueInputSchemaFor<C extends Catalog>(
  * Returns {@link issueInputSchemaFor} as a JSON Schema. It has the scopes as an enum, and the
  * condition for a justification.
  */
-export function issueInputJsonSchemaFor(catalog: Catalog): JsonSchema {
-  return toJsonSchema(issueInputSchemaFor(catalog));
+export function issueInputJsonSchemaFor(keyring: CatalogHolder): JsonSchema {
+  return toJsonSchema(issueInputSchemaFor(keyring));
 }
 
 /** Makes the JSON Schema that requires a justification; null if no scope is reserved. */
@@ -163,8 +170,9 @@ function legalPatterns(catalog: Catalog): readonly string[] {
   return [...catalog.all, ...[...wildcards].filter(isHarmless)];
 }
 
-/** Throws a `TypeError` unless the value looks like a result of `defineScopes`. */
-export function assertCatalog(catalog: Catalog): void {
-  const isCatalog = Array.isArray((catalog as Catalog | null | undefined)?.all);
-  if (!isCatalog) throw new TypeError('catalog: pass what defineScopes returned');
+/** Returns the catalog of a keyring or a policy. Throws a `TypeError` if it has none. */
+export function catalogOf<C extends Catalog>(keyring: CatalogHolder<C>): C {
+  const { catalog } = Object(keyring) as CatalogHolder<C>;
+  assert(hasMethods(catalog, 'expand', 'isReserved'), 'pass the keyring or its policy');
+  return catalog;
 }

@@ -1,11 +1,11 @@
 /** The second argument of `rotate` in a JSON request. */
 import * as z from 'zod';
-import type { Catalog } from '../core/catalog.js';
+import { systemClock } from '../core/outage.js';
 import type { RotateInput } from '../management/rotate.js';
 import { closedInput } from './closed-object.js';
 import { type ExpiryOptions, expiresAt, isAhead, refusePast } from './expiry.js';
 import { entities, scope, scopeList } from './identifiers.js';
-import { assertCatalog } from './issue-input.js';
+import { type CatalogHolder, catalogOf } from './issue-input.js';
 import { type JsonSchema, toJsonSchema } from './json-schema.js';
 import { textOf } from './person-text.js';
 
@@ -55,19 +55,19 @@ export const anyRotateInputJsonSchema: JsonSchema = toJsonSchema(anyRotateInputS
  * that the successor keeps was justified before; whether `accessibleEntities` and the own entity
  * are at most 1,000 together.
  *
- * @param catalog The result of `defineScopes`.
+ * @param keyring The keyring, or its policy.
  * @param options `now`: the keyring's clock; default `Date.now`.
- * @throws TypeError if `catalog` is not a catalog.
+ * @throws TypeError if it has no catalog.
  * @example
- * const input = rotateInputSchema(catalog).parse(await request.json());
+ * const input = rotateInputSchema(keyring).parse(await request.json());
  * const { key } = await keyring.rotate(keyId, input, authority);
  */
 export function rotateInputSchema(
-  catalog: Catalog,
+  keyring: CatalogHolder,
   options: ExpiryOptions = {},
 ): z.ZodType<RotateInput, RotateInputJson> {
-  assertCatalog(catalog);
-  const { now = Date.now } = options;
+  const catalog = catalogOf(keyring);
+  const { now = systemClock } = options;
   const schema = rotateInputOf(z.enum(catalog.all, concreteRule));
   const ahead = schema.superRefine((input, context) => {
     if (!isAhead(input.expiresAt, now)) refusePast(context);
@@ -76,6 +76,6 @@ export function rotateInputSchema(
 }
 
 /** Returns {@link rotateInputSchema} as a JSON Schema. It describes the request, not the result. */
-export function rotateInputJsonSchema(catalog: Catalog): JsonSchema {
-  return toJsonSchema(rotateInputSchema(catalog));
+export function rotateInputJsonSchema(keyring: CatalogHolder): JsonSchema {
+  return toJsonSchema(rotateInputSchema(keyring));
 }

@@ -127,7 +127,7 @@ function ringOf(store: KeyStore) {
   const usage = { intervalMs: 1_000, granularityMs: 1_000 };
   return createKeyring({
     prefix: 'acme',
-    catalog,
+    policy,
     peppers,
     store,
     storeTimeoutMs: STORE_TIMEOUT_MS,
@@ -146,7 +146,7 @@ async function answerOf(ring: Ring, key: string): Promise<Answer> {
   async function admit(): Promise<Answer> {
     try {
       // As an adapter calls it, so that the keyring notes usage, too.
-      await ring.admit(`Bearer ${key}`, { policy, operation: 'list' });
+      await ring.admit(`Bearer ${key}`, { operation: 'list' });
       return 'passed';
     } catch (error) {
       if (isStoreError(error)) return 'unavailable';

@@ -39,13 +39,13 @@ const BODY = {
 
 /** Endpoints that a key calls, and that key. */
 async function mount() {
-  const ring = setUp();
+  const ring = setUp({ policy });
   const { keyring } = ring;
   const input = { ...BODY, name: 'manager', expiresAt: new Date(EXPIRY) };
   const { key, info } = await keyring.issue(input, GRANT);
   const asked: KeyAdminOperation[] = [];
   const authorityOf = async (request: Request, operation: KeyAdminOperation) => {
-    const { principal } = await keyring.admit(request, { policy, operation });
+    const { principal } = await keyring.admit(request, { operation });
     asked.push(operation);
     return authorityFrom(principal);
   };

@@ -13,6 +13,7 @@ import {
   HOUR,
   OTHER,
   OWN,
+  type RingOptions,
   rejecting,
   START,
   setUp,
@@ -75,9 +76,9 @@ describe('a service whose keys manage keys', () => {
 
   async function mount(
     scopes: readonly ['users:read', 'users:write'] | readonly ['users:read'],
-    options: Parameters<typeof setUp>[0] = {},
+    options: Omit<RingOptions, 'policy'> = {},
   ) {
-    const { keyring, events } = setUp({ tokens: VERIFIER, ...options });
+    const { keyring, events } = setUp({ policy, tokens: VERIFIER, ...options });
     const input = {
       name: 'manager',
       scopes,
@@ -89,7 +90,7 @@ describe('a service whose keys manage keys', () => {
       { ...AUTHORITY, entities: [OTHER] },
     );
     const authorityOf = async (request: Request, operation: KeyAdminOperation) => {
-      const { principal } = await keyring.admit(request, { policy, operation });
+      const { principal } = await keyring.admit(request, { operation });
       return authorityFrom(principal);
     };
     const { admin } = setUpAdmin({ keyring, authorityOf });

@@ -1,6 +1,6 @@
 /** Known changes: marks and new keys outdate answers; usage is merged into them. */
 import type { KeyRecord, KeyStore } from 'keyscope';
-import { definePolicy, digestKey } from 'keyscope';
+import { digestKey } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
@@ -15,7 +15,6 @@ import {
 } from '../support/cache.ts';
 import {
   type Between,
-  catalog,
   delayed,
   HOUR,
   issue,
@@ -26,8 +25,6 @@ import {
   storeError,
   wrap,
 } from '../support/keyring.ts';
-
-const policy = definePolicy(catalog, { list: ['threats:read'] });
 
 describe.each(MARKINGS)('a key that is $what here', ({ prepare, before, mark, after }) => {
   /** A key in its state before the mark. */
@@ -150,7 +147,7 @@ describe('a cached key', () => {
     const digest = digestKey(key, PEPPER);
     for (let i = 1; i <= 3; i++) {
       clock.advance(5);
-      const { principal } = await keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
+      const { principal } = await keyring.admit(`Bearer ${key}`, { operation: 'list' });
       await keyring.flush();
       // The same object, so its seal was not computed again.
       expect(await keyring.verify(key)).toBe(principal);

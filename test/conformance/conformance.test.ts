@@ -67,13 +67,12 @@ async function createGated(sessions: Sessions): Promise<Handle> {
   const scopes = ['tools:call'] as const;
   const table = Object.fromEntries(TOOL_NAMES.map((name) => [name, scopes]));
   const policy = definePolicy(catalog, table);
-  const options = { prefix: 'acme', catalog, store: memoryStore(), peppers: 'none' } as const;
+  const options = { prefix: 'acme', policy, store: memoryStore(), peppers: 'none' } as const;
   const keyring = createKeyring(options);
   const input = { name: 'n', scopes, expiresAt: 'never' } as const;
   const { key } = await keyring.issue(input, { entityUuid: ENTITY, scopes });
   const gate = createMcpGate({
     keyring,
-    policy,
     tools: TOOL_NAMES.map((name) => ({ name })),
     realm: 'acme',
     resource: 'https://api.example.com/mcp',

@@ -43,17 +43,11 @@ describe('admit', () => {
       );
       events.length = 0;
       clock.advance(HOUR);
-      const admitted = await keyring.admit(bearer(key), {
-        policy,
-        operation: 'list',
-        entityUuid: [OTHER],
-      });
+      const admitted = await keyring.admit(bearer(key), { operation: 'list', entityUuid: [OTHER] });
       expect(Object.keys(admitted)).toEqual(['principal', 'entityUuid']);
       expect(admitted.entityUuid).toBe(OTHER);
       expect(hasScopes(admitted.principal, 'threats:read')).toBe(true);
-      expect((await keyring.admit(bearer(key), { policy, operation: 'whoami' })).entityUuid).toBe(
-        OWN,
-      );
+      expect((await keyring.admit(bearer(key), { operation: 'whoami' })).entityUuid).toBe(OWN);
       const granted = { type: 'access.granted', time: START + HOUR, keyId: info.keyId };
       expect(events).toEqual([
         { ...granted, entityUuid: OTHER, operation: 'list' },
@@ -84,7 +78,7 @@ describe('admit', () => {
     ] as const;
     const reported: KeyringEvent[] = [];
     for (const [request, operation, entityUuid, code, reason, keyId] of denials) {
-      await denied(() => keyring.admit(request, { policy, operation, entityUuid }), code, reason);
+      await denied(() => keyring.admit(request, { operation, entityUuid }), code, reason);
       const entity = entityUuid === OWN || entityUuid === OTHER ? entityUuid : null;
       const what = { keyId, entityUuid: entity, operation, code, reason };
       reported.push({ type: 'access.denied', time: START + 1, ...what });
@@ -99,7 +93,7 @@ describe('admit', () => {
     const { key } = await issue(keyring);
     for (const entityUuid of [undefined, null, [], [undefined]]) {
       events.length = 0;
-      const act = () => keyring.admit(bearer(key), { policy, operation: 'remove', entityUuid });
+      const act = () => keyring.admit(bearer(key), { operation: 'remove', entityUuid });
       await denied(act, 'insufficient_scope', 'scope_missing');
       expect(events).toMatchObject([
         { type: 'access.denied', entityUuid: OWN, code: 'insufficient_scope' },
@@ -114,7 +108,6 @@ describe('admit', () => {
     const { keyring, events } = setUp({ store });
     const act = () =>
       keyring.admit(bearer(generateKey({ prefix: 'acme' })), {
-        policy,
         operation: 'list',
         entityUuid: OWN,
       });
@@ -126,12 +119,12 @@ describe('admit', () => {
 
   it.each([
     [undefined, /admit: pass an object/],
-    [{ policy, operation: 'lists' }, /"lists" is not in the table/],
-    [{ policy, operation: '__proto__' }, /not in the table/],
-    [{ policy, operation: undefined }, /not in the table/],
-    [{ policy }, /not in the table/],
-    [{ policy, operation: 'list', entityuuid: OTHER }, /unknown field "entityuuid"/],
-    [{ policy, operation: 'list', principal: {} }, /unknown field "principal"/],
+    [{ operation: 'lists' }, /"lists" is not in the table/],
+    [{ operation: '__proto__' }, /not in the table/],
+    [{ operation: undefined }, /not in the table/],
+    [{}, /not in the table/],
+    [{ operation: 'list', entityuuid: OTHER }, /unknown field "entityuuid"/],
+    [{ operation: 'list', principal: {} }, /unknown field "principal"/],
   ])('refuses bad input before any look-up, without an event: case %#', async (input, message) => {
     const { store, calls } = recording(memoryStore());
     const { keyring, events } = setUp({ store });
@@ -139,7 +132,7 @@ describe('admit', () => {
     calls.length = 0;
     events.length = 0;
     const error = await thrown(() =>
-      keyring.admit(bearer(key), untyped<{ policy: typeof policy; operation: 'list' }>(input)),
+      keyring.admit(bearer(key), untyped<{ operation: 'list' }>(input)),
     );
     expect(error).toBeInstanceOf(TypeError);
     expect(String(error)).toMatch(message);
@@ -148,44 +141,53 @@ describe('admit', () => {
 
   it('gives a denial the time of the configured clock', async () => {
     const { keyring, events } = setUp();
-    await keyring.admit(undefined, { policy, operation: 'list' }).catch(() => {});
+    await keyring.admit(undefined, { operation: 'list' }).catch(() => {});
     expect(events).toMatchObject([{ time: START }]);
   });
 
   it('reports the requested entity of a list with one element', async () => {
     const { keyring, events } = setUp();
     const { key } = await issue(keyring);
-    await keyring
-      .admit(bearer(key), { policy, operation: 'list', entityUuid: [OTHER] })
-      .catch(() => {});
+    await keyring.admit(bearer(key), { operation: 'list', entityUuid: [OTHER] }).catch(() => {});
     expect(events.at(-1)).toMatchObject({ entityUuid: OTHER });
   });
 
-  it('says what to pass if the input or the policy is missing', async () => {
-    const { keyring } = setUp();
-    await typeError(() => keyring.admit('x', untyped<never>(undefined)), /^admit: /);
-    await typeError(() => keyring.admit('x', untyped<never>({ operation: 'list' })), /policy/);
+  it('says what to pass to createKeyring if the keyring has a catalog alone', async () => {
+    const { store, calls } = recording(memoryStore());
+    const { keyring, events } = setUp({ store, catalog });
+    const { key } = await issue(keyring);
+    const principal = await keyring.verify(key);
+    calls.length = 0;
+    events.length = 0;
+    const authenticator = vi.fn(() => principal);
+    for (const request of [bearer(key), undefined, authenticator]) {
+      const act = () => keyring.admit(request, { operation: 'list' });
+      await typeError(act, /^admit: pass policy, not catalog, to createKeyring$/);
+    }
+    expect(authenticator).not.toHaveBeenCalled();
+    await keyring.flush();
+    expect({ calls, events }).toEqual({ calls: [], events: [] });
   });
 
   it('treats two values as repeated even if one is undefined', async () => {
     const { keyring } = setUp();
     const { key } = await issue(keyring);
     const act = () =>
-      keyring.admit(bearer(key), { policy, operation: 'list', entityUuid: [OWN, undefined] });
+      keyring.admit(bearer(key), { operation: 'list', entityUuid: [OWN, undefined] });
     await denied(act, 'invalid_request', 'repeated_entity');
   });
 
   it("reports the key's own entity if the request names none", async () => {
     const { keyring, events } = setUp();
     const { key } = await keyring.issue({ ...PLAIN, scopes: [] }, AUTHORITY);
-    await keyring.admit(bearer(key), { policy, operation: 'list' }).catch(() => {});
+    await keyring.admit(bearer(key), { operation: 'list' }).catch(() => {});
     expect(events.at(-1)).toMatchObject({ type: 'access.denied', entityUuid: OWN });
   });
 
   it('emits no event for a bug, because it denies nobody', async () => {
     const bug = new TypeError('a verifier with a bug');
     const { keyring, events } = setUp({ tokens: { verify: () => Promise.reject(bug) } });
-    const act = () => keyring.admit('Bearer a.b.c', { policy, operation: 'whoami' });
+    const act = () => keyring.admit('Bearer a.b.c', { operation: 'whoami' });
     expect(await thrown(act)).toBe(bug);
     expect(events).toEqual([]);
   });
@@ -193,12 +195,12 @@ describe('admit', () => {
   it('also denies without a listener', async () => {
     const keyring = createKeyring({
       prefix: 'acme',
-      catalog,
+      policy,
       store: memoryStore(),
       peppers: 'none',
     });
     await denied(
-      () => keyring.admit(undefined, { policy, operation: 'list' }),
+      () => keyring.admit(undefined, { operation: 'list' }),
       'missing_credentials',
       'no_header',
     );
@@ -221,7 +223,7 @@ describe('admit with a function instead of a request', () => {
   ])('calls it once and admits the principal, if it %s', async (_how, answer) => {
     const { keyring, events, principal, keyId } = await prepared();
     const authenticator = vi.fn(() => answer(principal));
-    const admitted = await keyring.admit(authenticator, { policy, operation: 'list' });
+    const admitted = await keyring.admit(authenticator, { operation: 'list' });
     expect(admitted).toEqual({ principal, entityUuid: OWN });
     expect(authenticator.mock.calls).toEqual([[]]);
     const granted = { keyId, entityUuid: OWN, operation: 'list' };
@@ -234,7 +236,7 @@ describe('admit with a function instead of a request', () => {
   it('checks scopes and entity as it does for a request', async () => {
     const { keyring, principal } = await prepared();
     const admit = (input: { operation: 'list' | 'remove'; entityUuid?: unknown }) => () =>
-      keyring.admit(() => principal, { policy, ...input });
+      keyring.admit(() => principal, input);
     await denied(admit({ operation: 'remove' }), 'insufficient_scope', 'scope_missing');
     const elsewhere = admit({ operation: 'list', entityUuid: OTHER });
     await denied(elsewhere, 'entity_forbidden', 'entity_not_accessible');
@@ -254,7 +256,7 @@ describe('admit with a function instead of a request', () => {
     ];
     for (const authenticator of authenticators) {
       const { keyring, events } = await prepared();
-      const input = { policy, operation: 'list', entityUuid: OTHER } as const;
+      const input = { operation: 'list', entityUuid: OTHER } as const;
       expect(await thrown(() => keyring.admit(authenticator, input))).toBe(error);
       const common = { type: 'access.denied', time: START + HOUR };
       const asked = { entityUuid: OTHER, operation: 'list' };
@@ -265,7 +267,7 @@ describe('admit with a function instead of a request', () => {
   it('rethrows any other error without an event', async () => {
     const { keyring, events } = await prepared();
     const bug = new RangeError('a bug in the authenticator');
-    const input = { policy, operation: 'list' } as const;
+    const input = { operation: 'list' } as const;
     expect(await thrown(() => keyring.admit(() => Promise.reject(bug), input))).toBe(bug);
     expect(events).toEqual([]);
   });
@@ -283,7 +285,7 @@ describe('admit with a function instead of a request', () => {
       const { keyring, events, principal } = await prepared();
       for (const operation of ['whoami', 'list'] as const) {
         const authenticator = () => untyped<Principal>(answer(principal));
-        const act = () => keyring.admit(authenticator, { policy, operation });
+        const act = () => keyring.admit(authenticator, { operation });
         await typeError(act, /^principal: pass one that this copy of keyscope made/);
       }
       expect(events).toEqual([]);
@@ -292,19 +294,29 @@ describe('admit with a function instead of a request', () => {
     },
   );
 
-  it('does not call the function if the operation is unknown', async () => {
-    const { keyring, principal } = await prepared();
-    const authenticator = vi.fn(() => principal);
-    const input = { policy, operation: untyped<'list'>('lists') };
-    await typeError(() => keyring.admit(authenticator, input), /not in the table/);
-    expect(authenticator).not.toHaveBeenCalled();
+  it('throws a TypeError for an unknown operation, without an event', async () => {
+    const { keyring, events, principal } = await prepared();
+    const input = { operation: untyped<'list'>('lists') };
+    await typeError(() => keyring.admit(() => principal, input), /not in the table/);
+    expect(events).toEqual([]);
+    await keyring.flush();
+    expect(await keyring.get(principal.keyId, AUTHORITY)).toMatchObject({ lastUsedAt: null });
+  });
+
+  // The gate for MCP reports calls of tools that no policy has.
+  it('reports its denial of an operation that the policy lacks', async () => {
+    const { keyring, events } = await prepared();
+    const refuse = () => Promise.reject(denial);
+    const input = { operation: untyped<'list'>('tools/call') };
+    expect(await thrown(() => keyring.admit(refuse, input))).toBe(denial);
+    expect(events).toMatchObject([{ operation: 'tools/call', code: 'invalid_token' }]);
   });
 
   it('reports a broken clock as an outage, and does not call it', async () => {
     const { principal } = await prepared();
     const { keyring, events } = setUp({ now: () => Number.NaN });
     const authenticator = vi.fn(() => principal);
-    await storeError(() => keyring.admit(authenticator, { policy, operation: 'list' }));
+    await storeError(() => keyring.admit(authenticator, { operation: 'list' }));
     expect(authenticator).not.toHaveBeenCalled();
     expect(events).toMatchObject([{ type: 'access.denied', code: 'store_error', keyId: null }]);
   });

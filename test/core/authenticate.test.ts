@@ -10,7 +10,6 @@ import {
   denied,
   issue,
   PEPPER,
-  policy,
   recording,
   rejecting,
   setUp,
@@ -117,7 +116,7 @@ describe('authenticate', () => {
       await keyring.authenticate(bearer(key), {});
       await keyring.authenticate(bearer(key));
       await keyring.verify(key);
-      await keyring.admit(bearer(key), { policy, operation: 'list' });
+      await keyring.admit(bearer(key), { operation: 'list' });
       const usual = [false, undefined, undefined, undefined, undefined];
       expect(asked.map(([method]) => method)).toEqual(Array(6).fill('findByDigest'));
       expect(asked.map(([, fresh]) => fresh)).toEqual([true, ...usual]);
@@ -128,7 +127,7 @@ describe('authenticate', () => {
       const { keyring, asked } = await watched();
       await keyring.authenticate(bearer('a.b.c'), { fresh: true });
       await keyring.authenticate(bearer('a.b.c'));
-      await keyring.admit(bearer('a.b.c'), { policy, operation: 'list' });
+      await keyring.admit(bearer('a.b.c'), { operation: 'list' });
       const look = (fresh: boolean | undefined) => ['findById', fresh];
       expect(asked).toEqual([look(true), look(undefined), look(undefined)]);
     });

@@ -8,20 +8,18 @@ import {
   HOUR,
   PEPPER,
   PEPPER_2,
+  policy,
   readThrough,
   START,
   setUp,
   untyped,
 } from '../support/keyring.ts';
 
-const good = () => ({
-  prefix: 'acme',
-  catalog,
-  store: memoryStore(),
-  peppers: [PEPPER] as unknown,
-});
+const good = () => ({ prefix: 'acme', policy, store: memoryStore(), peppers: [PEPPER] as unknown });
 const make = (over: object) => () =>
   createKeyring(untyped<KeyringOptions<typeof catalog>>({ ...good(), ...over }));
+
+const POLICY_OR_CATALOG = /^pass the policy that definePolicy returned, or a catalog alone$/;
 
 describe('the options of a keyring', () => {
   it('are accepted if all are valid', () => {
@@ -54,7 +52,7 @@ describe('the options of a keyring', () => {
     [
       'an unknown option',
       { pepper: PEPPER },
-      /createKeyring: unknown field "pepper"; known fields are prefix, catalog/,
+      /createKeyring: unknown field "pepper"; known fields are prefix, policy, catalog/,
     ],
     ['a misspelled option', { storeTimeoutMS: 1 }, /unknown field "storeTimeoutMS"/],
 
@@ -68,18 +66,24 @@ describe('the options of a keyring', () => {
     ['a prefix and a newline', { prefix: 'acme\n' }, /prefix/],
     ['a prefix that is a list', { prefix: ['acme'] }, /prefix/],
 
-    ['no catalog', { catalog: undefined }, /catalog: pass what defineScopes returned/],
-    ['null as the catalog', { catalog: null }, /catalog: pass what defineScopes returned/],
+    ['neither a policy nor a catalog', { policy: undefined }, POLICY_OR_CATALOG],
+    ['both a policy and its catalog', { catalog }, POLICY_OR_CATALOG],
+    ['null as the policy', { policy: null }, POLICY_OR_CATALOG],
+    ['a table as the policy', { policy: { list: ['threats:read'] } }, POLICY_OR_CATALOG],
+    ['a catalog as the policy', { policy: catalog }, POLICY_OR_CATALOG],
+    ['a policy as the catalog', { policy: undefined, catalog: policy }, POLICY_OR_CATALOG],
+    ['null as the catalog', { policy: undefined, catalog: null }, POLICY_OR_CATALOG],
+    ['null as the catalog of a policy', { catalog: null }, POLICY_OR_CATALOG],
     [
       'a definition as the catalog',
-      { catalog: { threats: { read: 'x' } } },
-      /catalog: pass what defineScopes/,
+      { policy: undefined, catalog: { threats: { read: 'x' } } },
+      POLICY_OR_CATALOG,
     ],
-    ['a list as the catalog', { catalog: ['threats:read'] }, /catalog: pass what defineScopes/],
+    ['a list as the catalog', { policy: undefined, catalog: ['threats:read'] }, POLICY_OR_CATALOG],
     [
       'an object that looks like a catalog',
-      { catalog: { all: ['threats:read'] } },
-      /catalog: pass what defineScopes/,
+      { policy: undefined, catalog: { all: ['threats:read'] } },
+      POLICY_OR_CATALOG,
     ],
 
     ['no store', { store: undefined }, /store: pass an object with the method/],

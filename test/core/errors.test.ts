@@ -18,7 +18,6 @@ import {
   NOWHERE,
   OWN,
   PLAIN,
-  policy,
   setUp,
   thrown,
   untyped,
@@ -214,7 +213,7 @@ describe('InputError', () => {
     ['an actor that is not a text', () => keyring.list({}, untyped({ ...AUTHORITY, actor: 7 }))],
     ['an entity that is not a UUID', () => keyring.list({}, { entityUuid: 'x' })],
     ['a field of an authority', () => keyring.list({}, untyped({ ...AUTHORITY, name: 'x' }))],
-    ['an operation', () => keyring.admit('x', untyped<never>({ policy, operation: 'lists' }))],
+    ['an operation', () => keyring.admit('x', untyped<never>({ operation: 'lists' }))],
     ['a request', () => keyring.authenticate(untyped(new URL('https://x')))],
   ])('is not thrown for a mistake in %s', async (_what, act) => {
     const error = await thrown(act);

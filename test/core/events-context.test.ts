@@ -2,7 +2,7 @@
 import { generateKey } from 'keyscope';
 import { describe, expect, it } from 'vitest';
 import { createContextReader } from '../../src/core/events.js';
-import { bearer, denied, issue, policy, setUp, untyped } from '../support/keyring.ts';
+import { bearer, denied, issue, setUp, untyped } from '../support/keyring.ts';
 
 const read = createContextReader('acme');
 const key = generateKey({ prefix: 'acme' });
@@ -141,7 +141,7 @@ describe('the context of an event', () => {
     const issued = await issue(keyring);
     events.length = 0;
     const enter = (operation: 'list' | 'remove') =>
-      keyring.admit(bearer(issued.key), { policy, operation, context: untyped(context) });
+      keyring.admit(bearer(issued.key), { operation, context: untyped(context) });
     await enter('list');
     await denied(() => enter('remove'), 'insufficient_scope', 'scope_missing');
     expect(events).toMatchObject([

@@ -4,7 +4,6 @@ import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
 import {
   bearer,
-  catalog,
   HOUR,
   OTHER,
   OWN,
@@ -23,7 +22,7 @@ function service() {
   const events: KeyringEvent[] = [];
   const keyring = createKeyring({
     prefix: 'acme',
-    catalog,
+    policy,
     store: memoryStore(),
     peppers: [PEPPER],
     maxLifetimeMs: 1_000 * HOUR,
@@ -63,7 +62,7 @@ async function live({ keyring, clock, next }: Service) {
     ada,
   );
   const { keyId } = first.info;
-  await next(() => keyring.admit(bearer(first.key), { policy, operation: 'triage' }));
+  await next(() => keyring.admit(bearer(first.key), { operation: 'triage' }));
   await next(() => keyring.rotate(keyId, { overlapMs: 0, expiresAt: 'never' }, ada));
   await next(() => keyring.rotate(keyId, { overlapMs: 0 }, intern));
   await next(() => keyring.rotate(keyId, { overlapMs: 0, scopes: ['users:delete'] }, ada));
@@ -77,17 +76,17 @@ async function live({ keyring, clock, next }: Service) {
   await next(() => keyring.withdraw(second.info.keyId, zoe));
   await next(() => keyring.withdraw(second.info.keyId, zoe));
   await next(() => keyring.suspend(second.info.keyId, guard));
-  await next(() => keyring.admit(bearer(second.key), { policy, operation: 'list' }));
+  await next(() => keyring.admit(bearer(second.key), { operation: 'list' }));
   await next(() => keyring.rotate(second.info.keyId, { overlapMs: 0 }, bob));
   await next(() => keyring.resume(second.info.keyId, { ...guard, reason: 'all clear' }));
-  await next(() => keyring.admit(bearer(second.key), { policy, operation: 'list' }));
+  await next(() => keyring.admit(bearer(second.key), { operation: 'list' }));
 
   await next(() => keyring.identify(second.key, { actor: 'eve', reason: 'found it' }));
   await next(() => keyring.revokeLineage(second.info.keyId, eve));
   await next(() => keyring.revokeLineage(second.info.keyId, eve));
   await next(() => keyring.suspend(second.info.keyId, guard));
   await next(() => keyring.resume(keyId, guard));
-  await next(() => keyring.admit(bearer(second.key), { policy, operation: 'list' }));
+  await next(() => keyring.admit(bearer(second.key), { operation: 'list' }));
   return { first: keyId, second: second.info.keyId };
 }
 

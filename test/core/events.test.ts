@@ -8,7 +8,6 @@ import {
   issue,
   NOWHERE,
   OWN,
-  policy,
   START,
   setUp,
   untyped,
@@ -119,9 +118,9 @@ describe('the listener of a keyring', () => {
     const onError = vi.fn();
     const { keyring } = setUp({ onEvent, onError });
     const { key, info } = await issue(keyring);
-    await keyring.admit(bearer(key), { policy, operation: 'list' });
+    await keyring.admit(bearer(key), { operation: 'list' });
     await denied(
-      () => keyring.admit(bearer(key), { policy, operation: 'remove' }),
+      () => keyring.admit(bearer(key), { operation: 'remove' }),
       'insufficient_scope',
       'scope_missing',
     );
@@ -132,7 +131,7 @@ describe('the listener of a keyring', () => {
     await keyring.revokeLineage(next.info.keyId, AUTHORITY);
     expect(await keyring.identify(key)).toMatchObject({ state: 'revoked' });
     await denied(
-      () => keyring.admit(bearer(key), { policy, operation: 'list' }),
+      () => keyring.admit(bearer(key), { operation: 'list' }),
       'invalid_token',
       'revoked',
     );

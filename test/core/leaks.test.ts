@@ -137,7 +137,7 @@ async function sendRequests(harvest: Harvest, { keyring }: Prepared, secret: str
     await attempt(harvest, () => keyring.authenticate(request));
     for (const operation of ['whoami', 'list', 'remove'] as const) {
       for (const entityUuid of [undefined, THIRD, secret, [secret, secret]]) {
-        const input = { policy, operation, entityUuid };
+        const input = { operation, entityUuid };
         await attempt(harvest, () => keyring.admit(request, input));
       }
     }
@@ -221,7 +221,7 @@ async function misuse(harvest: Harvest, all: Prepared, secret: string): Promise<
   const { keyring, others } = all;
   await sendRequests(harvest, all, secret);
   for (const ring of [keyring, ...others]) await attempt(harvest, () => ring.verify(secret));
-  const input = { policy, operation: untyped<'list'>(secret) };
+  const input = { operation: untyped<'list'>(secret) };
   await attempt(harvest, () => keyring.admit(bearer(secret), input));
   await manage(harvest, all, secret);
   await callFunctions(harvest, all, secret);
@@ -252,7 +252,7 @@ async function harvestAll(texts: readonly string[] = []) {
   await rotate(overlapping.info.keyId);
   await rotate(overlapping.info.keyId);
 
-  const list = { policy, operation: 'list' } as const;
+  const list = { operation: 'list' } as const;
   await keyring.admit(bearer(live.key), list);
   state.broken = true;
   for (const secret of [live.key, strange, ...texts]) await misuse(harvest, all, secret);

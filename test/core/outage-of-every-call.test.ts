@@ -20,7 +20,6 @@ import {
   OTHER,
   OWN,
   PLAIN,
-  policy,
   rowOf,
   START,
   setUp,
@@ -46,8 +45,8 @@ const READS: Readonly<Record<string, Run>> = {
   verify: (keyring, { key }) => keyring.verify(key),
   'authenticate a key': (keyring, { key }) => keyring.authenticate(bearer(key)),
   'authenticate a token': (keyring) => keyring.authenticate('Bearer a.b.c'),
-  'admit a key': (keyring, { key }) => keyring.admit(bearer(key), { policy, operation: 'list' }),
-  'admit a token': (keyring) => keyring.admit('Bearer a.b.c', { policy, operation: 'list' }),
+  'admit a key': (keyring, { key }) => keyring.admit(bearer(key), { operation: 'list' }),
+  'admit a token': (keyring) => keyring.admit('Bearer a.b.c', { operation: 'list' }),
 };
 
 const rotate: Run = (keyring, { keyId }) => keyring.rotate(keyId, OVERLAP, WIDE);
@@ -147,7 +146,7 @@ async function scene(name: string, inner: KeyStore, between: Between) {
   const known = { key, keyId: info.keyId };
   const { keyId } = known;
   claims = testPrincipal({ catalog, scopes: PLAIN.scopes, entityUuid: OWN, keyId, via: 'jwt' });
-  await keyring.admit(bearer(key), { policy, operation: 'list' });
+  await keyring.admit(bearer(key), { operation: 'list' });
   await BEFORE[name]?.(keyring, known);
   events.length = 0;
   const arm = (on: boolean) => {

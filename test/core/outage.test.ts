@@ -19,7 +19,6 @@ import {
   OTHER,
   OWN,
   PLAIN,
-  policy,
   recording,
   rowOf,
   START,
@@ -135,7 +134,7 @@ describe('a store that never answers', () => {
     const timers = pendingTimers(timeout);
     const seen = { waiting: 0, most: 0, timers: 0, other: 0 };
     const admit = async () => {
-      const error = await thrown(() => keyring.admit(bearer(key), { policy, operation: 'list' }));
+      const error = await thrown(() => keyring.admit(bearer(key), { operation: 'list' }));
       seen.waiting -= 1;
       if (!isStoreError(error)) seen.other += 1;
     };
@@ -295,7 +294,7 @@ describe('an object as the store', () => {
     }
     const { keyring } = setUp({ store: new Store() });
     const { key, info } = await issue(keyring);
-    await keyring.admit(bearer(key), { policy, operation: 'list' });
+    await keyring.admit(bearer(key), { operation: 'list' });
     await keyring.flush();
     expect(await keyring.revokeLineage(info.keyId, AUTHORITY)).toEqual([info.keyId]);
     expect((await keyring.list({}, AUTHORITY)).keys).toHaveLength(1);

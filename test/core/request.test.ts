@@ -10,7 +10,7 @@ import { Hono } from 'hono';
 import { generateKey, type RequestLike } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
-import { bearer, denied, issue, policy, recording, setUp, untyped } from '../support/keyring.ts';
+import { bearer, denied, issue, recording, setUp, untyped } from '../support/keyring.ts';
 
 /**
  * A request like Node's IncomingMessage: `headers` hides a second Authorization line, `rawHeaders`
@@ -421,7 +421,7 @@ describe('an object that is neither a request nor headers', () => {
       'request: pass the request itself or its headers; this object is neither',
     );
     await expect(keyring.authenticate(untyped(wrap(request)))).rejects.toEqual(error);
-    const admitted = keyring.admit(untyped(wrap(request)), { policy, operation: 'list' });
+    const admitted = keyring.admit(untyped(wrap(request)), { operation: 'list' });
     await expect(admitted).rejects.toEqual(error);
     expect(events.map(({ type }) => type)).toEqual(['key.issued']);
   });
@@ -445,7 +445,7 @@ describe('the statics of RegExp', () => {
       for (const request of [value, { rawHeaders: ['authorization', value] }]) {
         await keyring.authenticate(request).catch(() => {});
         expect(statics().join('\n')).not.toContain(key.slice(5, -1));
-        const input = { policy, operation: 'list' } as const;
+        const input = { operation: 'list' } as const;
         await keyring.admit(request, input).catch(() => {});
         expect(statics().join('\n')).not.toContain(key.slice(5, -1));
       }

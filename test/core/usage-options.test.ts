@@ -2,7 +2,7 @@ import { cacheStore } from 'keyscope/cache';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { lru } from '../support/cache.ts';
-import { AUTHORITY, bearer, issue, policy, START, setUp, untyped } from '../support/keyring.ts';
+import { AUTHORITY, bearer, issue, START, setUp, untyped } from '../support/keyring.ts';
 import { timersSetBy, watched } from '../support/usage.ts';
 
 afterEach(() => {
@@ -20,7 +20,7 @@ describe('the option usage', () => {
     const scopes = ['threats:read', 'threats:write'] as const;
     const { key } = await keyring.issue({ name: 'a', scopes, expiresAt: 'never' }, AUTHORITY);
     const use = async (operation: 'list' | 'triage') => {
-      await keyring.admit(bearer(key), { policy, operation });
+      await keyring.admit(bearer(key), { operation });
       await keyring.flush();
       return touches.length;
     };
@@ -43,7 +43,7 @@ describe('the option usage', () => {
     vi.useFakeTimers();
     const { keyring, clock, touches } = watched(undefined, memoryStore(), {});
     const { key } = await issue(keyring);
-    const use = () => keyring.admit(bearer(key), { policy, operation: 'list' });
+    const use = () => keyring.admit(bearer(key), { operation: 'list' });
     await use();
     await vi.advanceTimersByTimeAsync(4_999);
     expect(touches).toHaveLength(0);
@@ -63,7 +63,7 @@ describe('the option usage', () => {
     vi.useFakeTimers();
     const { keyring, touches } = watched(undefined, memoryStore(), { intervalMs: 100 });
     const { key } = await issue(keyring);
-    await keyring.admit(bearer(key), { policy, operation: 'list' });
+    await keyring.admit(bearer(key), { operation: 'list' });
     await vi.advanceTimersByTimeAsync(99);
     expect(touches).toHaveLength(0);
     await vi.advanceTimersByTimeAsync(1);
@@ -74,7 +74,7 @@ describe('the option usage', () => {
     vi.useFakeTimers();
     const { keyring, touches } = watched(undefined, memoryStore(), 'off');
     const { key } = await issue(keyring);
-    const set = timersSetBy(() => keyring.admit(bearer(key), { policy, operation: 'list' }));
+    const set = timersSetBy(() => keyring.admit(bearer(key), { operation: 'list' }));
     expect(set).toBe(0);
     await keyring.flush();
     expect(touches).toEqual([]);

@@ -7,7 +7,6 @@ import { createUsage, readUsageOptions } from '../../src/core/usage.js';
 import {
   AUTHORITY,
   bearer,
-  catalog,
   delayed,
   HOUR,
   issue,
@@ -37,11 +36,11 @@ describe('the usage of keys', () => {
     const scopes = ['threats:read', 'threats:write'] as const;
     const a = await keyring.issue({ name: 'a', scopes, expiresAt: 'never' }, AUTHORITY);
     const b = await issue(keyring);
-    await keyring.admit(bearer(a.key), { policy, operation: 'triage' });
+    await keyring.admit(bearer(a.key), { operation: 'triage' });
     clock.advance(10);
-    await keyring.admit(bearer(a.key), { policy, operation: 'list' });
+    await keyring.admit(bearer(a.key), { operation: 'list' });
     clock.advance(10);
-    await keyring.admit(bearer(b.key), { policy, operation: 'whoami' });
+    await keyring.admit(bearer(b.key), { operation: 'whoami' });
     expect(touches).toEqual([]);
     await keyring.flush();
     expect(touches).toEqual([
@@ -66,9 +65,9 @@ describe('the usage of keys', () => {
     const { key } = await issue(keyring);
     await keyring.verify(key);
     await keyring.authenticate(bearer(key));
-    await thrown(() => keyring.admit(bearer(key), { policy, operation: 'triage' }));
-    await thrown(() => keyring.admit(bearer(key), { policy, operation: 'list', entityUuid: '' }));
-    await thrown(() => keyring.admit(undefined, { policy, operation: 'list' }));
+    await thrown(() => keyring.admit(bearer(key), { operation: 'triage' }));
+    await thrown(() => keyring.admit(bearer(key), { operation: 'list', entityUuid: '' }));
+    await thrown(() => keyring.admit(undefined, { operation: 'list' }));
     await keyring.flush();
     expect(touches).toEqual([]);
   });
@@ -81,7 +80,7 @@ describe('the usage of keys', () => {
       expiresAt: 'never',
     } as const;
     const { key } = await keyring.issue(input, AUTHORITY);
-    await keyring.admit(bearer(key), { policy, operation: 'list' });
+    await keyring.admit(bearer(key), { operation: 'list' });
     await keyring.flush();
     expect(touches.flat().map(({ scopesUsed }) => scopesUsed)).toEqual([{ 'threats:read': START }]);
   });
@@ -91,7 +90,7 @@ describe('the usage of keys', () => {
     const { keyring } = setUp({ store });
     await keyring.flush();
     const { key } = await issue(keyring);
-    await keyring.admit(bearer(key), { policy, operation: 'list' });
+    await keyring.admit(bearer(key), { operation: 'list' });
     await keyring.flush();
     await keyring.flush();
     expect(calls.filter((method) => method === 'touch')).toHaveLength(1);
@@ -102,7 +101,7 @@ describe('the usage of keys', () => {
     const { key, info } = await issue(keyring);
     const use = async (time: number) => {
       clock.set(time);
-      await keyring.admit(bearer(key), { policy, operation: 'list' });
+      await keyring.admit(bearer(key), { operation: 'list' });
     };
     await use(START + HOUR);
     await use(START);
@@ -120,7 +119,7 @@ describe('the usage of keys', () => {
     // Writing back the record as read would undo a revocation.
     const { keyring, inner } = watched();
     const { key, info } = await issue(keyring);
-    await keyring.admit(bearer(key), { policy, operation: 'list' });
+    await keyring.admit(bearer(key), { operation: 'list' });
     await keyring.revoke(info.keyId, AUTHORITY);
     const before = await rowOf(inner, info.keyId);
     await keyring.flush();
@@ -133,8 +132,7 @@ describe('the usage of keys', () => {
     const { keyring, clock, touches } = watched(() => down);
     const a = await issue(keyring);
     const b = await issue(keyring);
-    const use = ({ key }: { key: string }) =>
-      keyring.admit(bearer(key), { policy, operation: 'list' });
+    const use = ({ key }: { key: string }) => keyring.admit(bearer(key), { operation: 'list' });
     await use(a);
     await use(b);
     await storeError(() => keyring.flush());
@@ -163,9 +161,9 @@ describe('the usage of keys', () => {
       { name: 'CI', scopes: ['threats:read', 'threats:write'], expiresAt: 'never' },
       AUTHORITY,
     );
-    await keyring.admit(bearer(key), { policy, operation: 'triage' });
+    await keyring.admit(bearer(key), { operation: 'triage' });
     clock.advance(5);
-    await keyring.admit(bearer(key), { policy, operation: 'list' });
+    await keyring.admit(bearer(key), { operation: 'list' });
     await storeError(() => keyring.flush());
     down = false;
     await keyring.flush();
@@ -176,7 +174,7 @@ describe('the usage of keys', () => {
   it('goes into the next batch while one is being written', async () => {
     const { keyring, clock, touches } = watched(undefined, delayed(memoryStore()));
     const { key } = await issue(keyring);
-    const use = () => keyring.admit(bearer(key), { policy, operation: 'list' });
+    const use = () => keyring.admit(bearer(key), { operation: 'list' });
     await use();
     const first = keyring.flush();
     clock.advance(1);
@@ -193,7 +191,7 @@ describe('the usage of keys', () => {
     );
     const { keyring } = setUp({ store, storeTimeoutMs: 5 });
     const { key } = await issue(keyring);
-    const use = () => keyring.admit(bearer(key), { policy, operation: 'list' });
+    const use = () => keyring.admit(bearer(key), { operation: 'list' });
     await use();
     const flushing = storeError(() => keyring.flush());
     await use();
@@ -207,7 +205,7 @@ describe('the timer of usage', () => {
     vi.useFakeTimers();
     const { keyring, clock, touches } = watched();
     const { key } = await issue(keyring);
-    const use = () => keyring.admit(bearer(key), { policy, operation: 'list' });
+    const use = () => keyring.admit(bearer(key), { operation: 'list' });
     expect([timersSetBy(use), timersSetBy(use), timersSetBy(use)]).toEqual([1, 0, 0]);
     await vi.advanceTimersByTimeAsync(500);
     expect(touches).toHaveLength(0);
@@ -226,7 +224,7 @@ describe('the timer of usage', () => {
     vi.useFakeTimers();
     const { keyring, touches } = watched();
     const { key } = await issue(keyring);
-    await keyring.admit(bearer(key), { policy, operation: 'list' });
+    await keyring.admit(bearer(key), { operation: 'list' });
     await keyring.flush();
     expect(touches).toHaveLength(1);
     await vi.advanceTimersByTimeAsync(60_000);
@@ -238,7 +236,7 @@ describe('the timer of usage', () => {
     let down = true;
     const { keyring, touches } = watched(() => down);
     const { key } = await issue(keyring);
-    const use = () => keyring.admit(bearer(key), { policy, operation: 'list' });
+    const use = () => keyring.admit(bearer(key), { operation: 'list' });
     await use();
     await vi.advanceTimersByTimeAsync(60_000);
     down = false;
@@ -252,7 +250,7 @@ describe('the timer of usage', () => {
     let down = true;
     const { keyring, touches } = watched(() => down);
     const { key } = await issue(keyring);
-    await keyring.admit(bearer(key), { policy, operation: 'list' });
+    await keyring.admit(bearer(key), { operation: 'list' });
     await vi.advanceTimersByTimeAsync(10_000);
     down = false;
     await vi.advanceTimersByTimeAsync(10_000);
@@ -263,7 +261,7 @@ describe('the timer of usage', () => {
     const timers = vi.spyOn(globalThis, 'setTimeout');
     const { keyring } = watched();
     const { key } = await issue(keyring);
-    await keyring.admit(bearer(key), { policy, operation: 'list' });
+    await keyring.admit(bearer(key), { operation: 'list' });
     expect(timers.mock.results.map(({ value }) => (value as NodeJS.Timeout).hasRef())).toEqual([
       false,
     ]);
@@ -277,13 +275,13 @@ describe('the timer of usage', () => {
     const { now } = stoppedClock();
     const keyring = createKeyring({
       prefix: 'acme',
-      catalog,
+      policy,
       store: memoryStore(),
       peppers: [PEPPER],
       now,
     });
     const { key } = await issue(keyring);
-    await keyring.admit(bearer(key), { policy, operation: 'list' });
+    await keyring.admit(bearer(key), { operation: 'list' });
     // One for the interval, and one for the time limit of the flush.
     expect(numbers).toHaveBeenCalledTimes(1);
     await keyring.flush();
@@ -440,7 +438,7 @@ describe('the batches of usage', () => {
     );
     const { keyring } = setUp({ store });
     const { key, info } = await issue(keyring);
-    await keyring.admit(bearer(key), { policy, operation: 'list' });
+    await keyring.admit(bearer(key), { operation: 'list' });
     const first = keyring.flush();
     let done = false;
     const shutdown = keyring.flush().then(() => {
@@ -469,7 +467,7 @@ describe('the batches of usage', () => {
     });
     const { keyring } = setUp({ store });
     const { key, info } = await issue(keyring);
-    await keyring.admit(bearer(key), { policy, operation: 'list' });
+    await keyring.admit(bearer(key), { operation: 'list' });
     const timers = keyring.flush().catch(() => 'failed');
     const shutdown = keyring.flush();
     fail();

@@ -89,7 +89,7 @@ describe('a token', () => {
   it('is not denied if its verifier has a bug, which is rethrown without an event', async () => {
     const tokens = { verify: () => Promise.reject(new RangeError('a bug in the verifier')) };
     const { keyring, events } = setUp({ tokens });
-    const error = await thrown(() => keyring.admit('Bearer a.b', { policy, operation: 'list' }));
+    const error = await thrown(() => keyring.admit('Bearer a.b', { operation: 'list' }));
     expect(error).toBeInstanceOf(RangeError);
     expect(events).toEqual([]);
   });
@@ -98,7 +98,7 @@ describe('a token', () => {
   it('is an outage if its verifier never settles, and not a refusal', async () => {
     const tokens = { verify: () => new Promise<never>(() => {}) };
     const { keyring, events } = setUp({ tokens, storeTimeoutMs: 20 });
-    const whoami = { policy, operation: 'whoami' } as const;
+    const whoami = { operation: 'whoami' } as const;
     const error = await storeError(() => keyring.admit('Bearer a.b.c', whoami));
     expect(error.message).toBe('tokens.verify did not answer within 20 ms');
     expect(events).toMatchObject([{ type: 'access.denied', code: 'store_error', keyId: null }]);
@@ -169,11 +169,7 @@ describe('a token', () => {
           const isInBoth = hasScopes(own, scope) && scopes.includes(scope);
           expect(hasScopes(principal, scope)).toBe(isInBoth);
         }
-        const { entityUuid } = await keyring.admit(token, {
-          policy,
-          operation: 'whoami',
-          entityUuid: OWN,
-        });
+        const { entityUuid } = await keyring.admit(token, { operation: 'whoami', entityUuid: OWN });
         expect(entityUuid).toBe(OWN);
       }),
       { numRuns: runs(100) },
@@ -247,7 +243,7 @@ describe('a token', () => {
     await parent.withdraw(info.keyId, { entityUuid: OTHER });
     const after = await keyring.authenticate(token);
     expect(after.accessibleEntities).toEqual([OWN]);
-    const elsewhere = { policy, operation: 'list', entityUuid: OTHER } as const;
+    const elsewhere = { operation: 'list', entityUuid: OTHER } as const;
     const act = () => keyring.admit(token, elsewhere);
     await denied(act, 'entity_forbidden', 'entity_not_accessible');
   });
@@ -258,11 +254,10 @@ describe('a token', () => {
     const { key, info } = await keyring.issue(input, { ...AUTHORITY, entities: [OTHER] });
     const claimed = { ...(await keyring.verify(key)), accessibleEntities: [OTHER] };
     const front = setUp({ store, now: clock.now, tokens: { verify: async () => claimed } });
-    await front.keyring.admit('Bearer a.b', { policy, operation: 'list', entityUuid: OTHER });
+    await front.keyring.admit('Bearer a.b', { operation: 'list', entityUuid: OTHER });
     await keyring.withdraw(info.keyId, { entityUuid: OTHER });
     for (const entityUuid of [OTHER, OWN, undefined]) {
-      const act = () =>
-        front.keyring.admit('Bearer a.b', { policy, operation: 'list', entityUuid });
+      const act = () => front.keyring.admit('Bearer a.b', { operation: 'list', entityUuid });
       await denied(act, 'entity_forbidden', 'entity_not_accessible');
     }
   });
@@ -290,7 +285,7 @@ describe('a token', () => {
     ]) {
       const { keyring, events } = setUp({ tokens: { verify } });
       expect(await thrown(() => keyring.authenticate('Bearer a.b.c'))).toBe(refusal);
-      await thrown(() => keyring.admit('Bearer a.b.c', { policy, operation: 'whoami' }));
+      await thrown(() => keyring.admit('Bearer a.b.c', { operation: 'whoami' }));
       expect(events).toMatchObject([{ code: 'invalid_token', reason: 'token_refused' }]);
     }
     const store = memoryStore();
@@ -315,11 +310,11 @@ describe('a token', () => {
     const scopes = ['threats:read'];
     const tokens = { verify: async () => untyped<Principal>({ ...claims, scopes }) };
     const { keyring } = setUp({ tokens, checkParent: false });
-    const { principal } = await keyring.admit('Bearer a.b', { policy, operation: 'list' });
+    const { principal } = await keyring.admit('Bearer a.b', { operation: 'list' });
     scopes.push('threats:write');
     expect(principal).toMatchObject(claims);
     await denied(
-      () => keyring.admit('Bearer a.b', { policy, operation: 'remove' }),
+      () => keyring.admit('Bearer a.b', { operation: 'remove' }),
       'insufficient_scope',
       'scope_missing',
     );

@@ -26,7 +26,6 @@ import {
   PEPPER,
   PEPPER_2,
   PLAIN,
-  policy,
   readThrough,
   recording,
   returning,
@@ -305,7 +304,7 @@ describe('verify on the very next request', () => {
     const narrowed = await keyring.verify(key);
     expect(narrowed.accessibleEntities).toEqual([OWN, THIRD]);
     expect(canAddress(narrowed, OTHER)).toBe(false);
-    const elsewhere = { policy, operation: 'list', entityUuid: OTHER } as const;
+    const elsewhere = { operation: 'list', entityUuid: OTHER } as const;
     const act = () => keyring.admit(bearer(key), elsewhere);
     await denied(act, 'entity_forbidden', 'entity_not_accessible');
     await keyring.rotate(keyId, { overlapMs: HOUR }, { ...AUTHORITY, entities: [THIRD] });
@@ -344,7 +343,8 @@ describe('verify on the very next request', () => {
     const few = setUp({ store, peppers: 'none', catalog: untyped({ all: [], expand: () => [] }) });
     for (let round = 0; round < 2; round++) {
       expect(hasScopes(await open.verify(key), 'threats:read')).toBe(true);
-      expect(hasScopes(await few.keyring.verify(key), 'threats:read')).toBe(false);
+      const unknown = await few.keyring.verify(key);
+      expect(() => hasScopes(unknown, 'threats:read')).toThrow(TypeError);
       await denied(() => closed.verify(key), 'invalid_token', 'unknown_key');
     }
   });

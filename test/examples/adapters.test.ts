@@ -16,9 +16,9 @@ import { createGuard as expressGuard } from '../../examples/express/adapter.ts';
 import { createGuard as fastifyGuard } from '../../examples/fastify/adapter.ts';
 import type { Guarded } from '../../examples/hono/adapter.ts';
 import { createGuard as honoGuard } from '../../examples/hono/adapter.ts';
-import { catalog } from '../../examples/platform/service/catalog.ts';
-import { policy } from '../../examples/platform/service/policy.ts';
-import type { Keyring, Principal, StoreError } from '../../src/index.js';
+import type { catalog } from '../../examples/platform/service/catalog.ts';
+import { type Operation, policy } from '../../examples/platform/service/policy.ts';
+import type { Admitting, Principal, StoreError } from '../../src/index.js';
 import { causeOf, createKeyring } from '../../src/index.js';
 import { memoryStore } from '../../src/stores/memory/index.js';
 import { adapterContract, type ServedAdapter } from '../../src/testing/index.js';
@@ -28,11 +28,11 @@ import { A, B, C, close, FRAMEWORKS, listen } from './http-harness.ts';
 const REALM = 'test';
 
 interface Setup {
-  readonly keyring: Pick<Keyring, 'admit'>;
+  readonly keyring: Admitting<Operation>;
   readonly realm?: string;
   readonly operation?: 'whoami' | 'listUsers';
   readonly entity?: (header: string | undefined) => unknown;
-  readonly onOutage?: (error: StoreError) => void;
+  readonly onError?: (error: StoreError) => void;
 }
 
 /** A request that reached the handler, and an error that reached the framework's error handler. */
@@ -80,7 +80,7 @@ const APPS = {
     seen: Seen,
   ): Promise<RequestListener> {
     const app = express();
-    const guard = expressGuard({ policy, realm: REALM, ...setup });
+    const guard = expressGuard({ realm: REALM, ...setup });
     const reader = entity && { entity: (req: express.Request) => entity(req.get('x-entity')) };
     app.get('/', guard(operation, reader), (req, res) => {
       seen.calls.push({ principal: req.principal, entityUuid: req.entityUuid });
@@ -99,7 +99,7 @@ const APPS = {
     seen: Seen,
   ): Promise<RequestListener> {
     const app = fastify();
-    const guard = fastifyGuard({ policy, realm: REALM, ...setup });
+    const guard = fastifyGuard({ realm: REALM, ...setup });
     const reader = entity && {
       entity: (request: { headers: Record<string, unknown> }) =>
         entity(request.headers['x-entity'] as string),
@@ -126,7 +126,7 @@ const APPS = {
     seen: Seen,
   ): Promise<RequestListener> {
     const app = new Hono<Guarded>();
-    const guard = honoGuard({ policy, realm: REALM, ...setup });
+    const guard = honoGuard({ realm: REALM, ...setup });
     const reader = entity && {
       entity: (c: { req: { header(name: string): string | undefined } }) =>
         entity(c.req.header('x-entity')),
@@ -177,7 +177,7 @@ afterEach(async () => {
 });
 
 async function makeKey(scopes: readonly (typeof catalog.all)[number][] = []) {
-  const keyring = createKeyring({ prefix: 'lure', catalog, store: memoryStore(), peppers: 'none' });
+  const keyring = createKeyring({ prefix: 'lure', policy, store: memoryStore(), peppers: 'none' });
   const authority = { entityUuid: A, entities: [A, B], scopes: 'all' } as const;
   const input = {
     name: 'test',
@@ -235,10 +235,10 @@ describe.each(FRAMEWORKS)('the adapter for %s', (framework) => {
   });
 
   // A broken store once caused only 503 answers, and no log said why.
-  test('reports only outages to onOutage, which cannot change the answer', async () => {
+  test('reports only outages to onError, which cannot change the answer', async () => {
     const away = new Error('away');
     const store = { ...memoryStore(), findByDigest: () => Promise.reject(away) };
-    const broken = createKeyring({ prefix: 'lure', catalog, store, peppers: 'none' });
+    const broken = createKeyring({ prefix: 'lure', policy, store, peppers: 'none' });
     const { keyring, key } = await makeKey();
     const told: StoreError[] = [];
     const listeners: ((error: StoreError) => void)[] = [
@@ -252,8 +252,8 @@ describe.each(FRAMEWORKS)('the adapter for %s', (framework) => {
         throw BOOM;
       },
     ];
-    for (const onOutage of listeners) {
-      const { get, calls, errors } = await start({ keyring: broken, onOutage });
+    for (const onError of listeners) {
+      const { get, calls, errors } = await start({ keyring: broken, onError });
       expect((await get(bearer(key))).status).toBe(503);
       expect((await get()).status).toBe(401);
       expect({ calls, errors }).toEqual({ calls: [], errors: [] });
@@ -264,7 +264,7 @@ describe.each(FRAMEWORKS)('the adapter for %s', (framework) => {
     const { get } = await start({
       keyring,
       operation: 'listUsers',
-      onOutage: (error) => told.push(error),
+      onError: (error) => told.push(error),
     });
     expect([(await get(bearer(key))).status, (await get(bearer('x'))).status]).toEqual([403, 401]);
     expect(told).toHaveLength(listeners.length);
@@ -294,7 +294,10 @@ describe.each(FRAMEWORKS)('the adapter for %s', (framework) => {
 
   test("passes a bug to the framework's error handler, and does not call the handler", async () => {
     const bug = new TypeError('a bug in a store adapter');
-    const { get, calls, errors } = await start({ keyring: { admit: () => Promise.reject(bug) } });
+    const { keyring } = await makeKey();
+    const { get, calls, errors } = await start({
+      keyring: { ...keyring, admit: () => Promise.reject(bug) },
+    });
     const { status, body, headers } = await get(bearer('x'));
     expect({ status, body, store: headers.get('Cache-Control') }).toEqual({
       status: 500,
@@ -318,7 +321,7 @@ describe.each(FRAMEWORKS)('the adapter for %s', (framework) => {
 
   test('refuses an unknown operation when the route is declared', async () => {
     const { keyring } = await makeKey();
-    const guard = GUARDS[framework]({ keyring, policy, realm: REALM });
+    const guard = GUARDS[framework]({ keyring, realm: REALM });
     for (const operation of ['listThreat', '', 'constructor', '__proto__', undefined]) {
       expect(() => guard(operation as 'whoami'), String(operation)).toThrow(TypeError);
     }
@@ -328,7 +331,7 @@ describe.each(FRAMEWORKS)('the adapter for %s', (framework) => {
   // the key's own.
   test('refuses an unknown option when the route is declared', async () => {
     const { keyring } = await makeKey();
-    const guard = GUARDS[framework]({ keyring, policy, realm: REALM }) as (
+    const guard = GUARDS[framework]({ keyring, realm: REALM }) as (
       name: string,
       options?: unknown,
     ) => unknown;
@@ -347,32 +350,31 @@ describe.each(FRAMEWORKS)('the adapter for %s', (framework) => {
     expect(() => guard('whoami', { entityUuid: read })).toThrow('guard: pass { entity } alone');
   });
 
-  test('refuses to make a guard without a keyring or a policy, and says how to', async () => {
+  test('refuses to make a guard without a keyring that has a policy, and says how to', async () => {
     const { keyring } = await makeKey();
     const make = (options: object) => GUARDS[framework]({ realm: REALM, ...options } as never);
     for (const options of [
-      { keyring },
+      {},
       { policy },
-      { keyring: Promise.resolve(keyring), policy },
-      { keyring, policy: {} },
+      { keyring: Promise.resolve(keyring) },
+      { keyring: { ...keyring, policy: undefined } },
     ]) {
-      expect(() => make(options)).toThrow(
-        new TypeError('createGuard: pass { keyring, policy, realm }'),
-      );
+      const usage = 'createGuard: pass { keyring }, made with a policy';
+      expect(() => make(options)).toThrow(new TypeError(usage));
     }
   });
 
   test('refuses a realm that does not fit a header, and an unknown option, at once', async () => {
     const { keyring } = await makeKey();
     const make = (options: object) => () =>
-      GUARDS[framework]({ keyring, policy, realm: REALM, ...options });
+      GUARDS[framework]({ keyring, realm: REALM, ...options });
     expect(make({})).not.toThrow();
     for (const options of [
       { realm: 'a\r\nb' },
-      { realm: undefined },
       { resourceMetadata: 'é' },
       { relam: 'x' },
-      { onOutages() {} },
+      { onOutage() {} },
+      { policy },
     ]) {
       expect(make(options), JSON.stringify(options)).toThrow(TypeError);
     }

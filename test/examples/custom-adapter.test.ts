@@ -10,14 +10,13 @@ import { causeOf } from 'keyscope';
 import { describe, expect, test } from 'vitest';
 import type { Handler } from '../../examples/custom-adapter/adapter.ts';
 import { createGuard } from '../../examples/custom-adapter/adapter.ts';
-import { catalog } from '../../examples/platform/service/catalog.ts';
 import { policy } from '../../examples/platform/service/policy.ts';
 import type { StoreError } from '../../src/index.js';
 import { createKeyring } from '../../src/index.js';
 import { memoryStore } from '../../src/stores/memory/index.js';
 
 const path = (from: string) => fileURLToPath(new URL(`../../${from}`, import.meta.url));
-const keyring = createKeyring({ prefix: 'lure', catalog, store: memoryStore(), peppers: 'none' });
+const keyring = createKeyring({ prefix: 'lure', policy, store: memoryStore(), peppers: 'none' });
 
 /** Runs a file like a user, and returns how many tests pass and fail. */
 async function runByNode(file: string): Promise<{ pass: number; fail: number }> {
@@ -76,17 +75,17 @@ describe('the adapter for node:http', () => {
   });
 
   test('refuses an unknown option', () => {
-    const guard = createGuard({ keyring, policy, realm: 'test' }) as (
+    const guard = createGuard({ keyring, realm: 'test' }) as (
       name: string,
       options?: unknown,
     ) => unknown;
     for (const options of [{ entityUuid: () => '' }, () => '', null]) {
       expect(() => guard('whoami', options)).toThrow(TypeError);
     }
-    expect(() => createGuard({ keyring, policy, relam: 'test' } as never)).toThrow(TypeError);
+    expect(() => createGuard({ keyring, relam: 'test' } as never)).toThrow(TypeError);
   });
 
-  test('throws a bug to its caller, and reports an outage to onOutage', async () => {
+  test('throws a bug to its caller, and reports an outage to onError', async () => {
     const bug = new TypeError('a bug');
     const ended: unknown[] = [];
     const res = {
@@ -94,8 +93,8 @@ describe('the adapter for node:http', () => {
       writeHead: (status: number) => ({ end: () => ended.push(status) }),
     } as never;
     const handler: Handler = () => ended.push('handled');
-    const call = (admit: () => Promise<never>, onOutage: (error: StoreError) => void) => {
-      const guard = createGuard({ keyring: { admit }, policy, realm: 'test', onOutage });
+    const call = (admit: () => Promise<never>, onError: (error: StoreError) => void) => {
+      const guard = createGuard({ keyring: { ...keyring, admit }, onError });
       const route = guard('whoami')(handler);
       return route({} as never, res);
     };
@@ -106,12 +105,12 @@ describe('the adapter for node:http', () => {
     expect({ told, ended }).toEqual({ told: [], ended: [] });
     const away = new Error('away');
     const store = { ...memoryStore(), findByDigest: () => Promise.reject(away) };
-    const broken = createKeyring({ prefix: 'lure', catalog, store, peppers: 'none' });
+    const broken = createKeyring({ prefix: 'lure', policy, store, peppers: 'none' });
     const { key } = await keyring.issue(
       { name: 'test', scopes: [], expiresAt: 'never' },
       { entityUuid: 'aaaaaaaa-0000-4000-8000-00000000000a', scopes: 'all' },
     );
-    const admit = () => broken.admit(`Bearer ${key}`, { policy, operation: 'whoami' });
+    const admit = () => broken.admit(`Bearer ${key}`, { operation: 'whoami' });
     const tellAndThrow = (error: StoreError) => {
       told.push(causeOf(error));
       throw bug;

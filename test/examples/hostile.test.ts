@@ -14,6 +14,7 @@ import { createServer as createFastify } from '../../examples/fastify/server.ts'
 import type { Platform } from '../../examples/platform/host/boot.ts';
 import { ENTITY, openPlatform, PREFIX } from '../../examples/platform/host/boot.ts';
 import { catalog } from '../../examples/platform/service/catalog.ts';
+import { allOperations } from '../../examples/platform/service/policy.ts';
 import { BODY_LIMIT } from '../../examples/platform/service/problem.ts';
 import { routes } from '../../examples/platform/service/routes.ts';
 import { folder } from '../support/folder.ts';
@@ -48,7 +49,7 @@ beforeAll(async () => {
   });
   const keyringFor = (tokens: Platform['tokens']['verifiers'][string] | undefined) =>
     createKeyring({
-      ...{ prefix: PREFIX, catalog, store, peppers: 'none', tokens },
+      ...{ prefix: PREFIX, policy: allOperations, store, peppers: 'none', tokens },
       onEvent: (event) => events.push(event),
     });
   const [rest, mcp] = Object.values(opened.tokens.verifiers);

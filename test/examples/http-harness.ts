@@ -13,6 +13,7 @@ import { createServer as createHono } from '../../examples/hono/server.ts';
 import { catalog } from '../../examples/platform/service/catalog.ts';
 import type { Domain } from '../../examples/platform/service/domain.ts';
 import { createDomain } from '../../examples/platform/service/domain.ts';
+import { allOperations, type PlatformKeyring } from '../../examples/platform/service/policy.ts';
 import type { IssuedKey, Keyring, KeyStore } from '../../src/index.js';
 import { createKeyring, digestKey, generateKey } from '../../src/index.js';
 import { memoryStore } from '../../src/stores/memory/index.js';
@@ -58,7 +59,7 @@ function brokenStore(outage: string, tampered: () => string): KeyStore {
 }
 
 export interface Platform {
-  readonly keyring: Keyring<typeof catalog>;
+  readonly keyring: PlatformKeyring;
   readonly domain: Domain;
   readonly db: DatabaseSync;
   /** Values by name. `<name>.id` is the key id. */
@@ -84,7 +85,7 @@ export async function createPlatform(): Promise<Platform> {
   });
   const keyring = createKeyring({
     prefix: PREFIX,
-    catalog,
+    policy: allOperations,
     store,
     peppers: [PEPPER],
     now: () => clock.now,

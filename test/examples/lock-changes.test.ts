@@ -2,7 +2,7 @@
 import express from 'express';
 import Fastify from 'fastify';
 import { Hono } from 'hono';
-import { createKeyring, definePolicy, defineScopes, type Policy } from 'keyscope';
+import { createKeyring, definePolicy, defineScopes, type Keyring } from 'keyscope';
 import {
   type AccessLock,
   diffLocks,
@@ -18,7 +18,6 @@ import { createGuard as createFastifyGuard } from '../../examples/fastify/adapte
 import { createGuard as createHonoGuard, type Guarded } from '../../examples/hono/adapter.ts';
 
 const catalog = defineScopes({ threats: { read: 'Read.', write: 'Write.' } });
-const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none' });
 
 const TABLE = {
   listThreats: ['threats:read'],
@@ -28,7 +27,7 @@ const TABLE = {
 type Table = Readonly<Record<string, readonly ('threats:read' | 'threats:write')[]>>;
 /** The operation of each route; null without a guard. */
 type Routes = Readonly<Record<string, string | null>>;
-type Make = (policy: Policy, routes: Routes) => unknown;
+type Make = (keyring: Keyring, routes: Routes) => unknown;
 
 const ROUTES: Routes = { 'get /threats': 'listThreats', 'put /threats/:id': 'updateThreat' };
 
@@ -40,10 +39,10 @@ function eachOf(routes: Routes): readonly (readonly ['get' | 'put', string, stri
 }
 
 const MAKERS: Readonly<Record<string, Make>> = {
-  Express(policy, routes) {
+  Express(keyring, routes) {
     const app = express();
     const router = express.Router();
-    const guard = createExpressGuard({ keyring, policy, realm: 'acme' });
+    const guard = createExpressGuard({ keyring });
     for (const [method, path, operation] of eachOf(routes)) {
       const guards = operation === null ? [] : [guard(operation)];
       router[method](path, ...guards, (_req, res) => void res.end());
@@ -51,10 +50,10 @@ const MAKERS: Readonly<Record<string, Make>> = {
     app.use('/v1', router);
     return app;
   },
-  async Fastify(policy, routes) {
+  async Fastify(keyring, routes) {
     const app = Fastify();
     recordRoutes(app);
-    const guard = createFastifyGuard({ keyring, policy, realm: 'acme' });
+    const guard = createFastifyGuard({ keyring });
     app.register(
       async (scope) => {
         for (const [method, path, operation] of eachOf(routes)) {
@@ -67,9 +66,9 @@ const MAKERS: Readonly<Record<string, Make>> = {
     await app.ready();
     return app;
   },
-  Hono(policy, routes) {
+  Hono(keyring, routes) {
     const app = new Hono<Guarded>();
-    const guard = createHonoGuard({ keyring, policy, realm: 'acme' });
+    const guard = createHonoGuard({ keyring });
     for (const [method, path, operation] of eachOf(routes)) {
       if (operation === null) app[method](path, (c) => c.text(''));
       else app[method](path, guard(operation), (c) => c.text(''));
@@ -80,7 +79,9 @@ const MAKERS: Readonly<Record<string, Make>> = {
 
 async function lockedBy(make: Make, routes: Routes, table: Table = TABLE): Promise<AccessLock> {
   const policy = definePolicy(catalog, { ...table, whoami: [] });
-  return lockOf({ catalog, policy, routes: routesOf(await make(policy, routes)) });
+  const options = { prefix: 'acme', policy, store: memoryStore(), peppers: 'none' } as const;
+  const keyring: Keyring = createKeyring(options);
+  return lockOf({ keyring, routes: routesOf(await make(keyring, routes)) });
 }
 
 const { updateThreat, listThreats } = TABLE;

@@ -14,6 +14,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { callTool, tools } from '../../examples/mcp/tools.ts';
 import { createNodeServer } from '../../examples/platform/host/node-server.ts';
 import { catalog } from '../../examples/platform/service/catalog.ts';
+import { policy } from '../../examples/platform/service/policy.ts';
 import {
   connect1,
   type Fetch,
@@ -153,7 +154,7 @@ async function createTokenPlatform(): Promise<TokenPlatform> {
   const jwks = await issuer.jwks();
   const tokens = createTokenVerifier({ ...common, jwks, algorithms: ['ES256'], catalog });
   const store = memoryStore();
-  const keyring = createKeyring({ prefix: 'lure', catalog, store, peppers: 'none', tokens });
+  const keyring = createKeyring({ prefix: 'lure', policy, store, peppers: 'none', tokens });
   return { platform: { ...(await createPlatform()), keyring }, keyring, issuer };
 }
 

@@ -5,7 +5,7 @@ import { memoryStore } from 'keyscope/stores/memory';
 import { LRUCache } from 'lru-cache';
 import { afterEach, describe, expect, test } from 'vitest';
 import { AUTHORITY, issue, type Ring, setUp } from '../support/keyring.ts';
-import { type Operation, policy, RESOURCE, tools } from '../support/mcp.ts';
+import { policy, RESOURCE, tools } from '../support/mcp.ts';
 import { connect1, type Fetch, HEADERS } from '../support/mcp-clients.ts';
 import { createSessions, mount } from '../support/mcp-mounted.ts';
 import { stopAll } from '../support/mcp-servers.ts';
@@ -42,7 +42,7 @@ interface Stream {
 }
 
 /** A stateful server with a cached store, on a database that other processes change too. */
-async function serveStreams(options: Partial<McpGateOptions<Operation>>): Promise<Streaming> {
+async function serveStreams(options: Partial<McpGateOptions>): Promise<Streaming> {
   const database = memoryStore();
   const invalidation = createChannel();
   const cached = () =>
@@ -51,13 +51,12 @@ async function serveStreams(options: Partial<McpGateOptions<Operation>>): Promis
       maxStalenessMs: 20,
       invalidation,
     });
-  const { keyring } = setUp({ store: cached(), now: Date.now });
-  const { keyring: elsewhere } = setUp({ store: cached(), now: Date.now });
+  const { keyring } = setUp({ policy, store: cached(), now: Date.now });
+  const { keyring: elsewhere } = setUp({ policy, store: cached(), now: Date.now });
   const { sessions, serve } = createSessions({ names: ['whoami'], onCall: () => {} });
   const channel = options.recheckMs === undefined ? { invalidation } : {};
   const gate = createMcpGate({
     keyring,
-    policy,
     tools,
     realm: 'test',
     resource: RESOURCE,

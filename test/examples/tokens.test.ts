@@ -29,6 +29,7 @@ import { ENTITY, OTHER_ENTITY, openPlatform, PREFIX } from '../../examples/platf
 import { listen, stop } from '../../examples/platform/host/listen.ts';
 import { answerToken } from '../../examples/platform/host/token-endpoint.ts';
 import { catalog } from '../../examples/platform/service/catalog.ts';
+import { allOperations } from '../../examples/platform/service/policy.ts';
 import { explain } from '../../examples/platform/service/problem.ts';
 
 const GRANT = 'urn:ietf:params:oauth:grant-type:token-exchange';
@@ -232,7 +233,7 @@ describe('POST /v1/token', () => {
   it('looks up the key without the cache', async () => {
     const inner = memoryStore();
     const cache = new LRUCache<string, object>({ max: 10 });
-    const options = { prefix: PREFIX, catalog, peppers: 'none' } as const;
+    const options = { prefix: PREFIX, policy: allOperations, peppers: 'none' } as const;
     const store = cacheStore(inner, { cache, maxStalenessMs: 60_000 });
     const keyring = createKeyring({ ...options, store });
     const elsewhere = createKeyring({ ...options, store: inner });
@@ -242,12 +243,7 @@ describe('POST /v1/token', () => {
     await elsewhere.revoke(info.keyId, { entityUuid: ENTITY });
     await keyring.verify(key);
     const exchange = () => Promise.reject(new Error('exchanged'));
-    const service = {
-      keyring,
-      issuers: { [PUBLIC]: { exchange } },
-      realm: 'x',
-      onOutage: () => {},
-    };
+    const service = { keyring, issuers: { [PUBLIC]: { exchange } }, realm: 'x', onError: () => {} };
     const form = new URLSearchParams(asked(key) as Record<string, string>);
     const { status } = await answerToken(service, 'application/x-www-form-urlencoded', `${form}`);
     expect(status).toBe(400);

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { inspect } from 'node:util';
-import type { Keyring, StoreError } from 'keyscope';
+import type { StoreError } from 'keyscope';
 import { causeOf, createKeyring, definePolicy, defineScopes } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -17,10 +17,10 @@ const policy = definePolicy(catalog, { whoami: [], readReports: ['reports:read']
 
 async function makeKey() {
   const store = memoryStore();
-  const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers: 'none' });
+  const keyring = createKeyring({ prefix: 'acme', policy, store, peppers: 'none' });
   const authority = { entityUuid: OWN, scopes: 'all' } as const;
   const { key } = await keyring.issue({ name: 'n', scopes: [], expiresAt: 'never' }, authority);
-  return { keyring: keyring as unknown as Keyring, key };
+  return { keyring, key };
 }
 
 const BOOM = new Error('the handler failed');
@@ -48,7 +48,7 @@ async function start(name: Name, given: Partial<Setup>, cache?: string) {
   };
   const challenge = { realm: 'test', resourceMetadata: 'https://acme.example/metadata' };
   const { keyring } = await makeKey();
-  const setup = { keyring, policy, handle, ...challenge, ...given };
+  const setup = { keyring, handle, ...challenge, ...given };
   const { serve } = await FRAMEWORKS[name]();
   const served = await serve(setup, { errors, cache });
   closers.push(() => served.close?.());
@@ -67,11 +67,11 @@ async function start(name: Name, given: Partial<Setup>, cache?: string) {
 
 describeInstalled.each(NAMES)('the adapter for %s', (name) => {
   // Otherwise a broken store answers every request with 503, and no log says why.
-  test('calls onOutage for an outage only, and answers the same if that throws', async () => {
+  test('calls onError for an outage only, and answers the same if that throws', async () => {
     const away = new Error('away');
     const store = { ...memoryStore(), findByDigest: () => Promise.reject(away) };
-    const options = { prefix: 'acme', catalog, store, peppers: 'none' } as const;
-    const broken = createKeyring(options) as unknown as Keyring;
+    const options = { prefix: 'acme', policy, store, peppers: 'none' } as const;
+    const broken = createKeyring(options);
     const { keyring, key } = await makeKey();
     const told: StoreError[] = [];
     const listeners: ((error: StoreError) => void)[] = [
@@ -85,14 +85,14 @@ describeInstalled.each(NAMES)('the adapter for %s', (name) => {
         throw BOOM;
       },
     ];
-    for (const onOutage of listeners) {
-      const { ask, calls } = await start(name, { keyring: broken, onOutage });
+    for (const onError of listeners) {
+      const { ask, calls } = await start(name, { keyring: broken, onError });
       expect((await ask('/whoami', key)).status).toBe(503);
       expect((await ask('/whoami')).status).toBe(401);
       expect(calls).toEqual([]);
     }
     expect(told.map(causeOf)).toEqual(listeners.map(() => away));
-    const { ask } = await start(name, { keyring, onOutage: (error) => told.push(error) });
+    const { ask } = await start(name, { keyring, onError: (error) => told.push(error) });
     expect((await ask('/reports', key)).status).toBe(403);
     expect(told).toHaveLength(listeners.length);
   });
@@ -110,7 +110,7 @@ describeInstalled.each(NAMES)('the adapter for %s', (name) => {
   test('throws on an unknown operation when the route is declared', async () => {
     const { createGuard } = await FRAMEWORKS[name]();
     const { keyring } = await makeKey();
-    const guard = createGuard({ keyring, policy, realm: 'test' });
+    const guard = createGuard({ keyring, realm: 'test' });
     for (const operation of ['readReport', '', 'constructor', '__proto__', undefined]) {
       expect(() => guard(operation), String(operation)).toThrow(TypeError);
     }
@@ -119,7 +119,7 @@ describeInstalled.each(NAMES)('the adapter for %s', (name) => {
   test('throws on an unknown option of a guard when the route is declared', async () => {
     const { createGuard } = await FRAMEWORKS[name]();
     const { keyring } = await makeKey();
-    const guard = createGuard({ keyring, policy, realm: 'test' });
+    const guard = createGuard({ keyring, realm: 'test' });
     const read = () => OWN;
     for (const options of [undefined, {}, { entity: read }]) {
       expect(() => guard('whoami', options)).not.toThrow();
@@ -133,17 +133,18 @@ describeInstalled.each(NAMES)('the adapter for %s', (name) => {
   test('throws at once on a missing or unknown option of createGuard', async () => {
     const { createGuard } = await FRAMEWORKS[name]();
     const { keyring } = await makeKey();
-    const usage = new TypeError('createGuard: pass { keyring, policy, realm }');
+    const usage = new TypeError('createGuard: pass { keyring }, made with a policy');
     for (const options of [
-      { keyring },
+      {},
       { policy },
-      { keyring: Promise.resolve(keyring), policy },
+      { keyring: Promise.resolve(keyring) },
+      { keyring: { ...keyring, policy: undefined } },
     ]) {
       expect(() => createGuard({ realm: 'test', ...options })).toThrow(usage);
     }
-    const wrong = [{ realm: undefined }, { resourceMetadata: 'é' }, { relam: 'x' }];
-    for (const options of [...wrong, { onOutages() {} }]) {
-      const make = () => createGuard({ keyring, policy, realm: 'test', ...options });
+    const wrong = [{ realm: 'é' }, { resourceMetadata: 'é' }, { relam: 'x' }, { policy }];
+    for (const options of [...wrong, { onOutage() {} }]) {
+      const make = () => createGuard({ keyring, realm: 'test', ...options });
       expect(make, inspect(options)).toThrow(TypeError);
     }
   });
@@ -202,7 +203,7 @@ describeInstalled('the guard for Nest', () => {
   test('lets nobody in over anything except HTTP', async () => {
     const { createGuard } = await FRAMEWORKS['Nest on Express']();
     const { keyring, key } = await makeKey();
-    const guard = createGuard({ keyring, policy, realm: 'test' })('whoami') as {
+    const guard = createGuard({ keyring, realm: 'test' })('whoami') as {
       canActivate(context: object): Promise<boolean>;
     };
     const request = { rawHeaders: ['Authorization', `Bearer ${key}`] };

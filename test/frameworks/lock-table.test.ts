@@ -18,14 +18,14 @@ describeInstalled('the table of the lock', () => {
     const { default: Koa } = await import('koa');
     const { default: Router } = await import('@koa/router');
     const { createGuard } = await import('./.project/koa/adapter.ts');
-    const { keyring, policy } = await import('./.project/keys.ts');
+    const { keyring } = await import('./.project/keys.ts');
     const router = new Router();
     const answer = (ctx: { body: unknown }) => {
       ctx.body = 'done';
     };
     const given = {
       router,
-      guard: createGuard({ keyring, policy, realm: 'acme' }),
+      guard: createGuard({ keyring, realm: 'acme' }),
       listThreats: answer,
       healthz: answer,
       routesOf,

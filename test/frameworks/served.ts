@@ -6,7 +6,7 @@ import type { StoreError } from 'keyscope';
 import type { AdapterSetup, ServedAdapter } from 'keyscope/testing';
 
 export interface Setup extends AdapterSetup {
-  readonly onOutage?: (error: StoreError) => void;
+  readonly onError?: (error: StoreError) => void;
 }
 
 /** The settings of an app that a test makes, and the errors that it observes. */

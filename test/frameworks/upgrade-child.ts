@@ -1,6 +1,6 @@
 /** On Bun, opens a WebSocket through a guarded fetch handler, and prints the echo of its server. */
 import { createGuard } from './.project/fetch/adapter.ts';
-import { keyring, policy } from './.project/keys.ts';
+import { keyring } from './.project/keys.ts';
 import { OWN } from './guarded.ts';
 
 /** The part of Bun's own API that is used here. */
@@ -18,7 +18,7 @@ interface Bun {
 }
 type Open = new (url: URL, options: { headers: object }) => WebSocket;
 
-const guard = createGuard({ keyring, policy, realm: 'acme' });
+const guard = createGuard({ keyring, realm: 'acme' });
 const { Bun } = globalThis as unknown as { readonly Bun: Bun };
 const { url } = Bun.serve({
   port: 0,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Admitting, KeyringEvent } from '../../src/index.js';
+import type { Admitting, KeyringEvent, OperationOf } from '../../src/index.js';
 import {
   AccessError,
   defineGuard,
@@ -16,9 +16,9 @@ const CHALLENGE = { realm: 'test' };
 
 async function prepared() {
   const events: KeyringEvent[] = [];
-  const { keyring } = setUp({ onEvent: (event) => events.push(event) });
+  const { keyring } = setUp({ policy, onEvent: (event) => events.push(event) });
   const { key, info } = await issue(keyring);
-  const define = defineGuard({ keyring, policy, ...CHALLENGE });
+  const define = defineGuard({ keyring, ...CHALLENGE });
   return { define, keyring, key, info, events };
 }
 
@@ -48,15 +48,15 @@ describe('defineGuard', () => {
     expect(guard.answer(error)).toEqual(toResponse(error, CHALLENGE));
   });
 
-  it('calls onOutage only for outages, and answers the same whatever it does', async () => {
+  it('calls onError only for outages, and answers the same whatever it does', async () => {
     const { keyring } = await prepared();
     const told: unknown[] = [];
     const outage = new StoreError('away');
-    const onOutage = (error: StoreError) => {
+    const onError = (error: StoreError) => {
       told.push(error);
       throw new Error('the log is full');
     };
-    const guard = defineGuard({ keyring, policy, ...CHALLENGE, onOutage })('whoami');
+    const guard = defineGuard({ keyring, ...CHALLENGE, onError })('whoami');
     expect(guard.answer(outage)).toEqual(toResponse(outage, CHALLENGE));
     expect(guard.answer(new AccessError('invalid_token', 'revoked')).status).toBe(401);
     expect(told).toEqual([outage]);
@@ -94,24 +94,24 @@ describe('defineGuard', () => {
 
   it.each([
     ['nothing', undefined],
-    ['no keyring', { policy, ...CHALLENGE }],
-    ['a promise of one', { keyring: Promise.resolve(), policy, ...CHALLENGE }],
-    ['no policy', { keyring: { admit: () => {} }, ...CHALLENGE }],
+    ['no keyring', CHALLENGE],
+    ['a promise of one', { keyring: Promise.resolve(setUp().keyring) }],
+    ['a keyring without a policy', { keyring: setUp({ catalog }).keyring }],
+    ['a keyring with a table as its policy', { keyring: { ...setUp().keyring, policy: {} } }],
+    ['a policy alone', { keyring: { policy } }],
   ])('refuses %s, and says what to pass', (_what, options) => {
-    const usage = 'createGuard: pass { keyring, policy, realm }';
+    const usage = 'createGuard: pass { keyring }, made with a policy';
     expect(() => defineGuard(options as never)).toThrow(new TypeError(usage));
   });
 
   it.each([
     ['a realm that no header can carry', { realm: 'a\r\nb' }],
-    ['no realm', { realm: undefined }],
-    ['an unknown option', { onOutages: () => {} }],
-    ['a listener that is not a function', { onOutage: 'log' }],
+    ['an unknown option', { onOutage: () => {} }],
+    ['a policy, which the keyring has', { policy }],
+    ['a listener that is not a function', { onError: 'log' }],
   ])('refuses %s immediately', async (_what, options) => {
     const { keyring } = await prepared();
-    expect(() => defineGuard({ keyring, policy, ...CHALLENGE, ...options } as never)).toThrow(
-      TypeError,
-    );
+    expect(() => defineGuard({ keyring, ...CHALLENGE, ...options } as never)).toThrow(TypeError);
   });
 
   it('throws on an operation that is not in the policy, and on an unknown reader', async () => {
@@ -122,16 +122,26 @@ describe('defineGuard', () => {
     expect(() => define('whoami', { [Symbol('x')]: 1 } as object)).toThrow(/^guard: pass/);
   });
 
-  it('accepts any object with admit, so that a wrapper can replace a keyring', async () => {
+  it('has the prefix of the keyring as its default realm', async () => {
+    const { keyring } = await prepared();
+    const denial = new AccessError('invalid_token', 'revoked');
+    for (const given of [{}, { realm: undefined }]) {
+      const guard = defineGuard({ keyring, ...given })('whoami');
+      expect(guard.answer(denial)).toEqual(toResponse(denial, { realm: 'acme' }));
+    }
+  });
+
+  it('accepts a wrapper of a keyring, and calls its admit', async () => {
     const { keyring, key } = await prepared();
     const calls: unknown[] = [];
-    const wrapper: Admitting = {
+    const wrapper: Admitting<OperationOf<typeof policy>> = {
+      ...keyring,
       admit: (request, input) => {
         calls.push(input.operation);
         return keyring.admit(request, input);
       },
     };
-    const guard = defineGuard({ keyring: wrapper, policy, ...CHALLENGE })('whoami');
+    const guard = defineGuard({ keyring: wrapper })('whoami');
     await guard.admit(undefined, bearer(key));
     expect(calls).toEqual(['whoami']);
   });

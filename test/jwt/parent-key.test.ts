@@ -16,7 +16,6 @@ import {
   PEPPER,
   PEPPER_2,
   PLAIN,
-  policy,
   type Ring,
   START,
   setUp,
@@ -119,7 +118,7 @@ describe('a token at a keyring', () => {
     expect(await reach()).toEqual([OWN, OTHER]);
     await keyring.withdraw(info.keyId, { entityUuid: OTHER });
     expect(await reach()).toEqual([OWN]);
-    const list = { policy, operation: 'list', entityUuid: OTHER } as const;
+    const list = { operation: 'list', entityUuid: OTHER } as const;
     const act = () => keyring.admit(`Bearer ${token}`, list);
     await denied(act, 'entity_forbidden', 'entity_not_accessible');
   });

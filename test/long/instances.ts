@@ -46,7 +46,7 @@ interface Instance {
 }
 
 function ringOver(store: KeyStore) {
-  return createKeyring({ prefix: 'acme', catalog, peppers, store, usage: USAGE });
+  return createKeyring({ prefix: 'acme', policy, peppers, store, usage: USAGE });
 }
 
 /** Counts the calls that reach the database. */
@@ -103,7 +103,7 @@ async function ask(
   while (isOn()) {
     await sleep((-Math.log(1 - Math.random()) * 1_000) / RATE);
     const request = new Headers({ authorization: `Bearer ${oneOf(keys)}` });
-    await keyring.admit(request, { policy, operation: 'list' });
+    await keyring.admit(request, { operation: 'list' });
     counts.requests += 1;
   }
 }

@@ -184,7 +184,7 @@ function forms(): readonly Shape[] {
   return all;
 }
 
-const form = issueInputSchemaFor(catalog);
+const form = issueInputSchemaFor({ catalog });
 
 // The engine's parsing takes most of the time with many names, so each text is parsed once.
 let parsed: { readonly text: string; readonly value: unknown } | undefined;

@@ -11,6 +11,7 @@ import {
   PEPPER_2,
   PLAIN,
   type Ring,
+  type RingOptions,
   rowOf,
   START,
   setUp,
@@ -33,7 +34,7 @@ type Setting = Awaited<ReturnType<typeof arrange>>;
 type Id = 'manager' | 'next' | 'child' | 'renewed' | 'suspended';
 
 /** A manager and its rotation, a key that it issued and its rotation, and a suspended one. */
-async function arrange(options: Parameters<typeof setUp>[0] = {}) {
+async function arrange(options: RingOptions = {}) {
   const inner = memoryStore();
   const ring = setUp({ ...options, store: inner });
   const { keyring } = ring;

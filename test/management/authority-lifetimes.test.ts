@@ -7,6 +7,7 @@ import {
   HOUR,
   OTHER,
   PLAIN,
+  type Ring,
   rowOf,
   START,
   setUp,
@@ -69,7 +70,7 @@ describe('the longest lifetime of a key', () => {
     },
   );
 
-  async function setUpOld(keyring: ReturnType<typeof setUp>['keyring'], limit: number | undefined) {
+  async function setUpOld(keyring: Ring, limit: number | undefined) {
     return keyring.issue(untypedInput({ expiresAt: expiryOf(Math.min(limit ?? 9, 9)) }), AUTHORITY);
   }
 

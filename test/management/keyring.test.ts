@@ -23,15 +23,18 @@ import {
 } from '../support/keyring.ts';
 
 describe('a keyring', () => {
-  it('has these methods', () => {
+  it('has these fields', () => {
     expect(Object.keys(setUp().keyring).sort()).toEqual([
       'admit',
       'authenticate',
+      'catalog',
       'flush',
       'get',
       'identify',
       'issue',
       'list',
+      'policy',
+      'prefix',
       'resume',
       'revoke',
       'revokeLineage',
@@ -42,6 +45,19 @@ describe('a keyring', () => {
     ]);
   });
 
+  it('has the policy that it was made with, its catalog, and its prefix', () => {
+    const { keyring } = setUp({ prefix: 'acme_eu' });
+    expect(keyring.policy).toBe(policy);
+    expect(keyring.catalog).toBe(catalog);
+    expect(keyring.prefix).toBe('acme_eu');
+  });
+
+  it('has no policy if it was made with a catalog alone', () => {
+    const { keyring } = setUp({ catalog });
+    expect(keyring).toMatchObject({ policy: undefined, prefix: 'acme' });
+    expect(keyring.catalog).toBe(catalog);
+  });
+
   it('has methods that need no `this`', async () => {
     const { keyring } = setUp();
     const { issue: make, verify, authenticate, admit, flush } = keyring;
@@ -49,7 +65,7 @@ describe('a keyring', () => {
     const { list, get, identify } = keyring;
     const input = untypedInput({ accessibleEntities: [OTHER] });
     const { key, info } = await make(input, { ...AUTHORITY, entities: [OTHER] });
-    await admit(bearer(key), { policy, operation: 'list' });
+    await admit(bearer(key), { operation: 'list' });
     await authenticate(bearer(key));
     await verify(key);
     await flush();
@@ -68,8 +84,9 @@ describe('a keyring', () => {
     const { keyring } = setUp();
     // These two refuse nothing: `flush` has no arguments, and `identify` returns null.
     const { flush: _flush, identify, ...others } = keyring;
+    const methods = Object.values(others).filter((field) => typeof field === 'function');
     expect(await untyped<() => Promise<unknown>>(identify)()).toBeNull();
-    for (const method of Object.values(others)) {
+    for (const method of methods) {
       const call = untyped<(...args: readonly unknown[]) => Promise<unknown>>(method);
       // `thrown` fails on a synchronous throw.
       expect(await thrown(() => call())).toBeInstanceOf(Error);

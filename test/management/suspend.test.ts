@@ -11,7 +11,6 @@ import {
   issue,
   OTHER,
   OWN,
-  policy,
   rowOf,
   START,
   setUp,
@@ -116,7 +115,7 @@ describe('suspend', () => {
       const uses = [
         () => keyring.verify(key),
         () => keyring.authenticate(bearer(key)),
-        () => keyring.admit(bearer(key), { policy, operation: 'whoami' }),
+        () => keyring.admit(bearer(key), { operation: 'whoami' }),
         () => keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY),
       ];
       for (const use of uses) await denied(use, 'invalid_token', 'suspended');

@@ -1,4 +1,4 @@
-import { definePolicy, type KeyStore, toMe } from 'keyscope';
+import { type KeyStore, toMe } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
 import { editableMemory } from '../support/editable-stores.ts';
@@ -6,7 +6,6 @@ import {
   ANSWERING,
   AUTHORITY,
   bearer,
-  catalog,
   delayed,
   denied,
   HOUR,
@@ -31,8 +30,6 @@ const BROAD = { ...AUTHORITY, entities: [OTHER, THIRD] } as const;
 /** The authority of the addressed entity. */
 const THEIRS = { entityUuid: OTHER, actor: 'zoe', reason: 'no longer a customer' } as const;
 
-const policy = definePolicy(catalog, { whoami: [], list: ['threats:read'] });
-
 const issueBroad = (keyring: Ring) =>
   keyring.issue(untypedInput({ accessibleEntities: [OTHER, THIRD] }), BROAD);
 
@@ -51,7 +48,7 @@ describe('withdraw', () => {
       const { keyring, inner, events, clock, key, keyId } = await prepared(through);
       const before = await rowOf(inner, keyId);
       const enter = (entityUuid: string) =>
-        keyring.admit(bearer(key), { policy, operation: 'list', entityUuid });
+        keyring.admit(bearer(key), { operation: 'list', entityUuid });
       await enter(OTHER);
       clock.advance(HOUR);
       events.length = 0;

@@ -14,6 +14,12 @@ describe('a challenge of the gate', () => {
     expect(denied).toMatchObject({ status: 403, challenge: `Bearer realm="test", ${params}` });
   });
 
+  it('has the prefix of the keyring as its default realm', async () => {
+    const { gate } = setUpGate({ realm: undefined, resourceMetadata: false });
+    const { challenge: bare } = await refused(await gate(post(null, LIST)));
+    expect(bare).toBe('Bearer realm="acme"');
+  });
+
   // Regression: without scopes in the challenge, a client asked for every scope of the metadata.
   it('names the scopes that every request needs in a 401', async () => {
     const { gate } = setUpGate({ operation: 'updateThreat' });

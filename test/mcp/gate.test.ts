@@ -25,6 +25,7 @@ import {
   entered,
   issueForTwo,
   LIST,
+  policy,
   post,
   RESOURCE,
   refused,
@@ -87,7 +88,8 @@ describe('the gate', () => {
 
   it('rejects with errors that are neither a denial nor an outage', async () => {
     const bug = new TypeError('a bug');
-    const keyring = { authenticate: () => Promise.reject(bug), admit: () => Promise.reject(bug) };
+    const fail = () => Promise.reject(bug);
+    const keyring = { ...setUp({ policy }).keyring, authenticate: fail, admit: fail };
     const { gate } = setUpGate({ keyring });
     await expect(gate(post('x', LIST))).rejects.toBe(bug);
   });
@@ -248,6 +250,7 @@ describe('the gate, with an operation for every request', () => {
 function watch(keyring: Ring): { readonly keyring: McpKeyring; readonly asked: unknown[] } {
   const asked: unknown[] = [];
   const watched: McpKeyring = {
+    ...keyring,
     authenticate(request) {
       asked.push(request);
       return keyring.authenticate(request);
@@ -262,7 +265,7 @@ function watch(keyring: Ring): { readonly keyring: McpKeyring; readonly asked: u
 
 describe.each([undefined, 'connect'] as const)('the credential (operation: %s)', (operation) => {
   it('reaches the keyring once, exactly as in the header', async () => {
-    const { keyring } = setUp({ tokens });
+    const { keyring } = setUp({ policy, tokens });
     const { key } = await issue(keyring);
     const token = await tokenFor(await keyring.verify(key));
     const watched = watch(keyring);
@@ -287,7 +290,7 @@ describe.each([undefined, 'connect'] as const)('the credential (operation: %s)',
         return principal;
       },
     };
-    const { keyring } = setUp({ tokens: lax });
+    const { keyring } = setUp({ policy, tokens: lax });
     const principal = await keyring.verify((await issue(keyring)).key);
     const watched = watch(keyring);
     const { gate } = setUpGate({ operation, keyring: watched.keyring });
@@ -430,8 +433,8 @@ describe('the gate, on a key that ends or cannot be checked', () => {
       return act();
     });
     const told: unknown[] = [];
-    const onOutage = (error: StoreError) => told.push(causeOf(error));
-    const { gate, keyring } = setUpGate({ onOutage }, { store });
+    const onError = (error: StoreError) => told.push(causeOf(error));
+    const { gate, keyring } = setUpGate({ onError }, { store });
     const { key } = await issue(keyring);
     const answer = await gate(post(key, call('listThreats')));
     expect(answer instanceof Response && answer.headers.get('retry-after')).toBe('1');
@@ -449,12 +452,12 @@ describe('the gate, on a key that ends or cannot be checked', () => {
       return START;
     };
     const told: unknown[] = [];
-    const onOutage = (error: StoreError) => told.push(causeOf(error));
+    const onError = (error: StoreError) => told.push(causeOf(error));
     const sessionOwner = () => {
       isBroken = true;
       return info.keyId;
     };
-    const { gate, keyring, events } = setUpGate({ onOutage, sessionOwner }, { now });
+    const { gate, keyring, events } = setUpGate({ onError, sessionOwner }, { now });
     const { key, info } = await issue(keyring);
     const answer = await gate(post(key, call('listThreats'), { 'mcp-session-id': 's' }));
     expect(await refused(answer)).toMatchObject({ status: 503, challenge: null });
@@ -470,12 +473,12 @@ describe('the gate, on a key that ends or cannot be checked', () => {
       },
     ],
     ['rejects', () => Promise.reject(new Error('the log is away'))],
-  ])('answers 503 even if the listener %s', async (_, onOutage) => {
+  ])('answers 503 even if the listener %s', async (_, onError) => {
     const store = wrap(memoryStore(), (method, _args, act) => {
       if (method === 'findByDigest') throw new Error('the database is away');
       return act();
     });
-    const { gate, keyring } = setUpGate({ onOutage }, { store });
+    const { gate, keyring } = setUpGate({ onError }, { store });
     const { key } = await issue(keyring);
     expect((await refused(await gate(post(key, LIST)))).status).toBe(503);
   });

@@ -160,8 +160,8 @@ describe('the signal of an entry', () => {
       return act();
     });
     const told: unknown[] = [];
-    const onOutage = (error: StoreError) => told.push(causeOf(error));
-    const { gate, keyring } = setUpWatched({ onOutage }, { store });
+    const onError = (error: StoreError) => told.push(causeOf(error));
+    const { gate, keyring } = setUpWatched({ onError }, { store });
     const { signal } = entered(await gate(post((await issue(keyring)).key, LIST)));
     isBroken = true;
     await vi.advanceTimersByTimeAsync(RECHECK_MS);
@@ -318,8 +318,8 @@ describe('createKeyWatch, on a channel that rejects the subscription', () => {
     const cause = new Error('refused');
     const subscribe = vi.fn(() => Promise.reject(cause));
     const told: unknown[] = [];
-    const onOutage = (error: StoreError) => told.push(causeOf(error));
-    const { gate, keyring } = setUpWatched({ invalidation: { subscribe }, onOutage });
+    const onError = (error: StoreError) => told.push(causeOf(error));
+    const { gate, keyring } = setUpWatched({ invalidation: { subscribe }, onError });
     const { key, info } = await issue(keyring);
     const { signal } = entered(await gate(post(key, LIST)));
     await settle();

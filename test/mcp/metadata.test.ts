@@ -2,7 +2,11 @@
 import * as router1 from '@modelcontextprotocol/sdk/server/auth/router.js';
 import { OAuthProtectedResourceMetadataSchema } from '@modelcontextprotocol/sdk/shared/auth.js';
 import * as server2 from '@modelcontextprotocol/server';
-import { createMcpVerifier, protectedResourceMetadata } from 'keyscope/mcp';
+import {
+  createMcpVerifier,
+  type ProtectedResourceOptions,
+  protectedResourceMetadata,
+} from 'keyscope/mcp';
 import { describe, expect, it } from 'vitest';
 import { catalog, setUp, untyped } from '../support/keyring.ts';
 import { RESOURCE, setUpGate } from '../support/mcp.ts';
@@ -46,14 +50,17 @@ describe('protectedResourceMetadata', () => {
   });
 
   // Clients ask for all scopes that the metadata lists.
-  it('lists the scopes of a catalog without reserved ones, unless you name them', () => {
-    const scopesOf = (scopes: typeof catalog | readonly string[]) =>
-      protectedResourceMetadata({ resource: RESOURCE, scopes }).document.scopes_supported;
+  it('lists the scopes of a keyring without reserved ones, unless you name them', () => {
+    const { keyring } = setUp();
+    const scopesOf = (options: Partial<ProtectedResourceOptions>) =>
+      protectedResourceMetadata({ resource: RESOURCE, ...options }).document.scopes_supported;
     const harmless = catalog.all.filter((scope) => !catalog.isReserved(scope));
     expect(harmless).not.toEqual(catalog.all);
-    expect(scopesOf(catalog)).toEqual(harmless);
-    expect(Object.isFrozen(scopesOf(catalog))).toBe(true);
-    expect(scopesOf(['users:read'])).toEqual(['users:read']);
+    for (const holder of [keyring, setUp({ catalog }).keyring]) {
+      expect(scopesOf({ keyring: holder })).toEqual(harmless);
+      expect(Object.isFrozen(scopesOf({ keyring: holder }))).toBe(true);
+    }
+    expect(scopesOf({ keyring, scopes: ['users:read'] })).toEqual(['users:read']);
   });
 
   it.each([
@@ -92,6 +99,8 @@ describe('protectedResourceMetadata', () => {
     ],
     [{ authorizationServers: 'https://login.example.com' }, /^servers: pass a list/],
     [{ scopes: ['threats:*'] }, /^scopes: element 0: write resource:action, not "threats:\*"/],
+    [{ scopes: catalog }, /^scopes: pass a list/],
+    [{ keyring: {} }, /^keyring: pass what createKeyring returned/],
     [{ name: 5 }, /^name and documentation: /],
     [{ documentation: new URL(RESOURCE) }, /^name and documentation: /],
     [{ jwks: 'x' }, /^metadata: unknown field "jwks"/],

@@ -32,12 +32,12 @@ async function createCaller(): Promise<Caller> {
 describe('guardTool', () => {
   it('returns the checked entity', async () => {
     const { principal, authInfo } = await createCaller();
-    expect(guardTool(policy, authInfo, 'listThreats')).toEqual({ principal, entityUuid: OWN });
-    expect(guardTool(policy, authInfo, 'listThreats', OTHER)).toEqual({
+    expect(guardTool({ policy }, authInfo, 'listThreats')).toEqual({ principal, entityUuid: OWN });
+    expect(guardTool({ policy }, authInfo, 'listThreats', OTHER)).toEqual({
       principal,
       entityUuid: OTHER,
     });
-    expect(guardTool(policy, authInfo, 'listThreats', null).entityUuid).toBe(OWN);
+    expect(guardTool({ policy }, authInfo, 'listThreats', null).entityUuid).toBe(OWN);
   });
 
   it.each([
@@ -52,7 +52,7 @@ describe('guardTool', () => {
     const { authInfo } = await createCaller();
     let error: unknown;
     try {
-      guardTool(policy, authInfo, tool, entity);
+      guardTool({ policy }, authInfo, tool, entity);
     } catch (thrown) {
       error = thrown;
     }
@@ -61,14 +61,14 @@ describe('guardTool', () => {
 
   it('rejects a tool that the policy lacks', async () => {
     const { authInfo } = await createCaller();
-    expect(() => guardTool(policy, authInfo, untyped('listThreat'))).toThrow(TypeError);
+    expect(() => guardTool({ policy }, authInfo, untyped('listThreat'))).toThrow(TypeError);
   });
 
   it('rejects a copy of the principal', async () => {
     const { authInfo } = await createCaller();
     const parsed = JSON.parse(JSON.stringify(authInfo)) as McpAuthInfo;
     for (const copy of [parsed, structuredClone(authInfo)]) {
-      expect(() => guardTool(policy, copy, 'whoami')).toThrow(/^principal: pass one that/);
+      expect(() => guardTool({ policy }, copy, 'whoami')).toThrow(/^principal: pass one that/);
     }
   });
 });
@@ -83,12 +83,12 @@ describe('allowedTools', () => {
       const authInfo = toAuthInfo(principal, { resource: RESOURCE });
       const passing = tools.filter(({ name }) => {
         try {
-          return guardTool(policy, authInfo, name).entityUuid === OWN;
+          return guardTool({ policy }, authInfo, name).entityUuid === OWN;
         } catch {
           return false;
         }
       });
-      expect(allowedTools(policy, principal, tools)).toEqual(passing);
+      expect(allowedTools({ policy }, principal, tools)).toEqual(passing);
     });
     await fc.assert(property);
   });
@@ -101,7 +101,7 @@ describe('allowedTools', () => {
       { name: 'listUsers', title: 'U' },
       { name: 'whoami', title: 'W' },
     ];
-    const allowed = allowedTools(policy, principal, mine);
+    const allowed = allowedTools({ policy }, principal, mine);
     expect(allowed).toEqual([mine[0], mine[2]]);
     expect(allowed[0]).toBe(mine[0]);
   });
@@ -114,11 +114,13 @@ describe('allowedTools', () => {
   ])('rejects %j, and so does the gate at start-up', async (odd, message) => {
     const { keyring } = setUp();
     const principal = await keyring.verify((await issue(keyring)).key);
-    expect(() => allowedTools(policy, principal, untyped<typeof tools>(odd))).toThrow(message);
+    expect(() => allowedTools({ policy }, principal, untyped<typeof tools>(odd))).toThrow(message);
     expect(() => setUpGate({ tools: untyped(odd) })).toThrow(message);
   });
 
   it('rejects a value that is not a principal', () => {
-    expect(() => allowedTools(policy, untyped({ scopes: ['users:read'] }), [])).toThrow(TypeError);
+    expect(() => allowedTools({ policy }, untyped({ scopes: ['users:read'] }), [])).toThrow(
+      TypeError,
+    );
   });
 });

@@ -33,7 +33,7 @@ const policy = definePolicy(catalog, {
 
 export function createAcme() {
   const store = memoryStore();
-  return createKeyring({ prefix: 'acme', catalog, store, peppers: 'none' });
+  return createKeyring({ prefix: 'acme', policy, store, peppers: 'none' });
 }
 
 export type Acme = ReturnType<typeof createAcme>;
@@ -90,7 +90,7 @@ export async function serving(
   old: OldKeys,
   use: (ask: Ask) => Promise<void>,
 ): Promise<void> {
-  const guard = createGuard({ keyring, policy, realm: 'acme' });
+  const guard = createGuard({ keyring, realm: 'acme' });
   const either = shared.createDoor(guard, old, entityOf);
   const app = express();
   app.get('/list', either('listThreats'), (req, res) => void res.send(req.entityUuid));

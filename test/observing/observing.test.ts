@@ -162,7 +162,7 @@ async function setUp(recipes: Recipes) {
   const listeners: readonly Listeners[] = [telemetry, counted, logged];
   const keyring = createKeyring({
     prefix: 'acme',
-    catalog,
+    policy,
     store: breakingStore(),
     peppers: [PEPPER],
     onEvent: (event) => {
@@ -182,7 +182,7 @@ async function setUp(recipes: Recipes) {
         const operation = url?.startsWith('/update') ? 'updateThreat' : 'listThreats';
         const context = { agent: headers['user-agent'] ?? '' };
         const entityUuid = new URL(url ?? '', 'http://localhost').searchParams.getAll('entity');
-        await keyring.admit(request, { policy, operation, entityUuid, context });
+        await keyring.admit(request, { operation, entityUuid, context });
         response.end();
       } catch (error) {
         logged.log.error({ err: error }, 'refused');

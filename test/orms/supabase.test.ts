@@ -29,7 +29,7 @@ const CONFIG = `
   const store = postgresStore(pool);
   const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers: 'none' });
   export default defineConfig({
-    keyring, store, catalog, peppers: 'none',
+    keyring, store, peppers: 'none',
     sql: { dialect: 'postgres', query: async (sql) => (await pool.query(sql)).rows },
     close: () => pool.end(),
   });`;

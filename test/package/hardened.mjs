@@ -22,7 +22,7 @@ const catalog = defineScopes(
 const policy = definePolicy(catalog, { toString: ['constructor:read'] });
 const entityUuid = '0192f0c1-7a44-7cc3-9d5e-2b8f6a1c4e70';
 const peppers = [{ id: 'p1', secret: 'a secret of at least thirty-two bytes' }];
-const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers });
+const keyring = createKeyring({ prefix: 'acme', policy, store: memoryStore(), peppers });
 const metadata = JSON.parse('{ "__proto__": "own", "valueOf": "own" }');
 
 const { key, info } = await keyring.issue(
@@ -37,7 +37,7 @@ const { key, info } = await keyring.issue(
 );
 const { principal } = await keyring.admit(
   { authorization: `Bearer ${key}` },
-  { policy, operation: 'toString' },
+  { operation: 'toString' },
 );
 assert.equal(toMe(principal).scopes[0], 'constructor:read');
 assert.equal(JSON.stringify(principal.metadata), JSON.stringify(metadata));

@@ -182,7 +182,7 @@ function runCommand() {
     // The project's Node may have no SQLite: memory that says it is kept, for one command each.
     const store = { ...memoryStore(), isInProcess: false };
     const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers: 'none' });
-    export default defineConfig({ keyring, store, catalog, peppers: 'none' });`;
+    export default defineConfig({ keyring, store, peppers: 'none' });`;
   // Also writes a guard of the package's examples, and a config that the one above replaces.
   keyscope('init', '--yes');
   writeFileSync(join(project, 'keyscope.config.mjs'), config);

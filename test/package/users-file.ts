@@ -12,7 +12,7 @@ const catalog = defineScopes(
   { reserved: ['users:*'] },
 );
 const policy = definePolicy(catalog, { listThreats: ['threats:read'] });
-const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none' });
+const keyring = createKeyring({ prefix: 'acme', policy, store: memoryStore(), peppers: 'none' });
 
 export async function use(principal: Principal): Promise<Me> {
   const authority = { entityUuid: principal.entityUuid, scopes: 'all' } as const;
@@ -24,12 +24,10 @@ export async function use(principal: Principal): Promise<Me> {
 }
 
 const written = { openapi: '3.1.0', info: { title: 'a', version: '1' }, paths: {} };
-export const document = secureDocument(written, { policy, catalog, elsewhere: ['listThreats'] });
+export const document = secureDocument(written, { policy, elsewhere: ['listThreats'] });
 export const gate = createMcpGate({
   keyring,
-  policy,
   tools: [{ name: 'listThreats' }],
-  realm: 'acme',
   resource: 'https://api.example.com/mcp',
 });
 export { adapterContract, sqliteStore, storeContract };

@@ -1,9 +1,9 @@
 /** The names in a block for Express. A block that names no framework gets these, too. */
 import type { Express } from 'express';
 import { createGuard } from '../../examples/express/adapter.ts';
-import { keyring, policy } from './names.ts';
+import { keyring } from './names.ts';
 
 export * from './names.ts';
 export { createGuard };
 export declare const app: Express;
-export const guard = createGuard({ keyring, policy, realm: 'acme' });
+export const guard = createGuard({ keyring });

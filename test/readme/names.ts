@@ -33,7 +33,7 @@ export const policy = definePolicy(catalog, {
 });
 export declare const store: CachedStore;
 export declare const peppers: Peppers;
-export const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers: 'none' });
+export const keyring = createKeyring({ prefix: 'acme', policy, store, peppers: 'none' });
 
 export declare const session: {
   readonly entityUuid: string;

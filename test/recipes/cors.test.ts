@@ -10,7 +10,7 @@ import { createGuard as fastifyGuard } from '../../examples/fastify/adapter.ts';
 import { type Guarded, createGuard as honoGuard } from '../../examples/hono/adapter.ts';
 import { close, listen } from '../examples/http-harness.ts';
 import { installedIn } from '../support/installed.ts';
-import { AUTHORITY, PLAIN, policy, type Ring, setUp } from '../support/keyring.ts';
+import { AUTHORITY, PLAIN, type Ring, setUp } from '../support/keyring.ts';
 import { type Recipes, writeRecipes } from '../support/recipes.ts';
 
 interface Printed {
@@ -29,7 +29,7 @@ const APPS = {
   async express(keyring: Ring): Promise<RequestListener> {
     const app = express();
     printed.onExpress(app);
-    const guard = expressGuard({ keyring, policy, realm: 'acme' });
+    const guard = expressGuard({ keyring });
     app.get('/threats', guard('list'), (_req, res) => void res.send('rows'));
     app.delete('/threats', guard('remove'), (_req, res) => void res.send('gone'));
     return app;
@@ -37,7 +37,7 @@ const APPS = {
   async fastify(keyring: Ring): Promise<RequestListener> {
     const app = fastify();
     await printed.onFastify(app);
-    const guard = fastifyGuard({ keyring, policy, realm: 'acme' });
+    const guard = fastifyGuard({ keyring });
     app.get('/threats', { onRequest: guard('list') }, async () => 'rows');
     app.delete('/threats', { onRequest: guard('remove') }, async () => 'gone');
     await app.ready();
@@ -46,7 +46,7 @@ const APPS = {
   async hono(keyring: Ring): Promise<RequestListener> {
     const app = new Hono<Guarded>();
     printed.onHono(app);
-    const guard = honoGuard({ keyring, policy, realm: 'acme' });
+    const guard = honoGuard({ keyring });
     app.get('/threats', guard('list'), (c) => c.text('rows'));
     app.delete('/threats', guard('remove'), (c) => c.text('gone'));
     return getRequestListener(app.fetch);

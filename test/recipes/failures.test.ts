@@ -12,7 +12,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createGuard, type Guarded } from '../../examples/hono/adapter.ts';
 import { type ClientAddress, readClientAddress } from '../../examples/more/client-address.ts';
 import { close, exchange, listen } from '../examples/http-harness.ts';
-import { AUTHORITY, OTHER, PLAIN, policy, setUp, wrap } from '../support/keyring.ts';
+import { AUTHORITY, OTHER, PLAIN, setUp, wrap } from '../support/keyring.ts';
 import { type Recipes, writeRecipes } from '../support/recipes.ts';
 
 interface Printed {
@@ -51,7 +51,7 @@ async function start(more: { store?: KeyStore; limiter?: RateLimiterAbstract } =
   });
   const { keyring } = setUp({ store });
   const { key } = await keyring.issue(PLAIN, AUTHORITY);
-  const guard = createGuard({ keyring, policy, realm: 'error="invalid_token' });
+  const guard = createGuard({ keyring, realm: 'error="invalid_token' });
   const app = new Hono<Guarded & { Bindings: HttpBindings }>();
   app.use(printed.limitFailures(limiter, readClientAddress('x-forwarded-for:1')));
   const entity = { entity: (c: { req: { queries(name: string): unknown } }) => c.req.queries('e') };

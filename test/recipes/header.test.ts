@@ -53,7 +53,7 @@ async function setUp(framework: Framework) {
   const events: KeyringEvent[] = [];
   const onEvent = (event: KeyringEvent) => void events.push(event);
   const store = memoryStore();
-  const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers: 'none', onEvent });
+  const keyring = createKeyring({ prefix: 'acme', policy, store, peppers: 'none', onEvent });
   const issue = async () => {
     const input = { name: 'n', scopes: ['threats:read'], expiresAt: 'never' } as const;
     return (await keyring.issue(input, { entityUuid: OWN, scopes: 'all' })).key;
@@ -62,7 +62,6 @@ async function setUp(framework: Framework) {
   const other = await issue();
   const setup: AdapterSetup = {
     keyring: { ...keyring, ...withApiKeyHeader(keyring) },
-    policy,
     realm: 'acme',
     resourceMetadata: METADATA,
     handle: ({ keyId }) => keyId,
@@ -142,7 +141,7 @@ test('a key in X-API-Key is refused among as many lines as the server reads', as
     const request = { rawHeaders, socket: { server: { maxHeadersCount: 40 } } };
     return request;
   };
-  const input = { policy, operation: 'whoami' } as const;
+  const input = { operation: 'whoami' } as const;
   const { principal } = await setup.keyring.admit(asked(38), input);
   expect(principal.entityUuid).toBe(OWN);
   await denied(() => setup.keyring.admit(asked(39), input), 'invalid_request', 'malformed_header');

@@ -1,5 +1,5 @@
 /** The recipe for background jobs: what a queue keeps, and what still counts when a job runs. */
-import type { Admission, Keyring, Policy } from 'keyscope';
+import type { Admission, Keyring } from 'keyscope';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   AUTHORITY,
@@ -8,7 +8,6 @@ import {
   OTHER,
   OWN,
   PLAIN,
-  policy,
   setUp,
   tampering,
   thrown,
@@ -23,12 +22,7 @@ interface Caller {
 }
 interface Printed {
   callerOf(admission: Admission): Caller;
-  mayStill(
-    keyring: unknown,
-    policy: Policy<string>,
-    operation: string,
-    caller: Caller,
-  ): Promise<boolean>;
+  mayStill(keyring: unknown, operation: string, caller: Caller): Promise<boolean>;
 }
 
 const GRANT = { ...AUTHORITY, entities: [OTHER] } as const;
@@ -47,11 +41,11 @@ async function queue(entityUuid: string = OWN) {
   const input = { ...PLAIN, expiresAt: new Date(clock.now() + 2 * HOUR) };
   const granted = { ...input, accessibleEntities: [OTHER] };
   const { key, info } = await keyring.issue(granted, GRANT);
-  const asked = { policy, operation: 'list', entityUuid } as const;
+  const asked = { operation: 'list', entityUuid } as const;
   const admission = await keyring.admit({ headers: { authorization: bearer(key) } }, asked);
   const queued = JSON.stringify(printed.callerOf(admission));
   const runs = (operation = 'list', by: unknown = keyring) =>
-    printed.mayStill(by, policy, operation, JSON.parse(queued) as Caller);
+    printed.mayStill(by, operation, JSON.parse(queued) as Caller);
   return { keyring, clock, store, key, keyId: info.keyId, queued, runs };
 }
 
@@ -97,9 +91,9 @@ describe('a job', () => {
   test('does not run for an entity that the key cannot address', async () => {
     const { keyring, keyId } = await queue();
     const elsewhere = { keyId, ownerUuid: OTHER, entityUuid: OTHER };
-    expect(await printed.mayStill(keyring, policy, 'list', elsewhere)).toBe(false);
+    expect(await printed.mayStill(keyring, 'list', elsewhere)).toBe(false);
     const beyond = { keyId, ownerUuid: OWN, entityUuid: '0c0c0c0c-0000-4000-8000-00000000000c' };
-    expect(await printed.mayStill(keyring, policy, 'list', beyond)).toBe(false);
+    expect(await printed.mayStill(keyring, 'list', beyond)).toBe(false);
   });
 
   test('fails in an outage, for the queue to retry', async () => {

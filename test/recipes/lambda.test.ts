@@ -14,7 +14,6 @@ import {
   OTHER,
   OWN,
   PLAIN,
-  policy,
   setUp,
   thrown,
   wrap,
@@ -117,7 +116,7 @@ describe.each(Object.entries(EVENTS))('the guard of a function, %s', (_, toEvent
   async function ready() {
     const { keyring } = setUp();
     const { key } = await issue(keyring);
-    const options = { keyring, policy, realm: 'acme' };
+    const options = { keyring };
     const answer = async (_: object, { entityUuid }: Admission) => ({
       statusCode: 200,
       body: entityUuid,
@@ -156,7 +155,7 @@ describe.each(Object.entries(EVENTS))('the guard of a function, %s', (_, toEvent
 async function authorize(which: keyof Authorizers, operation: 'list' | 'triage', store?: KeyStore) {
   const { keyring } = setUp(store === undefined ? {} : { store });
   const { key, info } = await keyring.issue(PLAIN, AUTHORITY);
-  const admit: Admit = (event) => keyring.admit(event, { policy, operation });
+  const admit: Admit = (event) => keyring.admit(event, { operation });
   return { keyring, key, keyId: info.keyId, authorizer: authorizers[which](admit) };
 }
 

@@ -19,7 +19,7 @@ const tools = [
     name: 'listThreats',
     add: (server: McpServer) =>
       server.registerTool('listThreats', { inputSchema: z.object({}) }, (_args, ctx) => {
-        const { entityUuid } = guardTool(policy, ctx.http?.authInfo, 'listThreats');
+        const { entityUuid } = guardTool({ policy }, ctx.http?.authInfo, 'listThreats');
         return { content: [{ type: 'text', text: entityUuid }] };
       }),
   },
@@ -33,10 +33,10 @@ describe('the gate in front of mcp-handler', () => {
       if (isAway && method === 'findByDigest') throw new Error('away');
       return read();
     });
-    const { keyring } = setUp({ store });
+    const { keyring } = setUp({ policy, store });
     const { key } = await issue(keyring);
     const { createMcpHandler } = (await load('mcp-handler')) as { createMcpHandler: unknown };
-    const gate = createMcpGate({ keyring, policy, tools, realm: 'acme', resource });
+    const gate = createMcpGate({ keyring, tools, resource });
     const code = `${BLOCK}\nreturn guarded;`;
     const make = new Function('createMcpHandler', 'tools', 'gate', code) as (
       ...given: readonly unknown[]

@@ -1,7 +1,7 @@
 /** The recipe for live and test keys: two services behind one door, with nothing in common. */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import express from 'express';
-import type { Catalog, Keyring, KeyStore, Peppers } from 'keyscope';
+import type { Catalog, Keyring, KeyStore, Peppers, Policy } from 'keyscope';
 import { definePolicy, defineScopes, parseKey } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -13,7 +13,12 @@ import { type Recipes, writeRecipes } from '../support/recipes.ts';
 
 type Mode = 'live' | 'test';
 interface Printed {
-  keyringOf(mode: Mode, catalog: Catalog, store: KeyStore, peppers: Peppers): Keyring;
+  keyringOf<Op extends string>(
+    mode: Mode,
+    policy: Policy<Op>,
+    store: KeyStore,
+    peppers: Peppers,
+  ): Keyring<Catalog, Op>;
   createDoor(services: Record<Mode, RequestListener>): RequestListener;
 }
 
@@ -36,8 +41,8 @@ afterEach(async () => {
 
 /** The service for a mode. Its only row is the mode's name. */
 async function createService(mode: Mode, store: KeyStore) {
-  const keyring = printed.keyringOf(mode, catalog, store, [PEPPER]);
-  const guard = createGuard({ keyring, policy, realm: mode });
+  const keyring = printed.keyringOf(mode, policy, store, [PEPPER]);
+  const guard = createGuard({ keyring, realm: mode });
   const app = express();
   app.get('/threats', guard('listThreats'), (_req, res) => void res.send(`rows of ${mode}`));
   const input = { name: 'n', scopes: ['threats:read'], expiresAt: 'never' } as const;

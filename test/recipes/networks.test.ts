@@ -5,7 +5,7 @@
 import { createServer, type Server } from 'node:http';
 import type { BlockList } from 'node:net';
 import express, { type RequestHandler } from 'express';
-import type { Keyring } from 'keyscope';
+import type { Admitting } from 'keyscope';
 import { createTokenIssuer, createTokenVerifier } from 'keyscope/jwt';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -13,15 +13,7 @@ import { createGuard } from '../../examples/express/adapter.ts';
 import { type ClientAddress, readClientAddress } from '../../examples/more/client-address.ts';
 import { close, exchange, listen } from '../examples/http-harness.ts';
 import { AUDIENCE, ISSUER, makePair } from '../support/jwt.ts';
-import {
-  AUTHORITY,
-  catalog,
-  PLAIN,
-  policy,
-  type Ring,
-  setUp,
-  tampering,
-} from '../support/keyring.ts';
+import { AUTHORITY, catalog, PLAIN, type Ring, setUp, tampering } from '../support/keyring.ts';
 import { type Recipes, writeRecipes } from '../support/recipes.ts';
 
 interface Printed {
@@ -50,8 +42,8 @@ const behindProxy = readClientAddress('x-forwarded-for:1');
 let served = 0;
 
 /** A service with both guards on its one route. `ask` sends lines unchanged. */
-async function serve(keyring: Pick<Keyring, 'admit'>, clientAddress = behindProxy) {
-  const guard = createGuard({ keyring, policy, realm: 'acme' });
+async function serve(keyring: Admitting, clientAddress = behindProxy) {
+  const guard = createGuard({ keyring });
   const withinNetworks = printed.createNetworkGuard(clientAddress);
   const app = express();
   app.get('/threats', guard('list'), withinNetworks, (_req, res) => {

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createGuard } from '../../examples/express/adapter.ts';
 import { close, listen } from '../examples/http-harness.ts';
 import { eventually } from '../support/eventually.ts';
-import { AUTHORITY, PLAIN, policy, setUp, wrap } from '../support/keyring.ts';
+import { AUTHORITY, PLAIN, setUp, wrap } from '../support/keyring.ts';
 import { blocksUnder } from '../support/pages.ts';
 import { atTheEnd, freePort, ownFolder } from '../support/postgres-servers.ts';
 
@@ -70,7 +70,7 @@ describe.skipIf(program === undefined)('auth_request of nginx', () => {
     keys.narrow = (
       await keyring.issue({ ...PLAIN, scopes: ['users:read'], justification: 'x' }, AUTHORITY)
     ).key;
-    const guard = createGuard({ keyring, policy, realm: 'acme' });
+    const guard = createGuard({ keyring });
     const guards = express();
     guards.get('/guard', guard('list'), (_req, res) => void res.status(204).end());
     const service = express();

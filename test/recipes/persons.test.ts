@@ -8,6 +8,7 @@ import {
   OTHER,
   OWN,
   PLAIN,
+  type RingOptions,
   setUp,
   tampering,
   untypedInput,
@@ -40,7 +41,7 @@ beforeAll(async () => {
 });
 afterAll(() => recipes.remove());
 
-const start = (options: Parameters<typeof setUp>[0] = {}) => setUp(options).keyring as Keyring;
+const start = (options: RingOptions = {}) => setUp(options).keyring as Keyring;
 
 async function idsOf(keyring: Keyring, person: Person): Promise<readonly string[]> {
   const ids: string[] = [];

@@ -48,9 +48,9 @@ describe('a WebSocket', () => {
 
   /** A server that sends each message back, with the entity of the caller. */
   async function serve(operation: 'listen' | 'write' = 'listen', store: KeyStore = memoryStore()) {
-    const { keyring } = setUp({ store });
+    const { keyring } = setUp({ policy, store });
     const { key, info } = await issue(keyring);
-    const admit: Admit = (request) => keyring.admit(request, { policy, operation });
+    const admit: Admit = (request) => keyring.admit(request, { operation });
     const server = createServer();
     servers.push(server);
     const sockets = new ws.WebSocketServer({ noServer: true });

@@ -11,7 +11,6 @@ import {
   HOUR,
   OTHER,
   PLAIN,
-  policy,
   START,
   setUp,
   storeError,
@@ -73,7 +72,7 @@ describe('expiringKeys', () => {
     const suspended = await keyring.issue(until(2 * DAY), { entityUuid: THIRD, scopes: 'all' });
     await keyring.suspend(suspended.info.keyId, { entityUuid: THIRD });
     clock.advance(5);
-    await keyring.admit(bearer(late.key), { policy, operation: 'whoami' });
+    await keyring.admit(bearer(late.key), { operation: 'whoami' });
     await keyring.flush();
     const keys = await expiringKeys(store, OPTIONS);
     expect(idsOf(keys)).toEqual(idsOf([soon.info, suspended.info, late.info]));

@@ -13,7 +13,6 @@ import {
   PEPPER,
   PEPPER_2,
   PLAIN,
-  policy,
   START,
   setUp,
   storeError,
@@ -38,7 +37,7 @@ describe('pepperReport', () => {
     await first.keyring.issue(PLAIN, { entityUuid: OTHER, scopes: 'all' });
     const second = setUp({ store, peppers: [PEPPER_2, PEPPER] });
     second.clock.advance(5);
-    await second.keyring.admit(bearer(used.key), { policy, operation: 'whoami' });
+    await second.keyring.admit(bearer(used.key), { operation: 'whoami' });
     await second.keyring.flush();
     const { now } = second.clock;
     const p1 = { scheme: 'h1.p1', pepper: 'p1', live: 3, lastUsedAt: new Date(START + 5) };

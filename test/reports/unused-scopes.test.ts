@@ -10,7 +10,6 @@ import {
   HOUR,
   issue,
   PLAIN,
-  policy,
   START,
   setUp,
   tampering,
@@ -25,7 +24,7 @@ async function threeScopes() {
   const { keyring, clock } = setUp();
   const { key, info } = await keyring.issue({ ...PLAIN, scopes }, AUTHORITY);
   const use = (operation: 'list' | 'triage' | 'whoami') =>
-    keyring.admit(bearer(key), { policy, operation });
+    keyring.admit(bearer(key), { operation });
   const unused = async () => {
     await keyring.flush();
     const found = (await keyring.get(info.keyId, AUTHORITY)) as KeyInfo;
@@ -69,7 +68,7 @@ describe('unusedScopes', () => {
   it('uses Date.now by default', async () => {
     const { keyring } = setUp({ now: () => Date.now() });
     const { key, info } = await issue(keyring);
-    await keyring.admit(bearer(key), { policy, operation: 'whoami' });
+    await keyring.admit(bearer(key), { operation: 'whoami' });
     await keyring.flush();
     const found = (await keyring.get(info.keyId, AUTHORITY)) as KeyInfo;
     expect(unusedScopes(found, { unusedForMs: HOUR })).toEqual({ known: true, scopes: [] });

@@ -36,7 +36,7 @@ function bearer(credential) {
 /** Makes errors of every kind, and lists the secrets that must not show. */
 export async function makeErrors() {
   const store = memoryStore();
-  const options = { prefix: 'acme', catalog, peppers: 'none' };
+  const options = { prefix: 'acme', policy, peppers: 'none' };
   const keyring = createKeyring({ ...options, store });
   const digests = [];
   const broken = createKeyring({
@@ -55,7 +55,7 @@ export async function makeErrors() {
     { name: 'n', scopes: [], expiresAt: 'never' },
     authority,
   );
-  const listing = { policy, operation: 'listThreats' };
+  const listing = { operation: 'listThreats' };
   const [last] = key.slice(-1);
   const mistyped = key.slice(0, -1) + (last === 'x' ? 'y' : 'x');
   const errors = [

@@ -258,7 +258,7 @@ async function walk() {
   const events = [];
   const keyring = createKeyring({
     prefix: 'acme',
-    catalog,
+    policy,
     store,
     peppers,
     onEvent: ({ type }) => events.push(type),
@@ -282,7 +282,7 @@ async function walk() {
 
 async function walkThroughDoors(keyring, { key, info }) {
   const request = requestWith(key);
-  const { principal } = await keyring.admit(request, { policy, operation: 'whoami' });
+  const { principal } = await keyring.admit(request, { operation: 'whoami' });
   same(meSchema.parse(toMe(principal)), toMe(principal), 'the schema of /me');
   const me = {
     entity_uuid: entityUuid,
@@ -292,11 +292,11 @@ async function walkThroughDoors(keyring, { key, info }) {
   };
   same(toMe(principal), me, '/me');
 
-  const listing = { policy, operation: 'listThreats', entityUuid: [other] };
+  const listing = { operation: 'listThreats', entityUuid: [other] };
   const admitted = await keyring.admit(request, listing);
   same(admitted.entityUuid, other, 'another entity');
 
-  const deleting = { policy, operation: 'deleteUser' };
+  const deleting = { operation: 'deleteUser' };
   const { status, headers } = await denialOf(keyring.admit(request, deleting));
   const challenge = 'Bearer realm="acme", error="insufficient_scope", scope="users:delete"';
   same(status, 403, 'under-scoped');
@@ -360,15 +360,15 @@ async function tokensSignedWith(alg) {
 const ROUTES = { '/whoami': 'whoami', '/reports': 'readReports' };
 
 /** Makes a guard from `Request` to `Response`, which every runtime has. */
-function serve({ keyring, policy, handle, ...challenge }) {
+function serve({ keyring, handle, ...challenge }) {
   if (!keyring?.admit) throw new TypeError('no keyring');
   toResponse(undefined, challenge);
-  for (const operation of Object.values(ROUTES)) policy.requires(operation);
+  for (const operation of Object.values(ROUTES)) keyring.policy.requires(operation);
 
   async function admitted(request) {
     const { pathname, searchParams } = new URL(request.url);
     const operation = ROUTES[pathname];
-    const input = { policy, operation, entityUuid: searchParams.getAll('entity') };
+    const input = { operation, entityUuid: searchParams.getAll('entity') };
     const { principal, entityUuid } = await keyring.admit(request, input);
     return { status: 200, body: handle(principal, entityUuid) };
   }

@@ -1,6 +1,6 @@
 /** `issue`'s input: the schemas and their JSON Schemas against the core, over one table. */
 import type { IssueInput } from 'keyscope';
-import { createKeyring, defineScopes } from 'keyscope';
+import { createKeyring, definePolicy, defineScopes } from 'keyscope';
 import {
   issueInputJsonSchema,
   issueInputJsonSchemaFor,
@@ -9,6 +9,7 @@ import {
 } from 'keyscope/schemas';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, test } from 'vitest';
+import { untyped } from '../support/keyring.ts';
 import {
   authority,
   catalog,
@@ -95,7 +96,7 @@ describe('the vectors', () => {
 
   test('hold for the JSON Schemas, which accept more only if a vector says so', async () => {
     const general = await createValidator(issueInputJsonSchema);
-    const particular = await createValidator(issueInputJsonSchemaFor(catalog));
+    const particular = await createValidator(issueInputJsonSchemaFor({ catalog }));
     const failed = await failures(inputVectors, async (vector) => {
       const body = unfold(vector.input);
       // Fastify drops a `__proto__` before its validator sees it.
@@ -193,7 +194,7 @@ describe('large and deep inputs', () => {
 
 describe('issueInputJsonSchemaFor', () => {
   test('lists the scopes of the catalog and the wildcards that match no reserved scope', () => {
-    const jsonSchema = issueInputJsonSchemaFor(catalog);
+    const jsonSchema = issueInputJsonSchemaFor({ catalog });
     const legal = [...catalog.all, 'threats:*', '*:write', 'constructor:*'];
     const reserved = ['users:read', 'users:delete'];
     expect(jsonSchema).toMatchObject({
@@ -204,7 +205,7 @@ describe('issueInputJsonSchemaFor', () => {
   });
 
   test('requires no justification if no scope is reserved', () => {
-    const open = issueInputJsonSchemaFor(defineScopes({ a: { b: 'A sentence.' } }));
+    const open = issueInputJsonSchemaFor({ catalog: defineScopes({ a: { b: 'A sentence.' } }) });
     expect(open).not.toHaveProperty('if');
     expect(open).toMatchObject({
       properties: { scopes: { items: { enum: ['a:b', '*:*', 'a:*', '*:b'] } } },
@@ -223,13 +224,13 @@ describe('issueInputSchemaFor', () => {
     const body = { name: 'ci', scopes: ['*:*'], expiresAt: 'never' } as const;
     const input: IssueInput = body;
     await expect(keyring.issue(input as IssueInput<never>, authority)).rejects.toThrow(TypeError);
-    expect(issueInputSchemaFor(large).safeParse(body).error?.issues).toMatchObject([
+    expect(issueInputSchemaFor(keyring).safeParse(body).error?.issues).toMatchObject([
       { path: ['scopes'] },
     ]);
   });
 
   test('uses Date.now by default', () => {
-    const schema = issueInputSchemaFor(catalog);
+    const schema = issueInputSchemaFor({ catalog });
     const bodyUntil = (time: number) => ({
       name: 'ci',
       scopes: [],
@@ -240,11 +241,26 @@ describe('issueInputSchemaFor', () => {
     expect(schema.safeParse(bodyUntil(Date.now() - day)).success).toBe(false);
   });
 
-  test('refuses anything that is not a catalog', () => {
-    for (const odd of [undefined, null, 'acme', {}, { all: 'a:b' }, definition]) {
-      expect(() => issueInputSchemaFor(odd as unknown as typeof catalog)).toThrow(
-        /^catalog: pass what defineScopes returned/,
-      );
+  test('takes a keyring, with or without a policy, or a policy', () => {
+    const policy = definePolicy(catalog, { whoami: [] });
+    const others = { prefix: 'acme', store: memoryStore(), peppers: 'none' } as const;
+    const holders = [createKeyring({ ...others, policy }), createVectorKeyring(), policy];
+    const expected = issueInputJsonSchemaFor({ catalog });
+    for (const holder of holders) expect(issueInputJsonSchemaFor(holder)).toEqual(expected);
+  });
+
+  test('refuses anything that has no catalog', () => {
+    for (const odd of [
+      undefined,
+      null,
+      'acme',
+      {},
+      { all: 'a:b' },
+      catalog,
+      { catalog: definition },
+    ]) {
+      const act = () => issueInputSchemaFor(untyped<{ catalog: typeof catalog }>(odd));
+      expect(act).toThrow(/^pass the keyring or its policy$/);
     }
   });
 

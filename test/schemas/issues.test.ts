@@ -36,7 +36,7 @@ const BODIES: readonly unknown[] = [
 const SCHEMAS = [
   issueInputSchema,
   inputSchemaForCatalog,
-  rotateInputSchema(catalog),
+  rotateInputSchema({ catalog }),
   listInputSchema,
   meSchema,
   damagedKeySchema,

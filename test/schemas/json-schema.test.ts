@@ -26,9 +26,9 @@ describe('the JSON Schema', () => {
     ['of a key', keyInfoJsonSchema, keyInfoSchema],
     ['of a damaged key', damagedKeyJsonSchema, damagedKeySchema],
     ['of an addressed key', addressedKeyJsonSchema, addressedKeySchema],
-    ["of rotate's input", rotateInputJsonSchema(catalog), rotateInputSchema(catalog)],
+    ["of rotate's input", rotateInputJsonSchema({ catalog }), rotateInputSchema({ catalog })],
     ["of issue's input", issueInputJsonSchema, issueInputSchema],
-    ["of issue's input for a catalog", issueInputJsonSchemaFor(catalog), inputSchemaForCatalog],
+    ["of issue's input for a catalog", issueInputJsonSchemaFor({ catalog }), inputSchemaForCatalog],
     ["of list's input", listInputJsonSchema, listInputSchema],
   ])(
     '%s is plain JSON of a closed object, with the same fields as in zod',

@@ -19,7 +19,7 @@ import {
 } from '../support/schemas.ts';
 import { failures, type Json, unfold, uuid } from '../support/vectors.ts';
 
-const schema = rotateInputSchema(catalog, { now: () => NOW });
+const schema = rotateInputSchema({ catalog }, { now: () => NOW });
 
 /** A key with every scope and two entities, so that most vectors ask for less. */
 const WIDE = {
@@ -133,17 +133,21 @@ describe('rotateInputSchema', () => {
     const day = 86_400_000;
     const isAccepted = (time: number): boolean => {
       const body = { overlapMs: 0, expiresAt: new Date(time).toISOString() };
-      return rotateInputSchema(catalog).safeParse(body).success;
+      return rotateInputSchema({ catalog }).safeParse(body).success;
     };
     expect(isAccepted(Date.now() + day)).toBe(true);
     expect(isAccepted(Date.now() - day)).toBe(false);
   });
 
-  test('refuses anything that is not a catalog', () => {
-    for (const odd of [undefined, null, {}, { all: 'a:b' }]) {
-      expect(() => rotateInputSchema(untyped(odd))).toThrow(
-        /^catalog: pass what defineScopes returned/,
-      );
+  test('takes a keyring', () => {
+    const json = rotateInputJsonSchema(createVectorKeyring());
+    expect(json).toEqual(rotateInputJsonSchema({ catalog }));
+  });
+
+  test('refuses anything that has no catalog', () => {
+    for (const odd of [undefined, null, {}, catalog, { catalog: { all: 'a:b' } }]) {
+      const act = () => rotateInputSchema(untyped(odd));
+      expect(act).toThrow(/^pass the keyring or its policy$/);
     }
   });
 
@@ -160,7 +164,7 @@ describe('rotateInputSchema', () => {
 
 describe('rotateInputJsonSchema', () => {
   test('accepts the same as the schema, and more only if a vector says so', async () => {
-    const isValid = await createValidator(rotateInputJsonSchema(catalog));
+    const isValid = await createValidator(rotateInputJsonSchema({ catalog }));
     const failed = await failures(inputVectors, async (vector) => {
       if (vector.flags.includes('Prototype')) return;
       const { body } = asRotation(vector);
@@ -173,7 +177,7 @@ describe('rotateInputJsonSchema', () => {
   });
 
   test('lists the scopes of the catalog without wildcards', () => {
-    expect(rotateInputJsonSchema(catalog)).toMatchObject({
+    expect(rotateInputJsonSchema({ catalog })).toMatchObject({
       required: ['overlapMs'],
       properties: { scopes: { items: { enum: catalog.all } } },
     });

@@ -24,7 +24,7 @@ async function triggersIn(database: Database, user: string = database.settings.u
   const catalog = defineScopes({ threats: { read: 'Read.' } });
   const store = mysqlStore(client);
   const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers: 'none' });
-  const config = defineConfig({ keyring, store, catalog, sql });
+  const config = { ...defineConfig({ keyring, store, sql }), keyring };
   const findings: Finding[] = [];
   for (const check of CHECKS) findings.push(await check({ config, timeoutMs: 60_000, findings }));
   await end();

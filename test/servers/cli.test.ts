@@ -28,7 +28,7 @@ function config(connectionString: string, schema = 'public'): string {
     const peppers = [{ id: 'p1', secret: '${PEPPER}' }];
     const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers });
     export default defineConfig({
-      keyring, store, catalog,
+      keyring, store,
       peppers: ['p1'],
       migrate: () => migrate(client),
       sql: { dialect: 'postgres', query: async (sql) => (await client.query(sql)).rows },

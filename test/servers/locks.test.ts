@@ -57,7 +57,7 @@ function isNoticedByNoOther(open: () => KeyStore, hold: Hold): void {
     const told: unknown[] = [];
     const keyring = createKeyring({
       prefix: 'acme',
-      catalog,
+      policy,
       peppers: [PEPPER],
       store,
       storeTimeoutMs: STORE_TIMEOUT_MS,
@@ -75,7 +75,7 @@ function isNoticedByNoOther(open: () => KeyStore, hold: Hold): void {
       while (Date.now() - start < SECONDS * 1_000) {
         // The key itself can still be looked up: reads do not wait for the row.
         await Promise.all(
-          issued.map(({ key }) => keyring.admit(bearer(key), { policy, operation: 'list' })),
+          issued.map(({ key }) => keyring.admit(bearer(key), { operation: 'list' })),
         );
         await sleep(20);
       }

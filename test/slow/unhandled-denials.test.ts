@@ -7,8 +7,8 @@ const SET_UP = `
   import { memoryStore } from 'keyscope/stores/memory';
   const catalog = defineScopes({ threats: { read: 'List threats.' } });
   const policy = definePolicy(catalog, { listThreats: ['threats:read'] });
-  const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none' });
-  const admit = (header) => keyring.admit([header], { policy, operation: 'listThreats' });
+  const keyring = createKeyring({ prefix: 'acme', policy, store: memoryStore(), peppers: 'none' });
+  const admit = (header) => keyring.admit([header], { operation: 'listThreats' });
   process.on('exit', (code) => console.log('ended with', code));
 `;
 

@@ -1,18 +1,14 @@
 /** Runs subcommands in this process, over a keyring of the test. */
-import type { KeyStore } from 'keyscope';
-import { defineConfig } from 'keyscope/cli';
+import { type CommandConfig, defineConfig } from 'keyscope/cli';
 import type { Call } from '../../src/tools/cli/call.js';
 import type { OptionName } from '../../src/tools/cli/options.js';
-import { catalog, type Ring } from './keyring.ts';
 import { captureOutput } from './output.ts';
 
-interface Service {
-  readonly store: KeyStore;
-  readonly keyring: Ring;
-}
+/** What the config of the command has. */
+type Service = Pick<CommandConfig, 'store' | 'keyring' | 'prefixes'>;
 
 /** Makes a run of the command with these options, and records its output and its questions. */
-export function callOf({ store, keyring }: Service, operand: string, options: object) {
+export function callOf({ store, keyring, prefixes }: Service, operand: string, options: object) {
   const given = new Map(Object.entries({ actor: 'eve', reason: 'leaked', yes: true, ...options }));
   const { output, said, lines } = captureOutput();
   const asked: string[] = [];
@@ -20,7 +16,7 @@ export function callOf({ store, keyring }: Service, operand: string, options: ob
   const call: Call = {
     given: {
       operand,
-      operands: [operand],
+      operands: operand === '' ? [] : [operand],
       text,
       required: (name) => text(name) ?? '',
       flag: (name) => given.get(name) === true,
@@ -34,7 +30,7 @@ export function callOf({ store, keyring }: Service, operand: string, options: ob
     },
     interrupts: { change: async (act) => act(), unless: (work) => work, exit: () => null },
     timeoutMs: 1_000,
-    config: async () => defineConfig({ keyring, store, catalog }),
+    config: async () => defineConfig({ store, keyring, prefixes }),
   };
   return { call, said, lines, asked };
 }

@@ -21,11 +21,15 @@ export const OTHER = '0b0b0b0b-0000-4000-8000-00000000000b';
 /** The pepper of the config, which no output may show. */
 export const PEPPER = 'a pepper of at least thirty-two bytes';
 
-/** Makes a config over a SQLite file, with additional lines before it and fields in it. */
-export function sqliteConfig(lines = '', fields = ''): string {
+/**
+ * Makes a config over a SQLite file, with additional lines before it and fields in it. With the
+ * table of a policy, its keyring has that policy.
+ */
+export function sqliteConfig(lines = '', fields = '', table = ''): string {
+  const guarding = table === '' ? 'catalog' : `policy: definePolicy(catalog, ${table})`;
   return `
     import { DatabaseSync } from 'node:sqlite';
-    import { createKeyring, defineScopes } from 'keyscope';
+    import { createKeyring, definePolicy, defineScopes } from 'keyscope';
     import { defineConfig } from 'keyscope/cli';
     import { migrate, sqliteStore } from 'keyscope/stores/sqlite';
     export const catalog = defineScopes(
@@ -37,11 +41,10 @@ export function sqliteConfig(lines = '', fields = ''): string {
     let deployment = 'acme test';
     let peppers = [{ id: 'p1', secret: '${PEPPER}' }];
     ${lines}
-    const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers, deployment });
+    const keyring = createKeyring({ prefix: 'acme', ${guarding}, store, peppers, deployment });
     export default defineConfig({
       keyring,
       store,
-      catalog,
       peppers: ['p1'],
       migrate: () => migrate(client),
       sql: { dialect: 'sqlite', query: (sql) => client.prepare(sql).all() },

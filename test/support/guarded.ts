@@ -8,7 +8,6 @@ const policy = definePolicy(catalog, { one: ['a:read'], two: ['a:read'], three: 
 
 /** The options for `createGuard` of each adapter. */
 export const guarding = {
-  keyring: createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none' }),
-  policy,
+  keyring: createKeyring({ prefix: 'acme', policy, store: memoryStore(), peppers: 'none' }),
   realm: 'test',
 };

@@ -5,13 +5,17 @@
 import type {
   AccessErrorCode,
   Awaitable,
+  Catalog,
   DenialReason,
   IssuedKey,
   IssueInput,
   KeyRecord,
+  Keyring,
   KeyringEvent,
   KeyringOptions,
   KeyStore,
+  OperationOf,
+  Policy,
 } from 'keyscope';
 import {
   AccessError,
@@ -165,22 +169,37 @@ export function tampering(store: KeyStore, edit: (row: KeyRecord) => object): Ke
 
 // ── Keyrings ─────────────────────────────────────────────────────────────────────────────────────
 
-type Options = Partial<KeyringOptions<typeof catalog>>;
+type Operation = OperationOf<typeof policy>;
+type Common = Partial<Omit<KeyringOptions, 'policy' | 'catalog'>>;
+
+/** The options of `setUp`. */
+export interface RingOptions<C extends Catalog = typeof catalog, Op extends string = Operation>
+  extends Common {
+  /** Another policy. */
+  readonly policy?: Policy<Op, C> | undefined;
+  /** Makes a keyring with a catalog alone. */
+  readonly catalog?: C | undefined;
+}
 
 /** Makes a keyring over a fresh store and a stopped clock, with the options of a test. */
-export function setUp(options: Options = {}) {
+export function setUp<C extends Catalog = typeof catalog, Op extends string = Operation>(
+  options: RingOptions<C, Op> = {},
+) {
   const clock = stoppedClock();
   const store = options.store ?? memoryStore();
   const events: KeyringEvent[] = [];
   // Writes every use by default.
   const usage = { granularityMs: 0 };
-  const always = { prefix: 'acme', catalog, peppers: [PEPPER], now: clock.now, usage };
-  const all = { ...always, ...options, store };
-  const keyring = createKeyring({ onEvent: (event) => events.push(event), ...all });
+  const always = { prefix: 'acme', peppers: [PEPPER], now: clock.now, usage };
+  const guarding = options.catalog === undefined && { policy };
+  const listening = { onEvent: (event: KeyringEvent) => events.push(event) };
+  const all: unknown = { ...listening, ...always, ...guarding, ...options, store };
+  const keyring = createKeyring(all as KeyringOptions<C, Op>);
   return { keyring, store, clock, events };
 }
 
-export type Ring = ReturnType<typeof setUp>['keyring'];
+/** A keyring over the catalog of these tests, with any policy. */
+export type Ring = Keyring<typeof catalog>;
 
 /** The minimal input of `issue`. */
 export const PLAIN = { name: 'ci', scopes: ['threats:read'], expiresAt: 'never' } as const;
@@ -195,7 +214,10 @@ export const untypedInput = (over: object): IssueInput<never> => untyped({ ...PL
 export const bearer = (credential: string): string => `Bearer ${credential}`;
 
 /** Makes a key in a fresh store, and a second keyring that reads that store through `through`. */
-export async function readThrough(through: (store: KeyStore) => KeyStore, options: Options = {}) {
+export async function readThrough(
+  through: (store: KeyStore) => KeyStore,
+  options: RingOptions = {},
+) {
   const store = memoryStore();
   const { keyring } = setUp({ ...options, store });
   const { key, info } = await issue(keyring);

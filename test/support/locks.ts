@@ -25,7 +25,7 @@ export function lockWith(
   const guarded = Object.entries(routes).filter(([, needed]) => needed !== null);
   const table = guarded.map(([route, needed]) => [`do ${route}`, needed] as const);
   const policy = definePolicy(catalog, { whoami: [], ...Object.fromEntries(table) });
-  return lockOf({ catalog, policy, routes: Object.entries(routes).map(routeOf), reasons });
+  return lockOf({ keyring: { policy }, routes: Object.entries(routes).map(routeOf), reasons });
 }
 
 function routeOf([name, needed]: readonly [string, readonly string[] | null]): GuardedRoute {

@@ -33,7 +33,7 @@ export function createGate(
   { keyring }: Platform,
   options: Partial<McpGateOptions<Operation>> = {},
 ): McpGate {
-  return createMcpGate({ keyring, policy, tools, realm: REALM, resource: RESOURCE, ...options });
+  return createMcpGate({ keyring, tools, realm: REALM, resource: RESOURCE, ...options });
 }
 
 /** The input of the example's servers and tools. */
@@ -57,7 +57,7 @@ export function createServer1(platform: Platform, onAuthInfo?: OnAuthInfo): Serv
   const server = new Server1({ name: 'one', version: '1.0.0' }, { capabilities: { tools: {} } });
   server.setRequestHandler(ListToolsRequestSchema, (_request, { authInfo }) => {
     onAuthInfo?.(authInfo);
-    const mine = allowedTools(policy, principalOf(authInfo), tools);
+    const mine = allowedTools({ policy }, principalOf(authInfo), tools);
     return { tools: mine.map(({ route: _, ...tool }) => tool) };
   });
   server.setRequestHandler(CallToolRequestSchema, ({ params }, { authInfo }) => {
@@ -70,7 +70,7 @@ export function createServer1(platform: Platform, onAuthInfo?: OnAuthInfo): Serv
 
 /** Serves like the example, with a transport per request. */
 function createStateless1(platform: Platform, onAuthInfo?: OnAuthInfo): Server {
-  const gate = createGate(platform, { onOutage: (error) => platform.errors.push(error) });
+  const gate = createGate(platform, { onError: (error) => platform.errors.push(error) });
   const listener = getRequestListener(async (request) => {
     const entry = await gate(request);
     if (entry instanceof Response) return entry;

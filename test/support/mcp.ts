@@ -8,7 +8,16 @@ import { AccessError, definePolicy } from 'keyscope';
 import type { McpEntry, McpGate, McpGateOptions, McpTool } from 'keyscope/mcp';
 import { createMcpGate } from 'keyscope/mcp';
 import { expect } from 'vitest';
-import { AUTHORITY, catalog, OTHER, OWN, type Ring, setUp, untyped } from './keyring.ts';
+import {
+  AUTHORITY,
+  catalog,
+  OTHER,
+  OWN,
+  type Ring,
+  type RingOptions,
+  setUp,
+  untyped,
+} from './keyring.ts';
 
 export const RESOURCE = 'https://api.example.com/mcp';
 export const METADATA_URL = 'https://api.example.com/.well-known/oauth-protected-resource/mcp';
@@ -16,7 +25,7 @@ const REALM = 'test';
 
 export type Operation = 'connect' | 'whoami' | 'listThreats' | 'updateThreat' | 'listUsers';
 
-export const policy: Policy<Operation> = definePolicy(catalog, {
+export const policy: Policy<Operation, typeof catalog> = definePolicy(catalog, {
   connect: [],
   whoami: [],
   listThreats: ['threats:read'],
@@ -107,18 +116,11 @@ interface Gated {
 
 /** Makes a gate over a new keyring, with the options of a test. */
 export function setUpGate(
-  options: Partial<McpGateOptions<Operation>> = {},
-  keyringOptions: Parameters<typeof setUp>[0] = {},
+  options: Partial<McpGateOptions> = {},
+  keyringOptions: RingOptions<typeof catalog, Operation> = {},
 ): Gated {
-  const { keyring, store, events } = setUp({ tokens, ...keyringOptions });
-  const gate = createMcpGate({
-    keyring,
-    policy,
-    tools,
-    realm: REALM,
-    resource: RESOURCE,
-    ...options,
-  });
+  const { keyring, store, events } = setUp({ policy, tokens, ...keyringOptions });
+  const gate = createMcpGate({ keyring, tools, realm: REALM, resource: RESOURCE, ...options });
   return { gate, keyring, store, events };
 }
 

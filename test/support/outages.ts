@@ -8,7 +8,6 @@ import {
   issue,
   OTHER,
   PLAIN,
-  policy,
   type Ring,
   setUp,
   wrap,
@@ -28,7 +27,7 @@ export const OPERATIONS: Readonly<
   identify: (keyring, { key }) => keyring.identify(key),
   verify: (keyring, { key }) => keyring.verify(key),
   authenticate: (keyring, { key }) => keyring.authenticate(bearer(key)),
-  admit: (keyring, { key }) => keyring.admit(bearer(key), { policy, operation: 'list' }),
+  admit: (keyring, { key }) => keyring.admit(bearer(key), { operation: 'list' }),
   revoke: (keyring, { keyId }) => keyring.revoke(keyId, AUTHORITY),
   revokeLineage: (keyring, { keyId }) => keyring.revokeLineage(keyId, AUTHORITY),
   suspend: (keyring, { keyId }) => keyring.suspend(keyId, AUTHORITY),
@@ -49,7 +48,7 @@ export async function behind(between: Between) {
   );
   const { keyring } = setUp({ store });
   const { key, info } = await keyring.issue({ ...PLAIN, accessibleEntities: [OTHER] }, WIDE);
-  await keyring.admit(bearer(key), { policy, operation: 'list' });
+  await keyring.admit(bearer(key), { operation: 'list' });
   armed = true;
   return { keyring, known: { key, keyId: info.keyId } };
 }

@@ -32,7 +32,7 @@ export interface LimitedServer {
 
 const catalog = defineScopes({ threats: { read: 'List and read threats.' } });
 const policy = definePolicy(catalog, { listThreats: ['threats:read'] });
-const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none' });
+const keyring = createKeyring({ prefix: 'acme', policy, store: memoryStore(), peppers: 'none' });
 const entityUuid = '0a0a0a0a-0000-4000-8000-00000000000a';
 
 /** Makes a key that every such server knows, by default with the scope of the route. */
@@ -46,7 +46,7 @@ export async function issueKey(
 
 /** Runs the code of the page. */
 async function createApp(limiter: RateLimiterAbstract): Promise<Hono<Guarded>> {
-  const guard = createGuard({ keyring, policy, realm: 'acme' });
+  const guard = createGuard({ keyring });
   const app = new Hono<Guarded>();
   const recipes = writeRecipes('docs/recipes.md', 'test/recipes', ['limits.ts']);
   const { limitByKey } = (await recipes.load('limits.ts')) as Printed;

@@ -57,7 +57,7 @@ export const authority: GrantAuthority = {
 };
 
 export const inputSchemaForCatalog: z.ZodType<IssueInput, IssueInputJson> = issueInputSchemaFor(
-  catalog,
+  { catalog },
   { now: () => NOW },
 );
 

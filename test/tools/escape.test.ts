@@ -162,18 +162,18 @@ describe('a reference and a document', () => {
   it.each(HOSTILE_TEXTS)('show %j as plain text', (text) => {
     const catalog = defineScopes({ a: { b: REASONS.includes(text) ? text : 'Read.' } });
     const policy = definePolicy(catalog, { [text || 'none']: ['a:b'], named: [] });
-    const cells = scopeReference({ catalog, policy }).split('\n').flatMap(cellsOf);
+    const cells = scopeReference({ policy }).split('\n').flatMap(cellsOf);
     for (const cell of cells) expectPlainMarkdown(cell);
     const paths = { '/a': { get: { operationId: text || 'none' }, put: { operationId: 'named' } } };
     const { components } = secureDocument(
       { openapi: '3.1.0', paths, components: { securitySchemes: {} } },
-      { policy, catalog },
+      { policy },
     ) as unknown as Secured;
     const [, , ...lines] = components.securitySchemes.bearerAuth.description.split('\n');
     for (const line of lines) expectPlainMarkdown(line.replace(/^- /, ''));
     const other = { '/a': { get: { operationId: text }, put: { operationId: `${text}?` } } };
     const document = { openapi: '3.1.0', paths: other };
-    const secured = () => secureDocument(document, { policy, catalog });
+    const secured = () => secureDocument(document, { policy });
     expectPlainLines(messageOf(secured));
   });
 

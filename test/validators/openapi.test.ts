@@ -8,7 +8,7 @@ import { scopeReference, secureDocument } from 'keyscope/openapi';
 import { expect, it } from 'vitest';
 import { openApi } from '../../examples/platform/host/openapi.ts';
 import { installedIn } from '../support/installed.ts';
-import { catalog, documentOf, operation, PATHS, policy } from '../support/openapi.ts';
+import { documentOf, operation, PATHS, policy } from '../support/openapi.ts';
 
 interface Parser {
   validate(document: object): Promise<{ readonly valid: boolean; readonly errors?: unknown }>;
@@ -43,7 +43,7 @@ describe('@readme/openapi-parser', () => {
     const responses = { 200: { description: 'OK' }, 400: own, default: own };
     const get = operation('listThreats', { responses });
     const document = documentOf({ ...PATHS, '/threats': { get } });
-    const secured = secureDocument(document, { policy, catalog, prefix: 'acme', realm: 'acme' });
+    const secured = secureDocument(document, { policy, prefix: 'acme', realm: 'acme' });
     expect(await validate(secured)).toEqual({ valid: true, errors: [] });
   });
 
@@ -87,7 +87,7 @@ describe('marked', () => {
           const odd = defineScopes({ a: { b: sentence } });
           const table = Object.fromEntries(names.map((one) => [one, ['a:b' as const]]));
           const [scopes, operations] = await tablesOf(
-            scopeReference({ catalog: odd, policy: definePolicy(odd, table) }),
+            scopeReference({ policy: definePolicy(odd, table) }),
           );
           const called = names.map((one) => one.replaceAll('\n', '\ufffd'));
           expect(scopes).toEqual([['a:b', sentence, called.join(', ')]]);

@@ -1,8 +1,8 @@
 import { serve } from 'bun';
 import { createGuard } from '../fetch/adapter.ts';
-import { keyring, policy } from '../keys.ts';
+import { keyring } from '../keys.ts';
 
-const guard = createGuard({ keyring, policy, realm: 'acme' });
+const guard = createGuard({ keyring });
 const entity = ({ url }: Request) => new URL(url).searchParams.getAll('entity_uuid');
 
 const threats = guard('listThreats', { entity })((_request, { entityUuid }) =>

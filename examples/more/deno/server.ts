@@ -1,7 +1,7 @@
 import { createGuard } from '../fetch/adapter.ts';
-import { keyring, policy } from '../keys.ts';
+import { keyring } from '../keys.ts';
 
-const guard = createGuard({ keyring, policy, realm: 'acme' });
+const guard = createGuard({ keyring });
 const entity = ({ url }: Request) => new URL(url).searchParams.getAll('entity_uuid');
 
 const threats = guard('listThreats', { entity })((_request, { entityUuid }) =>

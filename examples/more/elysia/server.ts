@@ -1,8 +1,8 @@
 import { Elysia } from 'elysia';
-import { keyring, policy } from '../keys.ts';
+import { keyring } from '../keys.ts';
 import { createGuard } from './adapter.ts';
 
-const guard = createGuard({ keyring, policy, realm: 'acme' });
+const guard = createGuard({ keyring });
 // Not `query`, which has only one value of each parameter.
 const entity = ({ url }: Request) => new URL(url).searchParams.getAll('entity_uuid');
 

@@ -1,10 +1,10 @@
 import Router from '@koa/router';
 import Koa from 'koa';
-import { keyring, policy } from '../keys.ts';
+import { keyring } from '../keys.ts';
 import type { Guarded } from './adapter.ts';
 import { createGuard } from './adapter.ts';
 
-const guard = createGuard({ keyring, policy, realm: 'acme' });
+const guard = createGuard({ keyring });
 // Not `ctx.query`, which stops at 1,000 parameters.
 const entity = (ctx: Koa.Context) => new URLSearchParams(ctx.querystring).getAll('entity_uuid');
 

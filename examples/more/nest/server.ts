@@ -2,11 +2,11 @@ import 'reflect-metadata';
 import type { IncomingMessage } from 'node:http';
 import { Controller, Get, Module, Req, UseGuards } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { keyring, policy } from '../keys.ts';
+import { keyring } from '../keys.ts';
 import type { Guarded } from './adapter.ts';
 import { createGuard } from './adapter.ts';
 
-const guard = createGuard({ keyring, policy, realm: 'acme' });
+const guard = createGuard({ keyring });
 // Not Express' own query, which stops at 1,000 parameters.
 const entity = ({ url = '' }: IncomingMessage) =>
   new URLSearchParams(url.match(/\?(.*)/)?.[1]).getAll('entity_uuid');

@@ -1,4 +1,4 @@
 import { createGuard } from '../fetch/adapter';
-import { keyring, policy } from '../keys';
+import { keyring } from '../keys';
 
-export const guard = createGuard({ keyring, policy, realm: 'acme' });
+export const guard = createGuard({ keyring });

@@ -1,10 +1,10 @@
 import { initTRPC } from '@trpc/server';
 import { createHTTPServer } from '@trpc/server/adapters/standalone';
-import { keyring, policy } from '../keys.ts';
+import { keyring } from '../keys.ts';
 import type { Context } from './adapter.ts';
 import { createGuard, createResponseMeta } from './adapter.ts';
 
-const guard = createGuard({ keyring, policy, realm: 'acme' });
+const guard = createGuard({ keyring });
 const entity = (input: unknown) => (input as { entityUuid?: unknown } | undefined)?.entityUuid;
 
 const t = initTRPC.context<Context>().create();

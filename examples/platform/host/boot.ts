@@ -5,13 +5,12 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { Keyring } from 'keyscope';
 import { createKeyring } from 'keyscope';
 import { type ChannelState, cacheStore, pollingInvalidation } from 'keyscope/cache';
 import { LRUCache } from 'lru-cache';
-import { catalog } from '../service/catalog.ts';
 import type { Domain } from '../service/domain.ts';
 import { createDomain } from '../service/domain.ts';
+import { allOperations, type PlatformKeyring } from '../service/policy.ts';
 import { reportError } from '../service/problem.ts';
 import { reportChannel } from './connections.ts';
 import type { OpenedStore } from './open-store.ts';
@@ -33,9 +32,9 @@ export const ORGANIZATIONS: ReadonlyMap<string, string> = new Map([
 ]);
 
 export interface Platform extends Whereabouts {
-  readonly keyring: Keyring<typeof catalog>;
+  readonly keyring: PlatformKeyring;
   /** The keyring for MCP. */
-  readonly mcpKeyring: Keyring<typeof catalog>;
+  readonly mcpKeyring: PlatformKeyring;
   readonly tokens: Tokens;
   readonly publicUrl: string;
   readonly domain: Domain;
@@ -127,10 +126,10 @@ export async function openPlatform(
   // A second handle on the file, so that the service's transactions never include key writes.
   const opened = await openKeys(address);
   try {
-    const keyringFor = (audience: string): Keyring<typeof catalog> =>
+    const keyringFor = (audience: string): PlatformKeyring =>
       createKeyring({
         prefix: PREFIX,
-        catalog,
+        policy: allOperations,
         store: opened.store,
         peppers,
         now,

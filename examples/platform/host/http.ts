@@ -2,10 +2,10 @@
  * The HTTP edge that the three servers share, so that a request gets the same answer from each
  * framework. The frameworks route, guard and read the body; this file does the rest.
  */
-import type { Keyring, Principal } from 'keyscope';
-import type { catalog } from '../service/catalog.ts';
+import type { Principal } from 'keyscope';
 import type { Domain } from '../service/domain.ts';
 import { Conflict } from '../service/domain.ts';
+import type { PlatformKeyring } from '../service/policy.ts';
 import type { Answer, Report } from '../service/problem.ts';
 import { problem, Refusal, refused } from '../service/problem.ts';
 import type { Route } from '../service/route.ts';
@@ -15,12 +15,12 @@ import type { Tokens } from './tokens.ts';
 
 /** The parts of a server. */
 export interface Service {
-  readonly keyring: Keyring<typeof catalog>;
+  readonly keyring: PlatformKeyring;
   readonly domain: Domain;
   /** The origin at which clients reach the service, such as `https://api.example.com`. */
   readonly publicUrl?: string;
   /** Accepts tokens for MCP, where `keyring` accepts tokens for REST. Default: `keyring`. */
-  readonly mcpKeyring?: Keyring<typeof catalog>;
+  readonly mcpKeyring?: PlatformKeyring;
   /** Makes tokens; absent if the service does not make any. */
   readonly tokens?: Tokens;
   /** Answers `/readyz`; absent if the service does not. */

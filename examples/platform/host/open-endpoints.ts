@@ -44,7 +44,7 @@ function endpointsOf(service: Service, realm: string): ReadonlyMap<string, Endpo
   }
   if (tokens === undefined) return endpoints;
   endpoints.set('/.well-known/jwks.json', documentAt(tokens.jwks));
-  const exchange = { keyring, issuers: tokens.issuers, realm, onOutage: report };
+  const exchange = { keyring, issuers: tokens.issuers, realm, onError: report };
   endpoints.set('/v1/token', {
     method: 'POST',
     async answer(req) {

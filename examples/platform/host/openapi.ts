@@ -6,7 +6,6 @@
 import { STATUS_CODES } from 'node:http';
 import { secureDocument } from 'keyscope/openapi';
 import { z } from 'zod';
-import { catalog } from '../service/catalog.ts';
 import { entity } from '../service/inputs.ts';
 import { policy } from '../service/policy.ts';
 import type { Route } from '../service/route.ts';
@@ -218,5 +217,5 @@ export function openApi(server: string, { tokens = true }: OpenApiOptions = {}):
     paths: { ...routePaths(), ...(tokens && EXCHANGE), ...OPEN },
     components: { schemas: answered(), responses: RESPONSES },
   };
-  return secureDocument(document, { policy, catalog, prefix: PREFIX, realm: REALM });
+  return secureDocument(document, { policy, prefix: PREFIX, realm: REALM });
 }

@@ -3,12 +3,12 @@
  * errors of §§2.1 and 2.2. A key counts as an access token. `entity_uuid` narrows the entities, and
  * may be repeated.
  */
-import type { Keyring, Principal } from 'keyscope';
-import { definePolicy, isAccessError, isStoreError, type StoreError, toResponse } from 'keyscope';
+import type { Principal } from 'keyscope';
+import { isAccessError, isStoreError, type StoreError, toResponse } from 'keyscope';
 import type { ExchangedToken, TokenIssuer } from 'keyscope/jwt';
 import { ExchangeError, isExchangeError } from 'keyscope/jwt';
 import type { z } from 'zod';
-import { catalog } from '../service/catalog.ts';
+import type { PlatformKeyring } from '../service/policy.ts';
 import type { Answer } from '../service/problem.ts';
 import type { TokenAnswer, TokenError, TokenRequest } from './token-request.ts';
 import { ACCESS_TOKEN, REPEATABLE, tokenRequest } from './token-request.ts';
@@ -16,12 +16,12 @@ import { ACCESS_TOKEN, REPEATABLE, tokenRequest } from './token-request.ts';
 type Issuer = Pick<TokenIssuer, 'exchange'>;
 
 export interface TokenService {
-  readonly keyring: Pick<Keyring, 'admit' | 'authenticate'>;
+  readonly keyring: Pick<PlatformKeyring, 'admit' | 'authenticate'>;
   /** By audience, the value of `resource` or `audience`. The first one is the default. */
   readonly issuers: Readonly<Record<string, Issuer>>;
   readonly realm: string;
   /** Called before a request is answered with 503. */
-  readonly onOutage: (error: StoreError) => void;
+  readonly onError: (error: StoreError) => void;
 }
 
 // ── Answers ─────────────────────────────────────────────────────────────────────────────────────
@@ -94,9 +94,6 @@ function requireIssuer({ issuers }: TokenService, request: TokenRequest): Issuer
 
 // ── The exchange ────────────────────────────────────────────────────────────────────────────────
 
-/** Needs no scope. The guard admits the exchange, so that events and usage include it. */
-const policy = definePolicy(catalog, { exchangeToken: [] });
-
 const MALFORMED =
   'A parameter is malformed, or subject_token is a token from an exchange. Send the key.';
 
@@ -121,7 +118,8 @@ async function exchange(service: TokenService, request: TokenRequest): Promise<A
   // Not from the cache, because the token outlives the request.
   const authenticate = () =>
     keyring.authenticate(`Bearer ${request.subject_token}`, { fresh: true });
-  const { principal } = await keyring.admit(authenticate, { policy, operation: 'exchangeToken' });
+  // Needs no scope. It is admitted so that events and usage include it.
+  const { principal } = await keyring.admit(authenticate, { operation: 'exchangeToken' });
   const { accessToken, tokenType, expiresIn, scope } = await issueToken(issuer, principal, request);
   return answer(200, {
     access_token: accessToken,
@@ -150,7 +148,7 @@ export async function answerToken(
     // RFC 8693 §2.2.2: a subject token that is invalid for any reason is an invalid request.
     if (isAccessError(error)) return refusal('invalid_request', 'The subject_token is not valid.');
     if (!isStoreError(error)) throw error;
-    service.onOutage(error);
+    service.onError(error);
     return toResponse(error, { realm: service.realm });
   }
 }

@@ -1,8 +1,9 @@
 /** The scopes that each operation needs: one table for REST, MCP and any further interface. */
+import type { Keyring, OperationOf } from 'keyscope';
 import { definePolicy } from 'keyscope';
 import { catalog } from './catalog.ts';
 
-export const policy = definePolicy(catalog, {
+const table = {
   whoami: [],
   listThreats: ['threats:read'],
   readThreat: ['threats:read'],
@@ -23,6 +24,14 @@ export const policy = definePolicy(catalog, {
   readUser: ['users:read'],
   createUser: ['users:write'],
   deleteUser: ['users:delete'],
-});
+} as const;
 
-export type Operation = (typeof policy.operations)[number];
+/** The policy of routes and tools. */
+export const policy = definePolicy(catalog, table);
+
+/** The policy of the keyring, which also admits the exchange of a key for a token. */
+export const allOperations = definePolicy(catalog, { ...table, exchangeToken: [] });
+
+export type Operation = OperationOf<typeof policy>;
+
+export type PlatformKeyring = Keyring<typeof catalog, OperationOf<typeof allOperations>>;

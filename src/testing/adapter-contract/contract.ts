@@ -24,10 +24,10 @@ import { REFUSED_AT_SET_UP, refusesToServe } from './set-up.js';
  * Registers about twenty tests that every adapter must pass: it lets in the right callers, its
  * denials match `toResponse` byte for byte, and no failure lets anybody in.
  *
- * `serve` makes a guard from `keyring`, `policy`, `realm` and `resourceMetadata` and puts it on two
- * routes: `GET /whoami` for the operation `whoami`, and `GET /reports` for `readReports`. The
- * second reads the entity from all values of the query parameter `entity`. Both handlers answer 200
- * with `handle(principal, entityUuid)`.
+ * `serve` makes a guard from `keyring`, `realm` and `resourceMetadata` and puts it on two routes:
+ * `GET /whoami` for the operation `whoami`, and `GET /reports` for `readReports`. The second reads
+ * the entity from all values of the query parameter `entity`. Both handlers answer 200 with
+ * `handle(principal, entityUuid)`.
  *
  * Not checked: how a framework answers a bug or a throwing handler, except that the status is 500
  * or above without a challenge (many frameworks print the error in development); a handler's own
@@ -76,8 +76,8 @@ export function adapterContract(test: RegisterTest, serve: ServeAdapter): void {
       }
     });
   }
-  for (const [name, unusable] of Object.entries(REFUSED_AT_SET_UP)) {
-    test(name, () => refusesToServe(serve, unusable));
+  for (const [name, spoil] of Object.entries(REFUSED_AT_SET_UP)) {
+    test(name, () => refusesToServe(serve, spoil));
   }
 }
 

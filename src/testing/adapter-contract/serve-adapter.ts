@@ -1,14 +1,13 @@
 /** The function that mounts an adapter's guard on two routes, and its types. */
-import type { Policy } from '../../core/policy.js';
+import type { Catalog } from '../../core/catalog.js';
 import type { Principal } from '../../core/principal.js';
 import type { Awaitable } from '../../core/store.js';
 import type { Keyring } from '../../management/keyring.js';
 
 /** The options of the guard, and the handler of its routes. */
 export interface AdapterSetup {
-  readonly keyring: Keyring;
-  /** `whoami` does not need a scope, `readReports` needs one. */
-  readonly policy: Policy<'whoami' | 'readReports'>;
+  /** Its operation `whoami` does not need a scope, `readReports` needs one. */
+  readonly keyring: Keyring<Catalog, 'whoami' | 'readReports'>;
   readonly realm: string;
   readonly resourceMetadata: string;
   /**

@@ -6,7 +6,8 @@ import { type Catalog, defineScopes } from '../../core/catalog.js';
 import { definePolicy } from '../../core/policy.js';
 import type { Principal } from '../../core/principal.js';
 import type { KeyStore } from '../../core/store.js';
-import { createKeyring, type Keyring } from '../../management/keyring.js';
+import { createKeyring } from '../../management/create-keyring.js';
+import type { Keyring } from '../../management/keyring.js';
 import { digestKey } from '../../management/keys.js';
 import { memoryStore } from '../../stores/memory/store.js';
 import type { AdapterSetup } from './serve-adapter.js';
@@ -26,10 +27,13 @@ const PEPPER = { id: 'contract', secret: 'pepper-of-the-contract-which-no-answer
 type ReportsScope = 'reports:read' | 'reports:write';
 type ReportsCatalog = Catalog<ReportsScope, never>;
 
-/** The catalog of the service's policies. */
+/** The catalog of the service. */
 export const catalog: ReportsCatalog = defineScopes({
   reports: { read: 'Read reports.', write: 'Write reports.' },
 });
+
+/** The keyring behind the adapter. */
+export type ReportsKeyring = Keyring<ReportsCatalog, 'whoami' | 'readReports'>;
 
 /** A call of a handler, with its arguments. */
 export interface HandlerCall {
@@ -57,7 +61,7 @@ export interface IssuedKey {
 export interface AdapterService {
   readonly setup: AdapterSetup;
   /** The keyring itself. Calls to it are not recorded in `asked`. */
-  readonly ring: Keyring<ReportsCatalog>;
+  readonly ring: ReportsKeyring;
   readonly hooks: Hooks;
   /** The handlers that ran. */
   readonly calls: HandlerCall[];
@@ -96,7 +100,7 @@ export function createService(): AdapterService {
   ]);
   const ring = createKeyring({
     prefix: 'acme',
-    catalog,
+    policy: definePolicy(catalog, { whoami: [], readReports: ['reports:read'] }),
     store: breakableStore(hooks),
     peppers: [PEPPER],
     now: () => clock.now,
@@ -123,15 +127,14 @@ export function createService(): AdapterService {
     return handlerText(keyIdOf(principal), entityUuid);
   }
 
-  const keyring = recordCalls(ring as Keyring, asked, hooks);
+  const keyring = recordCalls(ring, asked, hooks);
   const setup = createSetup(keyring, handle);
   return { setup, ring, hooks, calls, asked, secrets, clock, issue, watch };
 }
 
-function createSetup(keyring: Keyring, handle: AdapterSetup['handle']): AdapterSetup {
+function createSetup(keyring: ReportsKeyring, handle: AdapterSetup['handle']): AdapterSetup {
   return {
     keyring,
-    policy: definePolicy(catalog, { whoami: [], readReports: ['reports:read'] }),
     // Contains a quote and a backslash, which hand-written challenges get wrong.
     realm: 'the "reports" \\ of acme',
     resourceMetadata: 'https://acme.example/metadata',
@@ -151,8 +154,8 @@ function breakableStore(hooks: Hooks): KeyStore {
 }
 
 /** Wraps the keyring for the adapter, to record its calls. */
-function recordCalls(ring: Keyring, asked: string[], hooks: Hooks): Keyring {
-  return Object.freeze<Keyring>({
+function recordCalls(ring: ReportsKeyring, asked: string[], hooks: Hooks): ReportsKeyring {
+  return Object.freeze<ReportsKeyring>({
     ...ring,
     verify(key) {
       asked.push('verify');

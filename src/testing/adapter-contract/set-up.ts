@@ -6,8 +6,8 @@ import { check } from '../assertions.js';
 import type { AdapterSetup, ServeAdapter, ServedAdapter } from './serve-adapter.js';
 import { catalog, createService } from './service.js';
 
-/** Invalid options, which the types do not allow. */
-type UnusableSetup = { readonly [Option in keyof AdapterSetup]?: unknown };
+/** Makes an option invalid, which the types do not allow. */
+type Spoil = (setup: AdapterSetup) => { readonly [Option in keyof AdapterSetup]?: unknown };
 
 /**
  * The invalid options, by the name of their test.
@@ -15,19 +15,20 @@ type UnusableSetup = { readonly [Option in keyof AdapterSetup]?: unknown };
  * Catches: looking up the operation only at the first request, and writing the challenge only at
  * the first denial.
  */
-export const REFUSED_AT_SET_UP: Readonly<Record<string, UnusableSetup>> = {
-  'throws at set-up if the policy lacks the operation': {
-    policy: definePolicy(catalog, { whoami: [] }),
-  },
-  'throws at set-up if no header can carry the realm': { realm: 'a\r\nb' },
-  'throws at set-up without a keyring': { keyring: undefined },
+export const REFUSED_AT_SET_UP: Readonly<Record<string, Spoil>> = {
+  'throws at set-up if the policy lacks the operation': ({ keyring }) => ({
+    keyring: { ...keyring, policy: definePolicy(catalog, { whoami: [] }) },
+  }),
+  'throws at set-up if no header can carry the realm': () => ({ realm: 'a\r\nb' }),
+  'throws at set-up without a keyring': () => ({ keyring: undefined }),
 };
 
 /**
  * Fails unless `serve` throws a TypeError on the invalid option, before any request.
  */
-export async function refusesToServe(serve: ServeAdapter, unusable: UnusableSetup): Promise<void> {
-  const setup = { ...createService().setup, ...unusable } as AdapterSetup;
+export async function refusesToServe(serve: ServeAdapter, spoil: Spoil): Promise<void> {
+  const { setup: sound } = createService();
+  const setup = { ...sound, ...spoil(sound) } as AdapterSetup;
   let served: ServedAdapter;
   try {
     served = await serve(setup);
@@ -39,8 +40,9 @@ export async function refusesToServe(serve: ServeAdapter, unusable: UnusableSetu
   await served?.close?.();
   throw new Error(
     'serve must throw a TypeError, but it started the app. When you make a guard, call ' +
-      'policy.requires(operation) and toResponse(undefined, { realm, resourceMetadata }), and ' +
-      'check that keyring.admit is a function',
+      'keyring.policy.requires(operation) and ' +
+      'toResponse(undefined, { realm, resourceMetadata }), and check that keyring.admit is a ' +
+      'function',
   );
 }
 

@@ -3,8 +3,9 @@ import { userInfo } from 'node:os';
 import type { Catalog } from '../../core/catalog.js';
 import { isUuid } from '../../core/uuid.js';
 import type { Authority } from '../../management/authority.js';
-import { CommandError, suggest, usageError } from './command-error.js';
-import { type CommandConfig, isPrefix } from './define-config.js';
+import type { Keyring } from '../../management/keyring.js';
+import { type CommandError, suggest, usageError } from './command-error.js';
+import { type CommandConfig, isPrefix, keyringsOf } from './define-config.js';
 import type { Interrupts } from './interrupts.js';
 import { type Given, readList } from './options.js';
 import type { Output } from './output.js';
@@ -31,6 +32,26 @@ export async function configWithKeys({ config, output }: Call): Promise<CommandC
   const loaded = await config();
   if (loaded.store.isInProcess === true) output.say(IN_MEMORY);
   return loaded;
+}
+
+/** A config with the one keyring that a command uses. */
+export interface ChosenConfig extends CommandConfig {
+  readonly keyring: Keyring;
+}
+
+/** Does the same for a command that uses a keyring. */
+export async function configWithKeyring(call: Call): Promise<ChosenConfig> {
+  return chooseKeyring(call, await configWithKeys(call));
+}
+
+/** Takes the only keyring of the config, or that of `--prefix`. */
+export function chooseKeyring({ given }: Call, config: CommandConfig): ChosenConfig {
+  const keyrings = keyringsOf(config);
+  const prefix = given.text('prefix') ?? (keyrings.length === 1 ? keyrings[0]?.prefix : undefined);
+  const keyring = keyrings.find((each) => each.prefix === prefix);
+  if (keyring !== undefined) return { ...config, keyring };
+  const known = keyrings.map((each) => each.prefix);
+  throw usageError(`--prefix: the config has keyrings for ${known.join(', ')}. Choose one.`);
 }
 
 /** A subcommand. Returns the exit code; `undefined` means 0. */
@@ -128,11 +149,7 @@ export function readPrefixes(given: Given): readonly string[] | null {
   return [...new Set(prefixes)];
 }
 
-/** Returns the prefixes in the config. */
-export function prefixesOf({ prefixes }: CommandConfig): readonly string[] {
-  if (prefixes !== undefined) return prefixes;
-  throw new CommandError(
-    'config',
-    'The config has no prefixes. Pass --prefix acme, or set `prefixes` in defineConfig.',
-  );
+/** Returns the prefixes in the config, or those of its keyrings. */
+export function prefixesOf(config: CommandConfig): readonly string[] {
+  return config.prefixes ?? keyringsOf(config).map(({ prefix }) => prefix);
 }

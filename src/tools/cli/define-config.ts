@@ -1,8 +1,6 @@
 /** The config, by which a service describes itself to the command. */
-import type { Catalog } from '../../core/catalog.js';
 import { assert, hasMethods, readFields } from '../../core/input.js';
 import { createKeyFormat } from '../../core/key.js';
-import type { Policy } from '../../core/policy.js';
 import type { Awaitable, KeyStore } from '../../core/store.js';
 import type { Keyring } from '../../management/keyring.js';
 import type { Dialect } from '../../stores/schema/migrations.js';
@@ -18,15 +16,19 @@ export interface CommandSql {
 
 /** The default export of a `keyscope.config`. Pass it through {@link defineConfig}. */
 export interface CommandConfig {
-  /** The keyring of the service. Every command that shows or changes keys calls it. */
-  readonly keyring: Keyring;
+  /**
+   * The keyring of the service. Every command that shows or changes keys calls it. If you pass
+   * several in a list, `--prefix` chooses one, and the lock is of all of them.
+   */
+  readonly keyring: Keyring | readonly Keyring[];
   /** The store that the keyring was made with: for reports, `migrate` and `doctor`. */
   readonly store: KeyStore;
-  /** The catalog that the keyring was made with. */
-  readonly catalog: Catalog;
   /** The ids of the keyring's peppers, never their secrets, or `'none'`. For reports. */
   readonly peppers?: readonly string[] | 'none' | undefined;
-  /** The prefixes of all keys of the service, for `scan` and `rules`: `['acme', 'acme_test']`. */
+  /**
+   * The prefixes of all keys of the service, for `scan` and `rules`: `['acme', 'acme_test']`.
+   * Default: those of its keyrings.
+   */
   readonly prefixes?: readonly string[] | undefined;
   /** The keyring's `maxLifetimeMs`, so that errors about `--expires` can name the limit. */
   readonly maxLifetimeMs?: number | undefined;
@@ -39,8 +41,6 @@ export interface CommandConfig {
   readonly sql?: CommandSql | undefined;
   /** The maximum size of the client's connection pool. For `doctor`. */
   readonly connections?: number | undefined;
-  /** The policy that the guards use. For `lock`. */
-  readonly policy?: Policy | undefined;
   /** Lists the routes of the service, such as `() => routesOf(app)`. For `lock`. */
   readonly routes?: (() => Awaitable<Iterable<GuardedRoute>>) | undefined;
   /** Closes the connections. Always called at the end; may take a few seconds. */
@@ -71,16 +71,14 @@ const CURRENT = 1;
  * Describes a service to the command `keyscope`. Default-export the result from
  * `keyscope.config.ts` (or `.mjs`, `.js`).
  *
- * Not checked: that `store` and `catalog` belong to the keyring, and `sql` to its database.
+ * Not checked: that `store` belongs to the keyring, and `sql` to its database.
  *
  * @throws TypeError that says what to write instead, and quotes no pepper.
  * @example
  * export default defineConfig({
  *   keyring,
  *   store,
- *   catalog,
  *   peppers: ['2026-11'],
- *   prefixes: ['acme'],
  *   maxLifetimeMs,
  *   migrate: () => migrate(pool),
  *   sql: { dialect: 'postgres', query: async (sql) => (await pool.query(sql)).rows },
@@ -110,16 +108,12 @@ const FUNCTION: Rule = {
 
 const RULES: Readonly<Record<keyof CommandConfig, Rule>> = {
   keyring: {
-    holds: (value) => hasMethods(value, ...KEYRING_METHODS),
-    instead: 'pass the keyring that createKeyring returned, not a promise of it',
+    holds: areKeyrings,
+    instead: 'pass the keyring that createKeyring returned, or a list of keyrings, not a promise',
   },
   store: {
     holds: (value) => hasMethods(value, 'findById', 'list'),
     instead: 'pass the store that the keyring was made with',
-  },
-  catalog: {
-    holds: (value) => hasMethods(value, 'expand', 'isReserved'),
-    instead: 'pass the catalog that defineScopes returned',
   },
   peppers: {
     holds: (value) => value === undefined || value === 'none' || arePepperIds(value),
@@ -142,15 +136,21 @@ const RULES: Readonly<Record<keyof CommandConfig, Rule>> = {
     holds: (value) => value === undefined || Number.isSafeInteger(value),
     instead: 'pass a whole number, or omit it',
   },
-  policy: {
-    holds: (value) => value === undefined || hasMethods(value, 'requires', 'unmapped'),
-    instead: 'pass the policy that definePolicy returned',
-  },
   routes: FUNCTION,
   close: FUNCTION,
 };
 
 const FIELDS = Object.keys(RULES) as readonly (keyof CommandConfig)[];
+
+function areKeyrings(value: unknown): boolean {
+  const keyrings = keyringsOf({ keyring: value as Keyring });
+  return keyrings.length > 0 && keyrings.every((each) => hasMethods(each, ...KEYRING_METHODS));
+}
+
+/** Returns all keyrings of a config. */
+export function keyringsOf({ keyring }: Pick<CommandConfig, 'keyring'>): readonly Keyring[] {
+  return Array.isArray(keyring) ? (keyring as readonly Keyring[]) : [keyring as Keyring];
+}
 
 function arePepperIds(value: unknown): boolean {
   if (!Array.isArray(value)) return false;

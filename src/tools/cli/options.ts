@@ -50,7 +50,10 @@ export const OPTIONS = {
   typescript: { help: 'write TypeScript, even if Node or package.json lacks it' },
   framework: { value: '<name>', help: 'express, fastify, hono or none' },
   database: { value: '<name>', help: 'sqlite, postgres, mysql or redis' },
-  prefix: { value: '<list>', help: 'comma-separated key prefixes; default: those in the config' },
+  prefix: {
+    value: '<list>',
+    help: 'key prefixes; with several keyrings in the config, the one to use',
+  },
   sarif: { help: 'print a SARIF 2.1.0 log' },
   revoke: { help: 'revoke the keys found that still work, after asking' },
 } as const satisfies Readonly<Record<string, Option>>;

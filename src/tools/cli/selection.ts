@@ -3,9 +3,8 @@ import type { KeyRecord, KeyState } from '../../core/record.js';
 import { isUuid } from '../../core/uuid.js';
 import type { Authority } from '../../management/authority.js';
 import { allKeys } from './all-keys.js';
-import { authorityOf, type Call, whoOf } from './call.js';
+import { authorityOf, type Call, type ChosenConfig, whoOf } from './call.js';
 import { suggest, usageError } from './command-error.js';
-import type { CommandConfig } from './define-config.js';
 import { type Given, readList } from './options.js';
 import type { Progress } from './progress.js';
 import { KEY_STATES, pagesOf, type ShownKey } from './shown-keys.js';
@@ -55,7 +54,7 @@ function isState(text: string): text is KeyState {
 
 /** Yields the selected keys page by page: by organization, the newest of each first. */
 export async function* selectedKeys(
-  { keyring, store }: CommandConfig,
+  { keyring, store }: ChosenConfig,
   selection: Selection,
   progress: Progress,
 ): AsyncGenerator<readonly ShownKey[]> {
@@ -80,7 +79,7 @@ function isSelected(key: ShownKey, { states, createdBy }: Selection): boolean {
 
 /** Returns the organizations that own keys. In memory, because a store has no list of them. */
 async function entitiesIn(
-  store: CommandConfig['store'],
+  store: ChosenConfig['store'],
   progress: Progress,
 ): Promise<readonly string[]> {
   const all = allKeys(store);

@@ -47,8 +47,7 @@ function headOf(ending: Choice['ending']): string {
 /** The field for the lock: only `keyscope lock` loads the app. */
 function routesText(ending: Choice['ending']): string {
   const ignore = ending === 'mjs' ? '' : `    ${ALLOW_EXTENSION}`;
-  return `  policy,
-  async routes() {
+  return `  async routes() {
 ${ignore}    const { app } = await import('./keyscope/app.${ending}');
     return routesOf(app);
   },
@@ -64,10 +63,9 @@ function configText({ framework, database, ending }: Choice): string {
     ...(sql === undefined ? [] : ['migrate: () => migrate(client),', query]),
     ...(connections === undefined ? [] : ['connections,']),
   ];
-  const names = ['catalog', 'close', 'keyring', 'maxLifetimeMs', 'peppers', 'prefix', 'store'];
+  const names = ['close', 'keyring', 'maxLifetimeMs', 'peppers', 'store'];
   if (sql !== undefined) names.push('client');
   if (connections !== undefined) names.push('connections');
-  if (hasApp) names.push('policy');
   const lock = hasApp ? "\nimport { routesOf } from 'keyscope/lock';" : '';
   const migrate = `\nimport { migrate } from 'keyscope/stores/${database}';`;
   return `// Describes this service to the command keyscope.
@@ -77,9 +75,7 @@ ${importOf(names.sort().join(', '), './keyscope/keyring', ending)}
 export default defineConfig({
   keyring,
   store,
-  catalog,
   peppers: peppers.map(({ id }) => id),
-  prefixes: [prefix],
   maxLifetimeMs,
 ${fields.map((field) => `  ${field}\n`).join('')}${hasApp ? routesText(ending) : ''}  close,
 });
@@ -103,21 +99,20 @@ if (Buffer.byteLength(pepper) < 32) {
   );
 }
 ${variable === undefined ? '' : addressText(...variable)}
-export const catalog = defineScopes({
+const catalog = defineScopes({
   reports: { read: 'Read reports.', write: 'Write reports.' },
 });
-export const policy = definePolicy(catalog, { whoami: [], listReports: ['reports:read'] });
+const policy = definePolicy(catalog, { whoami: [], listReports: ['reports:read'] });
 
 ${pool}${own}${sql === undefined ? '' : 'export '}const client = ${open};
 export const close = () => ${close};
 export const store = ${database}Store(client);
 export const peppers = [{ id: 'first', secret: pepper }];
-export const prefix = '${prefix}'; // Every key begins with it.
 export const maxLifetimeMs = 366 * 86_400_000; // The longest life of a key.
 export const keyring = createKeyring({
-  prefix,
+  prefix: '${prefix}', // Every key begins with it.
   deployment: '${prefix} production', // Choose it now: changing it later ends every key.
-  catalog,
+  policy,
   store,
   peppers,
   maxLifetimeMs,
@@ -146,18 +141,18 @@ if (address === '') {
 `;
 }
 
-function appText({ framework, prefix, ending }: Choice): string {
+function appText({ framework, ending }: Choice): string {
   const { imports = [], app } = FRAMEWORKS[framework] ?? {};
   const typed = ending === 'mjs' ? '' : ': unknown';
   return `${headOf(ending)}// An example service. Each route has a guard.
 ${imports.join('\n')}
 import { causeOf, toMe } from 'keyscope';
 ${importOf('createGuard', './adapter', ending)}
-${importOf('keyring, policy', './keyring', ending)}
+${importOf('keyring', './keyring', ending)}
 
 // If the store fails, clients get 503; the log says why.
-const onOutage = (error${typed}) => console.error(error, causeOf(error));
-const guard = createGuard({ keyring, policy, realm: '${prefix}', onOutage });
+const onError = (error${typed}) => console.error(error, causeOf(error));
+const guard = createGuard({ keyring, onError });
 
 ${app}
 `;

@@ -21,7 +21,8 @@ export interface Subcommand {
   readonly load: () => Promise<Run>;
 }
 
-const WHO = ['actor', 'reason'] as const;
+/** Who acts and why; and on which keyring, for a config with several. */
+const WHO = ['actor', 'reason', 'prefix'] as const;
 
 /** By name, in the order of help: set up, make, look, end, watch, search. */
 export const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
@@ -45,6 +46,7 @@ export const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   scopes: {
     usage: 'scopes',
     summary: 'list the scopes in the catalog',
+    takes: ['prefix'],
     load: async () => (await import('./commands/scopes.js')).run,
   },
   issue: {
@@ -127,7 +129,7 @@ export const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   scan: {
     usage: 'scan [path…]',
     summary: 'find keys in files or on standard input (-); prints no key',
-    takes: ['prefix', 'revoke', 'lineage', 'yes', ...WHO],
+    takes: ['revoke', 'lineage', 'yes', ...WHO],
     load: async () => (await import('./commands/scan.js')).run,
   },
   rules: {
@@ -139,6 +141,7 @@ export const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   doctor: {
     usage: 'doctor',
     summary: 'check the config, the database and the peppers, and say what to fix',
+    takes: ['prefix'],
     onlyLooks: true,
     load: async () => (await import('./commands/doctor.js')).run,
   },

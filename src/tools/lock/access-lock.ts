@@ -1,7 +1,6 @@
 /** The access lock: for each route, who may call it. */
-import type { Catalog } from '../../core/catalog.js';
 import { assert, isObject, quote, readFields, readStrings, readText } from '../../core/input.js';
-import type { Policy } from '../../core/policy.js';
+import { type Guarded, type Guarding, joinPolicies } from './guarded.js';
 import type { GuardedRoute } from './route.js';
 
 /** Who may call each route of a service. Made by {@link lockOf} or {@link parseLock}. */
@@ -32,10 +31,8 @@ export interface LockedRoute {
 
 /** The input of {@link lockOf}. */
 export interface LockInput {
-  /** The catalog that `defineScopes` returned. */
-  readonly catalog: Catalog;
-  /** The policy that `definePolicy` returned for this catalog. */
-  readonly policy: Policy;
+  /** The keyring of the service, made with a policy; or all of them, in a list. */
+  readonly keyring: Guarding | readonly Guarding[];
   /** The routes that `routesOf` returned, or a list of the same shape. */
   readonly routes: Iterable<GuardedRoute>;
   /** Route → why it has no guard, such as `{ 'GET /healthz': 'says only that it runs' }`. */
@@ -49,25 +46,22 @@ export const MAX_REASON_LENGTH: number = 500;
  * Makes the lock of a service in its current state.
  *
  * Not checked: that `routes` contains all routes of the service, and that its guards use this
- * policy.
+ * keyring.
  *
  * @throws TypeError if a route appears twice with different guards, the policy lacks an operation,
- *   or a reason is for an unknown or guarded route.
+ *   two keyrings need different scopes for one operation, or a reason is for an unknown or guarded
+ *   route.
  * @example
- * const lock = lockOf({ catalog, policy, routes: routesOf(app) });
+ * const lock = lockOf({ keyring, routes: routesOf(app) });
  */
 export function lockOf(input: LockInput): AccessLock {
-  readFields(input, ['catalog', 'policy', 'routes', 'reasons'], 'lockOf');
-  const { catalog, policy } = input;
-  const isCatalog = typeof catalog?.isReserved === 'function';
-  assert(isCatalog, 'lockOf: catalog: pass the catalog that defineScopes returned');
-  const isPolicy = typeof policy?.requires === 'function';
-  assert(isPolicy, 'lockOf: policy: pass the policy that definePolicy returned');
+  readFields(input, ['keyring', 'routes', 'reasons'], 'lockOf');
+  const guarded = joinPolicies(input.keyring, 'lockOf');
   const reasons = readReasons(input.reasons ?? {});
   const routes = new Map<string, LockedRoute>();
   for (const route of input.routes) {
     const name = nameOf(route);
-    const locked = lockRoute(name, route, policy, reasons.get(name) ?? null);
+    const locked = lockRoute(name, route, guarded, reasons.get(name) ?? null);
     const other = routes.get(name);
     const isSame = other === undefined || guardsOf(other) === guardsOf(locked);
     assert(isSame, `lockOf: routes: ${quote(name)} appears twice, with different guards`);
@@ -76,8 +70,9 @@ export function lockOf(input: LockInput): AccessLock {
   for (const name of reasons.keys()) {
     assert(routes.has(name), `lockOf: reasons: unknown route ${quote(name)}. Remove the reason`);
   }
-  const reserved = catalog.all.filter((scope) => catalog.isReserved(scope));
-  return createLock(catalog.all, reserved, routes);
+  const scopes = [...guarded.scopes.keys()];
+  const reserved = scopes.filter((scope) => guarded.scopes.get(scope));
+  return createLock(scopes, reserved, routes);
 }
 
 function guardsOf({ operations, behind = [], handlers }: LockedRoute): string {
@@ -87,17 +82,19 @@ function guardsOf({ operations, behind = [], handlers }: LockedRoute): string {
 function lockRoute(
   name: string,
   { operations, behind = [], handlers }: GuardedRoute,
-  policy: Policy,
+  guarded: Guarded,
   reason: string | null,
 ): LockedRoute {
-  const unknown = policy.unmapped([...operations, ...behind]);
+  const unknown = [...operations, ...behind].filter((each) => !guarded.operations.has(each));
   const names = unknown.join(', ');
   const problem = `lockOf: ${quote(name)}: the policy has no operation ${names}`;
   assert(unknown.length === 0, `${problem}. Add it to definePolicy`);
   const isGuarded = operations.length > 0;
   const needless = `lockOf: reasons: ${quote(name)} has a guard. Remove the reason`;
   assert(!isGuarded || reason === null, needless);
-  const scopes = new Set(operations.flatMap((operation) => policy.requires(operation)));
+  const scopes = new Set(
+    operations.flatMap((operation) => guarded.operations.get(operation) ?? []),
+  );
   return { operations: [...operations], scopes: [...scopes], reason, behind, handlers };
 }
 

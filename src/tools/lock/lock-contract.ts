@@ -23,7 +23,7 @@ export interface LockContractInput {
  * @example
  * lockContract(test, async () => ({
  *   committed: await readFile('keyscope.lock.json', 'utf8'),
- *   lock: lockOf({ catalog, policy, routes: routesOf(app), reasons }),
+ *   lock: lockOf({ keyring, routes: routesOf(app), reasons }),
  * }));
  */
 export function lockContract(

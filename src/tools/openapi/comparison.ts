@@ -1,5 +1,5 @@
 /** Compares each operation of a document with the policy. */
-import { assert, assertFunction, hasMethods, isObject, readStrings } from '../../core/input.js';
+import { assert, assertFunction, isObject, readStrings } from '../../core/input.js';
 import type { Policy } from '../../core/policy.js';
 import type {
   DocumentOperation,
@@ -10,6 +10,7 @@ import type {
   WrittenOperation,
 } from './document.js';
 import { objectAt, operationsIn } from './document.js';
+import { readPolicy } from './scope-table.js';
 
 /**
  * The result of comparing an operation.
@@ -55,13 +56,11 @@ export function readComparisonInput(
   what: string,
 ): ComparisonInput {
   const { policy, schemeName = 'bearerAuth', operationOf = operationIdOf, elsewhere = [] } = given;
-  const isPolicy = hasMethods(policy, 'requires', 'unmapped');
-  assert(isPolicy, `${what}: policy: pass the policy that definePolicy returned`);
+  const table = readPolicy(policy, what);
   const isName = typeof schemeName === 'string' && NAME_OF_COMPONENT.test(schemeName);
   assert(isName, `${what}: schemeName: use letters, digits, ".", "_" and "-"`, schemeName);
   assertFunction(operationOf, `${what}: operationOf`);
   const names = readStrings(elsewhere, `${what}: elsewhere`);
-  const table = policy as Policy;
   // Throws on a name that the policy lacks.
   for (const name of names) table.requires(name);
   return { policy: table, schemeName, operationOf: operationOf as OperationOf, elsewhere: names };

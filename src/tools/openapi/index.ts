@@ -1,5 +1,5 @@
 /**
- * `keyscope/openapi`: documents the security of a service from its catalog and policy, in OpenAPI
+ * `keyscope/openapi`: documents the security of a service from its policy, in OpenAPI
  * and as a reference. It does not authorize requests.
  */
 export type { ConflictingOperation, DiffOptions, OperationDiff } from './diff-operations.js';

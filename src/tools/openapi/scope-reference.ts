@@ -7,15 +7,15 @@ const PLAIN_NAME = /^[\w:.-]+$/;
 
 /**
  * Returns a reference of all scopes and all operations as two Markdown tables (GitHub Flavored
- * Markdown §4.10), scopes in catalog order, operations in the order of the policy. The same catalog
- * and policy give the same text, so that a test can compare it with a committed file. For a
- * different page, use the data of `scopeTable`.
+ * Markdown §4.10), scopes in catalog order, operations in the order of the policy. The same policy
+ * gives the same text, so that a test can compare it with a committed file. For a different page,
+ * use the data of `scopeTable`.
  *
  * Not checked: whether a route or tool exists for each operation.
  *
  * @throws TypeError as `scopeTable` does.
  * @example
- * writeFileSync('docs/scopes.md', scopeReference({ catalog, policy }));
+ * writeFileSync('docs/scopes.md', scopeReference({ policy }));
  */
 export function scopeReference(input: ScopeReferenceInput): string {
   const { scopes, operations } = scopeTable(input);

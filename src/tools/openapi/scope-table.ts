@@ -1,5 +1,4 @@
-/** The catalog and the policy as one table, for references and custom pages. */
-import type { Catalog } from '../../core/catalog.js';
+/** The policy and its catalog as one table, for references and custom pages. */
 import { assert, hasMethods, readFields } from '../../core/input.js';
 import type { Policy } from '../../core/policy.js';
 
@@ -33,30 +32,27 @@ export interface ScopeTable {
 
 /** The input of `scopeTable` and `scopeReference`. */
 export interface ScopeReferenceInput {
-  /** The catalog that `defineScopes` returned. */
-  readonly catalog: Catalog;
-  /** The policy that `definePolicy` returned for this catalog. */
+  /** The policy that `definePolicy` returned. */
   readonly policy: Policy;
 }
 
 /**
  * Returns the operations that need each scope and the scopes that each operation needs. The same
- * catalog and policy give the same table. `scopeReference` writes it as Markdown.
+ * policy gives the same table. `scopeReference` writes it as Markdown.
  *
  * Not checked: whether a route or tool exists for each operation.
  *
- * @throws TypeError if the policy needs a scope that the catalog lacks, a field is unknown, or
- *   `catalog` or `policy` is invalid.
+ * @throws TypeError if a field is unknown or `policy` is invalid.
  * @example
- * const { scopes } = scopeTable({ catalog, policy });
+ * const { scopes } = scopeTable({ policy });
  * const unneeded = scopes.filter(({ operations }) => operations.length === 0);
  */
 export function scopeTable(input: ScopeReferenceInput): ScopeTable {
-  const given = readFields(input, ['catalog', 'policy'], 'scopeTable');
-  const { catalog, policy } = readCatalogAndPolicy(given, 'scopeTable');
+  const policy = readPolicy(readFields(input, ['policy'], 'scopeTable').policy, 'scopeTable');
+  const { catalog } = policy;
   const operations = policy.operations.map((operation) => ({
     operation,
-    scopes: catalog.expand(policy.requires(operation)),
+    scopes: policy.requires(operation),
   }));
   const scopes = catalog.all.map((scope) => ({
     scope,
@@ -69,13 +65,9 @@ export function scopeTable(input: ScopeReferenceInput): ScopeTable {
   return { scopes, operations };
 }
 
-function readCatalogAndPolicy(
-  { catalog, policy }: { readonly catalog?: unknown; readonly policy?: unknown },
-  what: string,
-): ScopeReferenceInput {
-  const isCatalog = hasMethods(catalog, 'describe', 'expand', 'isReserved');
-  assert(isCatalog, `${what}: catalog: pass the catalog that defineScopes returned`);
-  const isPolicy = hasMethods(policy, 'requires');
+/** Throws a `TypeError` unless `policy` looks like a result of `definePolicy`. */
+export function readPolicy(policy: unknown, what: string): Policy {
+  const isPolicy = hasMethods(policy, 'requires', 'unmapped');
   assert(isPolicy, `${what}: policy: pass the policy that definePolicy returned`);
-  return { catalog: catalog as Catalog, policy: policy as Policy };
+  return policy as Policy;
 }

@@ -1,5 +1,4 @@
 /** Adds the security requirements of the policy to an OpenAPI document. */
-import type { Catalog } from '../../core/catalog.js';
 import { assert, isObject, readFields } from '../../core/input.js';
 import { createKeyFormat, SECRET_LENGTH } from '../../core/key.js';
 import { toJson } from '../escape.js';
@@ -16,8 +15,6 @@ import { scopeTable } from './scope-table.js';
 /** The options of `secureDocument`. */
 export interface SecureDocumentOptions<Operation extends string = string>
   extends DiffOptions<Operation> {
-  /** The catalog that `defineScopes` returned. The description of the scheme lists its scopes. */
-  readonly catalog: Catalog;
   /** The prefix of the keys, for `bearerFormat`. */
   readonly prefix?: string | undefined;
   /** The realm of the challenges, as in `toResponse`. Without it, challenges have no examples. */
@@ -25,15 +22,7 @@ export interface SecureDocumentOptions<Operation extends string = string>
 }
 
 const WHAT = 'secureDocument';
-const FIELDS = [
-  'policy',
-  'catalog',
-  'prefix',
-  'realm',
-  'schemeName',
-  'operationOf',
-  'elsewhere',
-] as const;
+const FIELDS = ['policy', 'prefix', 'realm', 'schemeName', 'operationOf', 'elsewhere'] as const;
 
 /**
  * Returns a copy of an OpenAPI 3.1 document with the security of the policy: the bearer scheme, the
@@ -48,7 +37,7 @@ const FIELDS = [
  * guarded; the rest of the document.
  *
  * @param document JSON. It is not changed.
- * @param options `policy` and `catalog`; the others say how to find operations, and what keys and
+ * @param options `policy`; the others say how to find operations, and what keys and
  *   challenges look like.
  * @returns The copy, with the type of the document.
  * @throws TypeError that names every operation that only the document or only the policy has, or
@@ -56,16 +45,16 @@ const FIELDS = [
  *   names for something else; and as `diffOperations` does.
  * @see OpenAPI 3.1 §4.8.27, §4.8.30; RFC 6750 §3; RFC 9457
  * @example
- * const document = secureDocument(written, { policy, catalog, prefix: 'acme', realm: 'acme' });
+ * const document = secureDocument(written, { policy, prefix: 'acme', realm: 'acme' });
  */
 export function secureDocument<Document extends object, Operation extends string>(
   document: Document,
   options: SecureDocumentOptions<Operation>,
 ): Document {
-  const { catalog, prefix, realm, ...others } = readFields(options, FIELDS, WHAT);
+  const { prefix, realm, ...others } = readFields(options, FIELDS, WHAT);
   const input = readComparisonInput(others, WHAT);
   const { policy, schemeName } = input;
-  const table = scopeTable({ catalog: catalog as Catalog, policy });
+  const table = scopeTable({ policy });
   const copy = readDocument(document, WHAT);
   const comparison = compare(copy, input, WHAT);
   assertNoDifference(comparison);

@@ -248,6 +248,13 @@ export const COMMAND: readonly Safeguard[] = [
     tests: 'test/slow/cli/scan.test.ts',
   },
   {
+    name: 'command: --prefix chooses the keyring',
+    file: 'src/tools/cli/call.ts',
+    text: 'keyrings.find((each) => each.prefix === prefix)',
+    instead: 'keyrings[0]',
+    tests: 'test/tools/cli/call.test.ts',
+  },
+  {
     name: 'scan: with only --prefix, no store is asked',
     file: 'src/tools/cli/commands/scan.ts',
     text: 'if (prefixes !== null && isOffline)',

@@ -174,7 +174,7 @@ const FRONT_DOOR: readonly Safeguard[] = [
   },
   {
     name: 'a prefix is not that of another vendor',
-    file: 'src/management/keyring.ts',
+    file: 'src/management/create-keyring.ts',
     text: '  requireOwnPrefix(options);\n',
     instead: '',
   },
@@ -255,6 +255,12 @@ const FRONT_DOOR: readonly Safeguard[] = [
     file: 'src/core/admit.ts',
     text: '    return rejecting(error);\n',
     instead: "    return { principal, entityUuid: '' } as unknown as Admission;\n",
+  },
+  {
+    name: 'an operation that the policy lacks is not a denial',
+    file: 'src/core/admit.ts',
+    text: "  if (typeof request !== 'function') policy.requires(operation);\n",
+    instead: '',
   },
   {
     name: 'a refused key is not a caller',

@@ -35,8 +35,15 @@ export const LOCK: readonly Safeguard[] = [
   {
     name: 'lock: all guards of a route',
     file: 'src/tools/lock/access-lock.ts',
-    text: 'operations.flatMap((operation) => policy.requires(operation))',
-    instead: 'operations.slice(0, 1).flatMap((operation) => policy.requires(operation))',
+    text: 'operations.flatMap((operation) => guarded',
+    instead: 'operations.slice(0, 1).flatMap((operation) => guarded',
+    tests,
+  },
+  {
+    name: 'lock: a name with one meaning in all keyrings',
+    file: 'src/tools/lock/guarded.ts',
+    text: 'other === undefined || String(other) === String(meaning)',
+    instead: 'true',
     tests,
   },
   {

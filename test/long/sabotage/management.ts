@@ -17,6 +17,12 @@ const LIST = 'src/management/list.ts';
 /** The limits of an authority. */
 const CEILINGS: readonly Safeguard[] = [
   {
+    name: 'a keyring has a policy or a catalog, not both',
+    file: 'src/core/context.ts',
+    text: 'policy === undefined || given.catalog === undefined',
+    instead: 'true',
+  },
+  {
     name: 'authority over scopes',
     file: AUTHORITY,
     text: '!isCovered(scope, held)',

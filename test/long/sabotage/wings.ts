@@ -296,14 +296,14 @@ const GATE: readonly Safeguard[] = [
   {
     name: 'MCP: the tool guards itself',
     file: 'src/mcp/tools.ts',
-    text: 'policy.authorize(principal, tool, { entityUuid })',
+    text: 'policyOf(keyring).authorize(principal, tool, { entityUuid })',
     instead: 'principal.entityUuid',
     tests: MCP,
   },
   {
     name: 'MCP: a forgotten tool has an event',
     file: 'src/mcp/gate.ts',
-    text: 'await tellUnknownTools(config, principal, unknown, context);',
+    text: 'await tellUnknownTools(config.keyring, principal, unknown, context);',
     instead: '',
     tests: 'test/mcp/unknown-tools.test.ts',
   },
@@ -380,7 +380,7 @@ const GATE: readonly Safeguard[] = [
   {
     name: 'MCP: only named reserved scopes',
     file: 'src/mcp/metadata.ts',
-    text: '!value.isReserved(scope)',
+    text: '!catalog.isReserved(scope)',
     instead: 'scope !== undefined',
     tests: MCP,
   },

@@ -14,7 +14,7 @@ import mysql from 'mysql2/promise';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type Folder, folder } from '../../support/folder.ts';
-import { AUTHORITY, HOUR, OTHER, OWN, PLAIN, setUp } from '../../support/keyring.ts';
+import { AUTHORITY, HOUR, OTHER, OWN, PLAIN, type Ring, setUp } from '../../support/keyring.ts';
 import { emptyDatabase, isMariadb, SERVER } from '../../support/mysql-clients.ts';
 import { outcome } from '../../support/outcome.ts';
 import { blocksUnder } from '../../support/pages.ts';
@@ -173,7 +173,7 @@ const NAMES = [
 type Name = (typeof NAMES)[number];
 
 /** Keys by what happens to them after the backup. */
-async function issueAll(keyring: ReturnType<typeof setUp>['keyring']) {
+async function issueAll(keyring: Ring) {
   const made = new Map<Name, Awaited<ReturnType<Keyring['issue']>>>();
   const authority = { ...AUTHORITY, entities: [OTHER] };
   for (const name of NAMES) {

@@ -53,18 +53,18 @@ export function queryOf(req: IncomingMessage): URLSearchParams {
 }
 
 export function admit(
-  { keyring, policy }: AdapterSetup,
+  { keyring }: AdapterSetup,
   request: unknown,
   input: AdmissionInput,
 ): Promise<Admission> {
-  return keyring.admit(request as IncomingMessage, { policy, ...input });
+  return keyring.admit(request as IncomingMessage, { ...input });
 }
 
 export const RIGHT: AdapterParts = {
   declare(setup, operation) {
     if (!setup.keyring?.admit) throw new TypeError('pass a keyring');
     toResponse(undefined, challengeOf(setup));
-    setup.policy.requires(operation);
+    setup.keyring.policy.requires(operation);
   },
   headers: { 'Cache-Control': 'no-store' },
   passes: () => false,

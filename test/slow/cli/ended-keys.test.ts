@@ -14,16 +14,11 @@ const LINES = `
   }`;
 
 const ROUTE = "{ method: 'GET', path: '/threats', operations: ['list'] }";
-const FIELDS = `
-  policy: definePolicy(catalog, { list: ['threats:read'] }),
-  routes: async () => [${ROUTE}],`;
+const FIELDS = `routes: async () => [${ROUTE}],`;
 
 let place: Place;
 beforeAll(async () => {
-  const config = sqliteConfig(LINES, FIELDS);
-  place = openPlace(
-    config.replace('import { createKeyring,', 'import { createKeyring, definePolicy,'),
-  );
+  place = openPlace(sqliteConfig(LINES, FIELDS, "{ list: ['threats:read'] }"));
   await place.run(['list', ...ON], '', { PAST: '1' });
   for (const name of ['live', 'suspended', 'revoked', 'retired']) {
     const { keyId } = await issueIn(place, name);

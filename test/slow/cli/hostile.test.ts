@@ -56,12 +56,10 @@ const ROWS = `
 
 const FIELDS = `
   prefixes: ['acme'],
-  policy: definePolicy(catalog, { list: ['threats:read'], [ALL]: ['threats:read'] }),
   routes: async () => [{ method: 'GET', path: '/threats', operations: ['list', ALL] }],`;
 
-const CONFIG = sqliteConfig(ROWS, FIELDS)
-  .replace('import { createKeyring,', 'import { createKeyring, definePolicy,')
-  .replace("peppers: ['p1'],", "peppers: 'none',");
+const TABLE = "{ list: ['threats:read'], [ALL]: ['threats:read'] }";
+const CONFIG = sqliteConfig(ROWS, FIELDS, TABLE).replace("peppers: ['p1'],", "peppers: 'none',");
 
 /** A lock that an attacker wrote. */
 const OTHER_LOCK = JSON.stringify({

@@ -31,7 +31,7 @@ describe('a config', () => {
   it.each([
     ['export default 1;', 'must default-export the result of defineConfig'],
     ['export const keyring = 1;', 'must default-export the result of defineConfig'],
-    ['export default { keyring: {}, store: {}, catalog: {} };', 'defineConfig from keyscope/cli'],
+    ['export default { keyring: {}, store: {} };', 'defineConfig from keyscope/cli'],
     ['export default {', 'it threw: Unexpected'],
     ["import 'no-such-package';", "it threw: Cannot find package 'no-such-package'"],
     ["throw new Error('no DATABASE_URL');", 'it threw: no DATABASE_URL'],

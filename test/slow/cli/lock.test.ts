@@ -17,12 +17,8 @@ type Route = readonly [string, string, ...string[]];
 /** A config with these routes, and these scopes for updating a threat. */
 function configOf(routes: readonly Route[] = ROUTES, update = "'threats:write'"): string {
   const listed = routes.map(([method, path, ...operations]) => ({ method, path, operations }));
-  const policy = `definePolicy(catalog, {
-    whoami: [], listThreats: ['threats:read'], updateThreat: [${update}],
-  })`;
-  const fields = `policy: ${policy}, routes: async () => ${JSON.stringify(listed)},`;
-  const config = sqliteConfig('', fields);
-  return config.replace('import { createKeyring,', 'import { createKeyring, definePolicy,');
+  const table = `{ whoami: [], listThreats: ['threats:read'], updateThreat: [${update}] }`;
+  return sqliteConfig('', `routes: async () => ${JSON.stringify(listed)},`, table);
 }
 
 /** Opens a service with a committed lock and a reason for its unguarded route. */
@@ -184,13 +180,15 @@ describe('the lock of a service', () => {
     expect(newer.exit).toBe(1);
   });
 
-  it('needs the policy and the routes in the config', async () => {
+  it('needs a keyring with a policy, and the routes', async () => {
     place = openPlace();
     const without = await place.run(['lock', '--write']);
-    expect(without.stderr).toContain(
-      'The config needs `policy` and `routes` for a lock: defineConfig({',
-    );
+    expect(without.stderr).toContain('The config needs `routes` for a lock: defineConfig({');
     expect(without.exit).toBe(3);
+    place.write('keyscope.config.mjs', sqliteConfig('', 'routes: () => [],'));
+    const alone = await place.run(['lock', '--write']);
+    expect(alone.stderr).toContain('keyring: pass one that was made with a policy');
+    expect(alone.exit).toBe(3);
     const config = configOf().replace(
       /routes: async \(\) => \[.*\],/,
       'routes: () => new Promise(() => {}),',

@@ -127,7 +127,7 @@ describe('the address of a database', () => {
     const catalog = defineScopes({ threats: { read: 'Read.' } });
     const store = postgresStore(client);
     const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers: 'none' });
-    export default defineConfig({ keyring, store, catalog, close: () => client.end() });`;
+    export default defineConfig({ keyring, store, close: () => client.end() });`;
 
   it.each([
     ['postgres://ada:hunter2@127.0.0.1:1/keys', 'No database listens at this address.'],
@@ -174,16 +174,12 @@ describe('a store without an optional method', () => {
 
 describe('keyscope lock', () => {
   it('names recordRoutes if the service forgot it', async () => {
-    const fields = `
-      policy: definePolicy(catalog, { list: ['threats:read'] }),
-      routes: () => routesOf(fastify()),`;
-    const config = sqliteConfig('', fields)
-      .replace('import { createKeyring,', 'import { createKeyring, definePolicy,')
-      .replace(
-        'import {',
-        `import fastify from '${ROOT}/node_modules/fastify/fastify.js'; import {`,
-      );
-    place = openPlace(`import { routesOf } from 'keyscope/lock'; ${config}`);
+    const fields = 'routes: () => routesOf(fastify()),';
+    const config = sqliteConfig('', fields, "{ list: ['threats:read'] }");
+    place = openPlace(`
+      import fastify from '${ROOT}/node_modules/fastify/fastify.js';
+      import { routesOf } from 'keyscope/lock';
+      ${config}`);
     const { exit, stderr } = await place.run(['lock', '--write']);
     expect(stderr).toContain('`routes` of the config threw an error: ');
     expect(stderr).toContain('recordRoutes(app)');

@@ -146,15 +146,24 @@ describe('a key that scan finds', () => {
 });
 
 describe('a config', () => {
-  it('without prefixes is an error, before anything is searched', async () => {
-    place.write('plain.mjs', sqliteConfig());
-    for (const command of [['scan'], ['rules', 'gitleaks']]) {
-      const { exit, stderr, stdout } = await place.run([...command, '--config', 'plain.mjs']);
-      expect({ exit, stdout }).toEqual({ exit: 3, stdout: '' });
-      expect(stderr).toContain('Pass --prefix acme, or set `prefixes` in defineConfig');
-    }
-    const rules = await place.run(['rules', 'gitleaks']);
-    expect(rules.stdout).toContain('acme_[0-9A-Za-z]{26}[0-4][0-9A-Za-z]{5}');
+  it('without prefixes has those of its keyrings', async () => {
+    const other = "const other = createKeyring({ prefix: 'acme_test', catalog, store, peppers });";
+    const both = sqliteConfig(other).replace(
+      '      keyring,\n',
+      '      keyring: [keyring, other],\n',
+    );
+    place.write('both.mjs', both);
+    const rules = await place.run(['rules', 'gitleaks', '--config', 'both.mjs']);
+    for (const prefix of ['acme', 'acme_test'])
+      expect(rules.stdout).toContain(`${prefix}_[0-9A-Za-z]{26}[0-4][0-9A-Za-z]{5}`);
+    const scan = await place.run(['scan', '--config', 'both.mjs']);
+    expect({ exit: scan.exit, stdout: scan.stdout }).toEqual({ exit: 2, stdout: '' });
+    expect(scan.stderr).toContain('the config has keyrings for acme, acme_test. Choose one.');
+    const chosen = await place.run(['scan', '--config', 'both.mjs', '--prefix', 'acme_test']);
+    expect([0, 1]).toContain(chosen.exit);
+  });
+
+  it('prints rules', async () => {
     const wrong = await place.run(['rules', 'gitleak']);
     expect([wrong.exit, wrong.stderr]).toEqual([2, expect.stringContaining('mean gitleaks?')]);
     const json = await place.run(['rules', 'semgrep', '--prefix', 'a', '--json']);

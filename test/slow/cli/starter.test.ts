@@ -51,7 +51,7 @@ describe('keyscope init', () => {
     ]);
     const keyring = readFileSync(place.file('keyscope/keyring.mts'), 'utf8');
     expect(keyring).toContain('postgresStore');
-    expect(keyring).toContain("export const prefix = 'web'");
+    expect(keyring).toContain("prefix: 'web',");
     expect(stderr).toContain('npm install keyscope\n');
     expect(stderr).toContain('export DATABASE_URL=');
     expect(stderr).toContain('node keyscope/server.mts');

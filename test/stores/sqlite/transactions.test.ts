@@ -132,11 +132,11 @@ describe.each(DRIVERS)('usage, on %s, while another process has the lock', (driv
 
   test('stays in the keyring, which writes it with a later flush', async () => {
     vi.useFakeTimers();
-    const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers: [PEPPER] });
+    const policy = definePolicy(catalog, { list: ['threats:read'] });
+    const keyring = createKeyring({ prefix: 'acme', policy, store, peppers: [PEPPER] });
     rival.exec('COMMIT');
     const { key, info } = await keyring.issue(PLAIN, AUTHORITY);
-    const policy = definePolicy(catalog, { list: ['threats:read'] });
-    await keyring.admit(`Bearer ${key}`, { policy, operation: 'list' });
+    await keyring.admit(`Bearer ${key}`, { operation: 'list' });
     rival.exec('BEGIN IMMEDIATE');
     const flushed = expect(keyring.flush()).rejects.toThrow('store.touch failed');
     await vi.advanceTimersByTimeAsync(900);

@@ -15,11 +15,11 @@ export const HEAD = 'denies HEAD like GET, without a body';
 /** Serves a correct adapter, whose answers `change` may change. */
 export function serveWith(change: ChangeAnswer = (answer) => answer): ServeAdapter {
   return (setup) => {
-    const { keyring, policy } = setup;
+    const { keyring } = setup;
     if (!keyring?.admit) throw new TypeError('pass a keyring');
     toResponse(undefined, challengeOf(setup));
-    policy.requires('whoami');
-    policy.requires('readReports');
+    keyring.policy.requires('whoami');
+    keyring.policy.requires('readReports');
     return { fetch: async (request: Request) => change(await respond(setup, request), request) };
   };
 }
@@ -43,11 +43,11 @@ async function respond(setup: AdapterSetup, request: Request): Promise<Response>
   }
 }
 
-async function admit({ keyring, policy }: AdapterSetup, request: Request) {
+async function admit({ keyring }: AdapterSetup, request: Request) {
   const { pathname, searchParams } = new URL(request.url);
-  if (pathname === '/whoami') return keyring.admit(request, { policy, operation: 'whoami' });
+  if (pathname === '/whoami') return keyring.admit(request, { operation: 'whoami' });
   const entityUuid = searchParams.getAll('entity');
-  return keyring.admit(request, { policy, operation: 'readReports', entityUuid });
+  return keyring.admit(request, { operation: 'readReports', entityUuid });
 }
 
 function answerError(setup: AdapterSetup, { method }: Request, error: unknown): Response {

@@ -8,7 +8,7 @@ import { isConfig } from '../../../src/tools/cli/define-config.js';
 const catalog = defineScopes({ threats: { read: 'Read.' } });
 const store = memoryStore();
 const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers: 'none' });
-const SOUND: CommandConfig = { keyring, store, catalog };
+const SOUND: CommandConfig = { keyring, store };
 
 describe('defineConfig', () => {
   it('returns a frozen copy with the same keyring, which isConfig recognizes', () => {
@@ -35,11 +35,18 @@ describe('defineConfig', () => {
     expect(isConfig(defineConfig(all))).toBe('config');
   });
 
+  it('accepts several keyrings', () => {
+    const other = createKeyring({ prefix: 'acme_test', catalog, store, peppers: 'none' });
+    expect(defineConfig({ keyring: [keyring, other], store }).keyring).toEqual([keyring, other]);
+  });
+
   it.each([
     ['keyring', Promise.resolve(keyring)],
     ['keyring', { issue() {} }],
     ['store', {}],
-    ['catalog', ['threats:read']],
+    ['keyring', []],
+    ['keyring', [keyring, {}]],
+    ['catalog', catalog],
     ['peppers', 'p1'],
     ['peppers', ['P1']],
     ['peppers', [{ id: 'p1', secret: 'hunter2' }]],

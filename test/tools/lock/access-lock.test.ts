@@ -19,9 +19,58 @@ const route = (method: string, path: string, ...operations: readonly string[]): 
 };
 
 const lockFor = (routes: readonly GuardedRoute[], reasons?: Record<string, string>) =>
-  lockOf({ catalog, policy, routes, reasons });
+  lockOf({ keyring: { policy }, routes, reasons });
+
+const other = defineScopes({ reports: { read: 'Read.' } }, { reserved: ['reports:read'] });
 
 describe('lockOf', () => {
+  it('joins the operations and scopes of several keyrings', () => {
+    const reports = definePolicy(other, { readReport: ['reports:read'], whoami: [] });
+    const lock = lockOf({
+      keyring: [{ policy }, { policy: reports }],
+      routes: [
+        route('GET', '/me', 'whoami'),
+        route('GET', '/reports', 'readReport'),
+        route('GET', '/threats', 'listThreats'),
+      ],
+    });
+    expect(lock.scopes).toEqual(['reports:read', 'threats:read', 'threats:write', 'users:delete']);
+    expect(lock.reserved).toEqual(['reports:read', 'users:delete']);
+    expect([...lock.routes].map(([name, { scopes }]) => [name, scopes])).toEqual([
+      ['GET /me', []],
+      ['GET /reports', ['reports:read']],
+      ['GET /threats', ['threats:read']],
+    ]);
+  });
+
+  it('accepts an operation that needs the same scopes in two catalogs, in any order', () => {
+    const turned = defineScopes({ threats: { write: 'Write.', read: 'Read.' } });
+    const again = definePolicy(turned, { updateThreat: ['threats:read', 'threats:write'] });
+    expect(again.requires('updateThreat')).not.toEqual(policy.requires('updateThreat'));
+    const routes = [route('PUT', '/threats/:id', 'updateThreat')];
+    const lock = lockOf({ keyring: [{ policy }, { policy: again }], routes });
+    expect(lock).toEqual(lockFor(routes));
+  });
+
+  it.each([
+    ['an operation', '"listThreats"', definePolicy(catalog, { listThreats: ['threats:write'] })],
+    ['an operation that needs nothing', '"listThreats"', definePolicy(other, { listThreats: [] })],
+    [
+      'a scope that only one of them reserves',
+      '"users:delete"',
+      definePolicy(defineScopes({ users: { delete: 'Delete.' } }), { remove: ['users:delete'] }),
+    ],
+  ])('rejects %s with two meanings in two keyrings', (_, name, its) => {
+    for (const keyring of [
+      [{ policy }, { policy: its }],
+      [{ policy: its }, { policy }],
+    ]) {
+      expect(complaint(() => lockOf({ keyring, routes: [] }))).toBe(
+        `lockOf: ${name} has two meanings in two keyrings. Rename one of them`,
+      );
+    }
+  });
+
   it('lists all scopes that the guards of a route need', () => {
     const { routes, scopes, reserved } = lockFor([
       route('GET', '/me', 'whoami'),
@@ -48,8 +97,17 @@ describe('lockOf', () => {
   });
 
   it.each<[string, Partial<LockInput>, string]>([
-    ['an invalid catalog', { catalog: untyped({}) }, 'pass the catalog that defineScopes returned'],
-    ['an invalid policy', { policy: untyped(null) }, 'pass the policy that definePolicy returned'],
+    ['no keyring', { keyring: untyped(undefined) }, 'pass one that was made with a policy'],
+    [
+      'a keyring without a policy',
+      { keyring: untyped({}) },
+      'pass one that was made with a policy',
+    ],
+    [
+      'a list in which one has no policy',
+      { keyring: [{ policy }, untyped({})] },
+      'pass one that was made with a policy, or a list of them',
+    ],
     ['an unknown field', untyped({ more: 1 }), 'unknown field "more"'],
     [
       'an unknown operation',
@@ -88,7 +146,7 @@ describe('lockOf', () => {
     ],
     ['a text for reasons', { reasons: untyped('x') }, 'reasons: pass { route: reason }'],
   ])('rejects %s', (_, input, instead) => {
-    const all: LockInput = { catalog, policy, routes: [], ...input };
+    const all: LockInput = { keyring: { policy }, routes: [], ...input };
     expect(complaint(() => lockOf(all))).toContain(instead);
   });
 });

@@ -195,7 +195,7 @@ describe('diffLocks, of an operation', () => {
   const lockNamed = (operation: string, scopes: readonly ['threats:read' | 'threats:write']) => {
     const policy = definePolicy(catalog, { [operation]: scopes });
     const routes = [{ method: 'GET', path: '/threats', operations: [operation] }];
-    return lockOf({ catalog, policy, routes });
+    return lockOf({ keyring: { policy }, routes });
   };
 
   it('reports a new name with the same scopes as a change', () => {
@@ -263,7 +263,7 @@ describe('diffLocks, of a guard before a route', () => {
     const catalog = defineScopes({ threats: { read: 'Read.' } });
     const policy = definePolicy(catalog, { one: ['threats:read'], two: [] });
     const routes = [{ method: 'GET', path: '/a', operations: [], behind }];
-    return lockOf({ catalog, policy, routes, reasons });
+    return lockOf({ keyring: { policy }, routes, reasons });
   };
   const reasons = { 'GET /a': 'why' };
 
@@ -309,7 +309,8 @@ it('reports a different number of handlers of a row without a guard', () => {
     const catalog = defineScopes({ threats: { read: 'Read.' } });
     const routes = [{ method: 'ALL', path: '/*', operations: [], handlers }];
     const reasons = { 'ALL /*': 'writes a log' };
-    return lockOf({ catalog, policy: definePolicy(catalog, { one: [] }), routes, reasons });
+    const policy = definePolicy(catalog, { one: [] });
+    return lockOf({ keyring: { policy }, routes, reasons });
   };
   const diff = diffLocks(lockWithHandlers(), lockWithHandlers(2));
   expect(diff).toMatchObject({ isEmpty: false, widened: [], unguarded: [] });

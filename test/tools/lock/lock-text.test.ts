@@ -63,7 +63,7 @@ describe('formatLock', () => {
       { method: 'GET', path: '/b', operations: [], behind: ['one'], handlers: 2 },
       { method: 'GET', path: '/c', operations: ['two'], behind: ['one'] },
     ];
-    const hinted = lockOf({ catalog, policy, routes, reasons: { 'GET /b': 'a "b": c' } });
+    const hinted = lockOf({ keyring: { policy }, routes, reasons: { 'GET /b': 'a "b": c' } });
     const text = formatLock(hinted);
     expect(text.split('\n').slice(6, 9)).toEqual([
       '    "GET /a": {"unguarded":null,"behind":["one","two"],' +

@@ -6,15 +6,15 @@ import { createMcpGate } from '../../../src/mcp/index.js';
 import { toolsOf } from '../../../src/tools/lock/index.js';
 import { guarding } from '../../support/guarded.ts';
 
-const { policy } = guarding;
+const { keyring } = guarding;
 
 test('lists each tool with the operation of the same name', () => {
   const tools = [{ name: 'two' }, { name: 'one', description: 'One.' }];
-  expect(toolsOf({ policy, tools })).toEqual([
+  expect(toolsOf({ keyring, tools })).toEqual([
     { method: 'TOOL', path: 'one', operations: ['one'] },
     { method: 'TOOL', path: 'two', operations: ['two'] },
   ]);
-  expect(toolsOf({ policy, tools: [{ name: 'two' }], operation: 'three' })).toEqual([
+  expect(toolsOf({ keyring, tools: [{ name: 'two' }], operation: 'three' })).toEqual([
     { method: 'TOOL', path: 'two', operations: ['three', 'two'] },
   ]);
 });
@@ -26,7 +26,7 @@ test('lists a tool that the policy lacks as unguarded, and the gate rejects it',
 });
 
 test('lists the tools of the platform', () => {
-  const listed = toolsOf({ policy: platformPolicy, tools: platformTools });
+  const listed = toolsOf({ keyring: { policy: platformPolicy }, tools: platformTools });
   expect(listed.map(({ operations }) => operations)).toEqual(
     [...platformPolicy.operations].sort().map((name) => [name]),
   );
@@ -34,8 +34,10 @@ test('lists the tools of the platform', () => {
 
 test('rejects invalid options', () => {
   const tools = [{ name: 'one' }];
-  expect(() => toolsOf({ tools } as never)).toThrow('pass the gate options { policy, tools }');
-  expect(() => toolsOf({ policy, tools: 'one' } as never)).toThrow('pass a list of all tools');
-  expect(() => toolsOf({ policy, tools: [null] } as never)).toThrow('toolsOf: names: element 0');
-  expect(() => toolsOf({ policy, tools, operation: 'four' })).toThrow(TypeError);
+  expect(() => toolsOf({ tools } as never)).toThrow(
+    'toolsOf: keyring: pass one that was made with a policy',
+  );
+  expect(() => toolsOf({ keyring, tools: 'one' } as never)).toThrow('pass a list of all tools');
+  expect(() => toolsOf({ keyring, tools: [null] } as never)).toThrow('toolsOf: names: element 0');
+  expect(() => toolsOf({ keyring, tools, operation: 'four' })).toThrow(TypeError);
 });

@@ -3,7 +3,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import fc from 'fast-check';
 import { diffOperations, secureDocument } from 'keyscope/openapi';
 import { describe, expect, it } from 'vitest';
-import { at, catalog, documentOf, operation, type Part, policy } from '../../support/openapi.ts';
+import { at, documentOf, operation, type Part, policy } from '../../support/openapi.ts';
 import { runs } from '../../support/runs.ts';
 
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'];
@@ -43,7 +43,7 @@ const documents = fc
     return documentOf(Object.fromEntries(paths), { components });
   });
 
-const options = { policy, catalog, realm: 'acme' };
+const options = { policy, realm: 'acme' };
 
 /** Returns the operations of the policy that a document lacks. */
 function elsewhereOf(document: Part): (typeof policy.operations)[number][] {

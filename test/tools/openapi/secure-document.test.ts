@@ -13,7 +13,7 @@ import {
   policy,
 } from '../../support/openapi.ts';
 
-const options = { policy, catalog };
+const options = { policy };
 const secure = (paths: Part, more: Part = {}): Part =>
   secureDocument(documentOf({ ...PATHS, ...paths }, more), options);
 const refused = (paths: Part, more: Part = {}): string => complaint(() => secure(paths, more));
@@ -74,7 +74,7 @@ describe('secureDocument', () => {
     });
     const bare = definePolicy(catalog, { whoami: [] });
     const only = documentOf({ '/me': PATHS['/me'] });
-    const unscoped = secureDocument(only, { policy: bare, catalog, realm: 'acme' });
+    const unscoped = secureDocument(only, { policy: bare, realm: 'acme' });
     const shown = at(unscoped, 'components', 'responses', 'AccessForbidden', 'content');
     expect(Object.keys(at(shown, 'application/problem+json', 'examples') as object)).toEqual([
       'entity_forbidden',
@@ -286,9 +286,10 @@ describe('secureDocument, on existing components', () => {
 
 describe('secureDocument, on its options', () => {
   it.each([
-    [{ policy, catalog, realms: 'x' }, /unknown field "realms"/],
-    [{ policy }, /pass the catalog/],
-    [{ catalog }, /policy: pass the policy that definePolicy returned/],
+    [{ policy, realms: 'x' }, /unknown field "realms"/],
+    [{ policy, catalog }, /unknown field "catalog"/],
+    [{}, /policy: pass the policy that definePolicy returned/],
+    [{ policy: catalog }, /policy: pass the policy that definePolicy returned/],
     [{ ...options, realm: 1 }, /realm: pass a string/],
     [{ ...options, realm: 'ä' }, /realm: pass printable ASCII/],
     [{ ...options, schemeName: 'a/b' }, /schemeName: use letters, digits/],

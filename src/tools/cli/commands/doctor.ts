@@ -7,11 +7,10 @@ import { causeOf } from '../../../core/errors.js';
 import { isObject } from '../../../core/input.js';
 import type { KeyRecord } from '../../../core/record.js';
 import { within } from '../../../core/thenable.js';
-import { isUuid } from '../../../core/uuid.js';
 import { pepperReport } from '../../../reports/pepper-report.js';
-import type { Call } from '../call.js';
+import { type Call, type ChosenConfig, chooseKeyring } from '../call.js';
 import { EXIT } from '../command-error.js';
-import { type CommandConfig, type CommandSql, isConfigured } from '../define-config.js';
+import { type CommandSql, isConfigured } from '../define-config.js';
 import { adviceOn, hintOf } from '../explain.js';
 import type { Style } from '../output.js';
 import {
@@ -49,7 +48,7 @@ const COLUMNS: readonly Column<Finding>[] = [
 /** Runs every check and prints the findings. */
 export async function run(call: Call): Promise<number> {
   const { output, timeoutMs } = call;
-  const config = await call.config();
+  const config = chooseKeyring(call, await call.config());
   const findings: Finding[] = [];
   for (const check of CHECKS) findings.push(await check({ config, timeoutMs, findings }));
   // Findings are sentences, which must not be cut.
@@ -62,7 +61,7 @@ export async function run(call: Call): Promise<number> {
 
 /** The input of a check. */
 interface Asked {
-  readonly config: CommandConfig;
+  readonly config: ChosenConfig;
   /** How long one check may take, in milliseconds. */
   readonly timeoutMs: number;
   /** The findings of the checks before it. */
@@ -240,7 +239,7 @@ async function checkPeppers({ config, timeoutMs }: Asked): Promise<Verdict> {
 
 // ── The keyring's `deployment`, compared with the seals of stored keys ──────────────────────────
 
-/** The number of keys to compare, and of organizations in which to look for one. */
+/** The number of keys to compare. */
 const SAMPLE = 50;
 
 /** The number of rows to find them in, because a table may have keys of other prefixes. */
@@ -250,13 +249,13 @@ const ROWS = 1_000;
 type Seal = 'sound' | 'broken' | 'not known';
 
 /** Compares some seals: a wrong deployment breaks all of them, an edited row only its own. */
-async function checkSeals(config: CommandConfig): Promise<Verdict> {
+async function checkSeals(config: ChosenConfig): Promise<Verdict> {
   const { store } = config;
   if (store.listAll === undefined) return ['not known', 'the store cannot list its keys'];
   const { items } = await store.listAll({ after: null, limit: ROWS }, { fresh: true });
   if (items.length === 0) return ['ok', 'no keys yet'];
   const rows = items.filter((row) => isObject(row) && String(row.digest).startsWith('h1.'));
-  const prefix = await prefixOf(config, rows);
+  const { prefix } = config.keyring;
   const own = rows.filter((row) => row.prefix === prefix).slice(0, SAMPLE);
   const seals = new Map<string, Seal>();
   for (const row of own) seals.set(row.keyId, await sealOf(config, row));
@@ -272,24 +271,7 @@ async function checkSeals(config: CommandConfig): Promise<Verdict> {
   return ['to do', `none of ${broken.length} seals match: ${instead}`];
 }
 
-/**
- * Returns the prefix of the keyring, which lists only keys that have it; undefined if it lists none
- * of these organizations' keys. To `get` another keyring's key would be a denial in the audit log.
- */
-async function prefixOf(
-  { keyring }: CommandConfig,
-  rows: readonly KeyRecord[],
-): Promise<string | undefined> {
-  const entities = new Set(rows.map((row) => row.entityUuid).filter(isUuid));
-  for (const entityUuid of [...entities].slice(0, SAMPLE)) {
-    const { keys } = await keyring.list({}, { entityUuid });
-    const key = keys.find((each) => 'prefix' in each);
-    if (key !== undefined) return key.prefix;
-  }
-  return undefined;
-}
-
-async function sealOf({ keyring }: CommandConfig, row: KeyRecord): Promise<Seal> {
+async function sealOf({ keyring }: ChosenConfig, row: KeyRecord): Promise<Seal> {
   const { keyId, entityUuid } = row;
   const info = await keyring.get(keyId, { entityUuid });
   if (info === null || !('tampered' in info) || info.state === 'orphaned') return 'not known';

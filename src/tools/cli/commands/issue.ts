@@ -4,9 +4,16 @@
  */
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import type { IssuedKey } from '../../../management/info.js';
-import { authorityOf, type Call, entitiesOf, keyIdOf, requireScopes } from '../call.js';
+import {
+  authorityOf,
+  type Call,
+  type ChosenConfig,
+  chooseKeyring,
+  entitiesOf,
+  keyIdOf,
+  requireScopes,
+} from '../call.js';
 import { CommandError, usageError } from '../command-error.js';
-import type { CommandConfig } from '../define-config.js';
 import { readExpiry, readPairs, readSpan, shownSpan } from '../options.js';
 import { requireKey, shownKey } from '../shown-keys.js';
 
@@ -23,9 +30,9 @@ export async function issue(call: Call): Promise<undefined> {
     justification: given.text('justification'),
     metadata: metadata === undefined ? undefined : readPairs(metadata),
   };
-  const { keyring, catalog, maxLifetimeMs } = await configThatKeeps(call);
+  const { keyring, maxLifetimeMs } = await configThatKeeps(call);
   requireLifetime(fields.expiresAt, maxLifetimeMs);
-  const input = { ...fields, scopes: requireScopes(given.required('scopes'), catalog) };
+  const input = { ...fields, scopes: requireScopes(given.required('scopes'), keyring.catalog) };
   await deliver(call, () => keyring.issue(input, authority));
 }
 
@@ -44,9 +51,9 @@ export async function rotate(call: Call): Promise<undefined> {
     expiresAt: expires === undefined ? undefined : readExpiry(expires, Date.now()),
     justification: given.text('justification'),
   };
-  const { keyring, catalog, maxLifetimeMs } = await configThatKeeps(call);
+  const { keyring, maxLifetimeMs } = await configThatKeeps(call);
   if (fields.expiresAt !== undefined) requireLifetime(fields.expiresAt, maxLifetimeMs);
-  const wanted = scopes === undefined ? undefined : requireScopes(scopes, catalog);
+  const wanted = scopes === undefined ? undefined : requireScopes(scopes, keyring.catalog);
   const input = { ...fields, scopes: wanted };
   const { info, shown } = await requireKey(keyring, keyId, authority);
   const when = overlapMs === 0 ? 'now' : `in ${given.required('overlap')}`;
@@ -68,9 +75,9 @@ function requireLifetime(expiresAt: Date | 'never', mostMs: number | undefined):
 }
 
 /** Loads the config. Throws for a store in memory, which would lose the new key at once. */
-async function configThatKeeps(call: Call): Promise<CommandConfig> {
+async function configThatKeeps(call: Call): Promise<ChosenConfig> {
   const config = await call.config();
-  if (config.store.isInProcess !== true) return config;
+  if (config.store.isInProcess !== true) return chooseKeyring(call, config);
   throw new CommandError(
     'config',
     'No key was created: the store in your config is in memory and ends with this command. ' +

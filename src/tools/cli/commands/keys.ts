@@ -2,7 +2,7 @@
 import type { KeyState } from '../../../core/record.js';
 import type { Authority } from '../../../management/authority.js';
 import type { Keyring } from '../../../management/keyring.js';
-import { authorityOf, type Call, configWithKeys, keyIdOf, whoOf } from '../call.js';
+import { authorityOf, type Call, configWithKeyring, keyIdOf, whoOf } from '../call.js';
 import { CommandError } from '../command-error.js';
 import { readCount } from '../options.js';
 import { createProgress } from '../progress.js';
@@ -23,7 +23,7 @@ export async function list(call: Call): Promise<undefined> {
   const selection = readSelection(call);
   const limit = given.text('limit');
   let left = limit === undefined ? Number.POSITIVE_INFINITY : readCount(limit, 'limit');
-  const config = await configWithKeys(call);
+  const config = await configWithKeyring(call);
   const columns = selection.authority === null ? ALL_KEY_COLUMNS : KEY_COLUMNS;
   const print = tablePrinter<ShownKey>(output, columns);
   const states = new Set<KeyState>();
@@ -49,7 +49,7 @@ export async function show(call: Call): Promise<undefined> {
   const { output } = call;
   const keyId = keyIdOf(call);
   const authority = authorityOf(call);
-  const { keyring } = await configWithKeys(call);
+  const { keyring } = await configWithKeyring(call);
   const { info } = await requireKey(keyring, keyId, authority);
   await printFields(output, info, fieldsOf(info));
 }
@@ -60,7 +60,7 @@ export async function whois(call: Call): Promise<undefined> {
   const who = whoOf(call);
   // Before the config opens connections, because people type slowly.
   const key = await terminal.readSecret('Key (not shown): ');
-  const { keyring } = await configWithKeys(call);
+  const { keyring } = await configWithKeyring(call);
   const info = await keyring.identify(key, who);
   if (info === null) {
     throw new CommandError('refused', 'This keyring does not know the key. Check for typos.');
@@ -95,7 +95,7 @@ export async function changeKey(
   const { given, output, terminal, interrupts } = call;
   const keyId = keyIdOf(call);
   const authority = authorityOf(call);
-  const { keyring } = await configWithKeys(call);
+  const { keyring } = await configWithKeyring(call);
   const { shown } = await requireKey(keyring, keyId, authority);
   if (question !== null) await terminal.confirm(question(shown), given.flag('yes'));
   await interrupts.change(() => change(keyring, keyId, authority));

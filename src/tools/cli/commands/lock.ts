@@ -14,6 +14,7 @@ import type { GuardedRoute } from '../../lock/route.js';
 import { allKeys } from '../all-keys.js';
 import type { Call } from '../call.js';
 import { CommandError, EXIT, usageError } from '../command-error.js';
+import { keyringsOf } from '../define-config.js';
 import { textOf, withoutSecrets } from '../explain.js';
 import type { OptionName } from '../options.js';
 
@@ -99,13 +100,14 @@ async function currentLock(
   { config, timeoutMs }: Call,
   committed: AccessLock | null,
 ): Promise<AccessLock> {
-  const { catalog, policy, routes } = await config();
-  if (policy === undefined || routes === undefined) {
-    const example = 'defineConfig({ …, policy, routes: () => routesOf(app) })';
-    throw new CommandError(
-      'config',
-      `The config needs \`policy\` and \`routes\` for a lock: ${example}.`,
-    );
+  const loaded = await config();
+  const { keyring, routes } = loaded;
+  const isWithout = keyringsOf(loaded).some(({ policy }) => policy === undefined);
+  if (routes === undefined || isWithout) {
+    const example =
+      'createKeyring({ …, policy }), defineConfig({ …, routes: () => routesOf(app) })';
+    const needs = 'For a lock, the config needs `routes` and a keyring with a policy';
+    throw new CommandError('config', `${needs}: ${example}.`);
   }
   const seconds = timeoutMs / 1_000;
   const giveUp = (): never => {
@@ -123,7 +125,7 @@ async function currentLock(
   for (const [name, { reason }] of committed?.routes ?? []) {
     if (reason !== null && bare.has(name)) reasons[name] = reason;
   }
-  return lockOf({ catalog, policy, routes: found, reasons });
+  return lockOf({ keyring, routes: found, reasons });
 }
 
 /** Such as a `recordRoutes` that the service forgot. */

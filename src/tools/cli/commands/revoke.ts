@@ -1,6 +1,6 @@
 /** `keyscope revoke`: one key, or every key that the options select. */
 import { ENDED } from '../../../management/ended.js';
-import { type Call, configWithKeys } from '../call.js';
+import { type Call, configWithKeyring } from '../call.js';
 import { CommandError, usageError } from '../command-error.js';
 import { endKeys } from '../end-keys.js';
 import { createProgress } from '../progress.js';
@@ -37,7 +37,7 @@ function questionFor({ given }: Call, shown: string, whose: string): string {
 /** Shows the keys, asks once, and revokes them. Without `--state`, skips keys that have ended. */
 async function revokeSelected(call: Call, selection: Selection): Promise<undefined> {
   const { given, output, terminal, interrupts } = call;
-  const config = await configWithKeys(call);
+  const config = await configWithKeyring(call);
   const { keyring } = config;
   const found: ShownKey[] = [];
   for await (const keys of selectedKeys(config, selection, createProgress(output))) {

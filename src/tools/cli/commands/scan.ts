@@ -1,7 +1,8 @@
 /** `keyscope scan` */
 import type { Keyring } from '../../../management/keyring.js';
-import { type Call, prefixesOf, readPrefixes } from '../call.js';
+import { type Call, chooseKeyring, prefixesOf, readPrefixes } from '../call.js';
 import { EXIT, suggest, usageError } from '../command-error.js';
+import { keyringsOf } from '../define-config.js';
 import { ReaderGone } from '../output.js';
 import { findsIn, STANDARD_INPUT } from '../scan/files.js';
 import { createRevocation, lookUpsOf } from '../scan/known-keys.js';
@@ -53,17 +54,21 @@ interface SoughtBy {
 }
 
 /** With `--prefix` alone, does not load the config, which is code and opens a database. */
-async function soughtBy({ given, config }: Call): Promise<SoughtBy> {
+async function soughtBy(call: Call): Promise<SoughtBy> {
+  const { given, config } = call;
   const prefixes = readPrefixes(given);
   const isOffline = given.text('config') === undefined && !given.flag('revoke');
   if (prefixes !== null && isOffline) return { prefixes, keyring: null };
   const loaded = await config();
-  const own = loaded.prefixes ?? prefixes ?? [];
+  const own = prefixesOf(loaded);
   const foreign = prefixes?.find((prefix) => !own.includes(prefix));
   if (foreign !== undefined) {
     const known = `\`prefixes\` of the config has ${own.join(', ')}, not ${foreign}`;
     const instead = 'Correct --prefix, add it to the config, or scan without --config and --revoke';
     throw usageError(`--prefix: ${known}.${suggest(foreign, own)} ${instead}.`);
   }
-  return { prefixes: prefixes ?? prefixesOf(loaded), keyring: loaded.keyring };
+  const [only, another] = keyringsOf(loaded);
+  const isOne = only !== undefined && another === undefined;
+  const keyring = isOne ? only : chooseKeyring(call, loaded).keyring;
+  return { prefixes: prefixes ?? own, keyring };
 }

@@ -1,5 +1,5 @@
 /** `keyscope scopes` */
-import type { Call } from '../call.js';
+import { type Call, chooseKeyring } from '../call.js';
 import { type Column, tablePrinter } from '../table.js';
 
 interface Row {
@@ -15,8 +15,8 @@ const COLUMNS: readonly Column<Row>[] = [
 ];
 
 /** Lists the catalog, in its own order. */
-export async function run({ config, output }: Call): Promise<undefined> {
-  const { catalog } = await config();
+export async function run(call: Call): Promise<undefined> {
+  const { catalog } = chooseKeyring(call, await call.config()).keyring;
   const rows = catalog.all.map(
     (scope): Row => ({
       scope,
@@ -24,5 +24,5 @@ export async function run({ config, output }: Call): Promise<undefined> {
       reserved: catalog.isReserved(scope),
     }),
   );
-  await tablePrinter(output, COLUMNS)(rows);
+  await tablePrinter(call.output, COLUMNS)(rows);
 }

@@ -1,6 +1,6 @@
 /** `keyscope unused` */
 import { unusedScopes } from '../../../reports/unused-scopes.js';
-import { authorityOf, type Call, configWithKeys } from '../call.js';
+import { authorityOf, type Call, configWithKeyring } from '../call.js';
 import { usageError } from '../command-error.js';
 import { readSpan } from '../options.js';
 import { pagesOf, type ShownKey, shownDay, shownKey } from '../shown-keys.js';
@@ -37,7 +37,7 @@ export async function run(call: Call): Promise<undefined> {
   const authority = authorityOf(call);
   const unusedForMs = readSpan(given.text('for') ?? '90d', 'for');
   if (unusedForMs === 0) throw usageError('--for takes a time, such as 90d.');
-  const { keyring } = await configWithKeys(call);
+  const { keyring } = await configWithKeyring(call);
   const print = tablePrinter(output, COLUMNS);
   for await (const keys of pagesOf(keyring, authority)) {
     await print(keys.flatMap((key) => rowOf(key, unusedForMs)));

@@ -111,9 +111,11 @@ export const WRONG_REQUESTS: WrongAdapters = {
   'authorizes without the keyring': {
     noticedBy: [BUG, ONCE],
     change: () => ({
-      admit: async ({ keyring, policy }, request, { operation, entityUuid }) => {
+      admit: async ({ keyring }, request, { operation, entityUuid: asked }) => {
         const principal = await keyring.authenticate(request as IncomingMessage);
-        return { principal, entityUuid: policy.authorize(principal, operation, { entityUuid }) };
+        const options = { entityUuid: asked };
+        const entityUuid = keyring.policy.authorize(principal, operation, options);
+        return { principal, entityUuid };
       },
     }),
   },

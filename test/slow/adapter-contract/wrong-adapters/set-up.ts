@@ -17,8 +17,10 @@ export const WRONG_SET_UPS: WrongAdapters = {
   'looks for its keyring at the first request': {
     noticedBy: [KEYRING],
     change: () => ({
-      declare: (setup, operation) =>
-        RIGHT.declare({ ...setup, keyring: { admit } as never }, operation),
+      declare(setup, operation) {
+        const later = { admit, policy: { requires() {} } } as never;
+        RIGHT.declare({ ...setup, keyring: setup.keyring ?? later }, operation);
+      },
     }),
   },
   'throws another error than TypeError at set-up': {

@@ -1,9 +1,10 @@
 /** The findings of `doctor`. */
 import { createKeyring, defineScopes, type KeyringEvent, type KeyStore } from 'keyscope';
-import { type CommandConfig, type CommandSql, defineConfig } from 'keyscope/cli';
+import { type CommandSql, defineConfig } from 'keyscope/cli';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
 import { MIGRATIONS } from '../../../../src/stores/schema/migrations.js';
+import type { ChosenConfig } from '../../../../src/tools/cli/call.js';
 import { CHECKS, type Finding } from '../../../../src/tools/cli/commands/doctor.js';
 
 const catalog = defineScopes({ threats: { read: 'Read.' } });
@@ -17,13 +18,14 @@ function keyringOver(store: KeyStore, peppers = [P1], deployment = '') {
   return createKeyring({ prefix: 'acme', catalog, store, peppers, deployment, storeTimeoutMs });
 }
 
-function configOver(store: KeyStore, more: Partial<CommandConfig> = {}): CommandConfig {
-  return defineConfig({ keyring: keyringOver(store), store, catalog, peppers: ['p1'], ...more });
+function configOver(store: KeyStore, more: Partial<ChosenConfig> = {}): ChosenConfig {
+  const keyring = more.keyring ?? keyringOver(store);
+  return { ...defineConfig({ keyring, store, peppers: ['p1'], ...more }), keyring };
 }
 
 type Findings = (check: string) => Finding | undefined;
 
-async function examine(config: CommandConfig): Promise<Findings> {
+async function examine(config: ChosenConfig): Promise<Findings> {
   const findings: Finding[] = [];
   for (const check of CHECKS) findings.push(await check({ config, timeoutMs: 100, findings }));
   return (name) => findings.find((finding) => finding.check === name);

@@ -1,0 +1,112 @@
+/** Makes the keyring: all operations in one frozen object with one configuration. */
+import { admit } from '../core/admit.js';
+import { authenticate } from '../core/authenticate.js';
+import type { Catalog } from '../core/catalog.js';
+import { type Context, createContext, type KeyringOptions } from '../core/context.js';
+import { isAccessError } from '../core/errors.js';
+import type { ManagementAction } from '../core/events.js';
+import { verify } from '../core/verify.js';
+import type { CheckedAuthority } from './authority.js';
+import { readAuthority, readGrantAuthority } from './authority.js';
+import { identify } from './identify.js';
+import { issue } from './issue.js';
+import type { AnyAuthority, Keyring } from './keyring.js';
+import { revokeLineage } from './lineage.js';
+import { get, type ListInput, type ListPage, list } from './list.js';
+import { revoke } from './revoke.js';
+import { rotate } from './rotate.js';
+import { resume, suspend } from './suspend.js';
+import { tellDenial } from './trail.js';
+import { requireOwnPrefix } from './vendors.js';
+import { withdraw } from './withdraw.js';
+
+/**
+ * Makes a keyring. Checks and copies the options, so that a bad configuration fails at start-up.
+ *
+ * Not checked: whether the store can be reached.
+ *
+ * @throws TypeError that says what to write instead.
+ * @example
+ * const store = memoryStore();
+ * const keyring = createKeyring({ prefix: 'acme', policy, store, peppers: 'none' });
+ */
+export function createKeyring<C extends Catalog, Operation extends string = never>(
+  options: KeyringOptions<C, Operation>,
+): Keyring<C, Operation> {
+  const context = createContext(options);
+  requireOwnPrefix(options);
+  const { policy, catalog, format } = context;
+  const keyring = {
+    prefix: format.prefix,
+    catalog,
+    policy,
+    ...createManagement(context),
+    ...createRequests(context),
+  };
+  // The types of the options say which policy and catalog these are.
+  return Object.freeze(keyring) as unknown as Keyring<C, Operation>;
+}
+
+type Requests = Pick<Keyring, 'identify' | 'verify' | 'authenticate' | 'admit' | 'flush'>;
+
+/** The methods are asynchronous, so that none throws synchronously. */
+function createRequests(context: Context): Requests {
+  return {
+    identify: async (key, given) => identify(context, key, given),
+    verify: async (key) => verify(context, key),
+    authenticate: async (request, given) => authenticate(context, request, given),
+    admit: (request, input) => admit(context, request, input),
+    flush: context.usage.flush,
+  };
+}
+
+type Management = Pick<
+  Keyring,
+  | 'issue'
+  | 'rotate'
+  | 'revoke'
+  | 'revokeLineage'
+  | 'suspend'
+  | 'resume'
+  | 'withdraw'
+  | 'list'
+  | 'get'
+>;
+
+function createManagement(context: Context): Management {
+  /** An operation on one key. */
+  type OnKey<T> = (context: Context, authority: CheckedAuthority, keyId: string) => Promise<T>;
+
+  function onKey<T>(action: ManagementAction, operation: OnKey<T>) {
+    return async (keyId: string, given: AnyAuthority): Promise<T> =>
+      tellDenial(context, action, readAuthority(given), keyId, (authority) =>
+        operation(context, authority, keyId),
+      );
+  }
+
+  const requireKey = onKey('get', get);
+
+  return {
+    issue: async (input, given) =>
+      tellDenial(context, 'issue', readGrantAuthority(given), null, (authority) =>
+        issue(context, authority, input),
+      ),
+    rotate: async (keyId, input, given) =>
+      tellDenial(context, 'rotate', readGrantAuthority(given), keyId, (authority) =>
+        rotate(context, authority, keyId, input),
+      ),
+    revoke: onKey('revoke', revoke),
+    revokeLineage: onKey('revokeLineage', revokeLineage),
+    suspend: onKey('suspend', suspend),
+    resume: onKey('resume', resume),
+    withdraw: onKey('withdraw', withdraw),
+    list: async (input: ListInput | undefined, given: AnyAuthority) =>
+      list(context, readAuthority(given), input) as Promise<ListPage<never>>,
+    get: async (keyId, given) => requireKey(keyId, given).catch(nullIfNotFound),
+  };
+}
+
+function nullIfNotFound(error: unknown): null {
+  if (isAccessError(error) && error.code === 'not_found') return null;
+  throw error;
+}
