@@ -29,8 +29,8 @@ export interface AdmitInput<Operation extends string = string> {
 }
 
 /** The verified caller, and the entity that it may act on. */
-export interface Admission {
-  readonly principal: Principal;
+export interface Admission<Scope extends string = string> {
+  readonly principal: Principal<Scope>;
   /** The entity that was checked. Use only this one in your handler. */
   readonly entityUuid: string;
 }
@@ -42,7 +42,7 @@ export interface Admission {
 export type Authenticator = () => Awaitable<Principal>;
 
 /** The part of a keyring that guards use. A wrapper is `{ ...keyring, admit }`. */
-export interface Admitting<Operation extends string = string> {
+export interface Admitting<Operation extends string = string, Scope extends string = string> {
   /** The prefix of its keys, the default realm of challenges. */
   readonly prefix: string;
   /** The table of its operations. Undefined if the keyring was made with `catalog` alone. */
@@ -51,7 +51,10 @@ export interface Admitting<Operation extends string = string> {
    * Guards one operation, emits its event and records its usage. If you pass a function instead of
    * a request, `admit` calls it once to authenticate.
    */
-  admit(request: RequestLike | Authenticator, input: AdmitInput<Operation>): Promise<Admission>;
+  admit(
+    request: RequestLike | Authenticator,
+    input: AdmitInput<Operation>,
+  ): Promise<Admission<Scope>>;
 }
 
 export async function admit(

@@ -5,7 +5,7 @@ import type { KeyRecord, Usage } from './record.js';
 import { isUuid } from './uuid.js';
 
 /** A verified caller. Frozen, including its lists, so handlers can share it. */
-export interface Principal {
+export interface Principal<Scope extends string = string> {
   /** The id of the key; for a token, of the key behind it. */
   readonly keyId: string;
   /** The key's name, for people. */
@@ -15,7 +15,7 @@ export interface Principal {
   /** The entities that the caller can address. */
   readonly accessibleEntities: readonly string[];
   /** The scopes as granted. One that the catalog no longer has is listed, but grants nothing. */
-  readonly scopes: readonly string[];
+  readonly scopes: readonly Scope[];
   /**
    * String pairs that belong to the integration. Frozen, unless they come from the claims of a
    * custom token verifier (`checkParent: false`).
@@ -148,7 +148,10 @@ export function grantedScopes(principal: Principal): string[] {
  * @example
  * const showButton = hasScopes(principal, 'threats:write');
  */
-export function hasScopes(principal: Principal, ...scopes: readonly string[]): boolean {
+export function hasScopes<Scope extends string>(
+  principal: Principal<Scope>,
+  ...scopes: readonly NoInfer<Scope>[]
+): boolean {
   return holdsAll(principal, scopes);
 }
 
@@ -172,7 +175,10 @@ function holdsAll(principal: Principal, scopes: readonly string[]): boolean {
  * @example
  * requireScopes(principal, 'threats:read');
  */
-export function requireScopes(principal: Principal, ...scopes: readonly string[]): void {
+export function requireScopes<Scope extends string>(
+  principal: Principal<Scope>,
+  ...scopes: readonly NoInfer<Scope>[]
+): void {
   if (holdsAll(principal, scopes)) return;
   const { keyId } = principal;
   throw new AccessError('insufficient_scope', 'scope_missing', { keyId, requiredScopes: scopes });

@@ -1,7 +1,7 @@
 /** The interface of a keyring: all operations of a service on its keys. */
 import type { Admitting } from '../core/admit.js';
 import type { AuthenticateOptions } from '../core/authenticate.js';
-import type { Catalog, PatternOf } from '../core/catalog.js';
+import type { Catalog, PatternOf, ScopeOf } from '../core/catalog.js';
 import type { Policy } from '../core/policy.js';
 import type { Principal } from '../core/principal.js';
 import type { RequestLike } from '../core/request.js';
@@ -24,7 +24,7 @@ export type AnyAuthority = Authority | GrantAuthority;
  * before anything is written.
  */
 export interface Keyring<C extends Catalog = Catalog, Operation extends string = string>
-  extends Admitting<Operation> {
+  extends Admitting<Operation, ScopeOf<C>> {
   /** The catalog of the scopes that its keys can have. */
   readonly catalog: C;
   readonly policy: Policy<Operation, C>;
@@ -172,7 +172,7 @@ export interface Keyring<C extends Catalog = Catalog, Operation extends string =
    * @example
    * const principal = await keyring.verify(key);
    */
-  verify(key: unknown): Promise<Principal>;
+  verify(key: unknown): Promise<Principal<ScopeOf<C>>>;
   /**
    * Verifies the bearer credential of a request. Pass a fetch `Request` or `Headers`, anything with
    * Node's `rawHeaders`, a plain header object, a string, a list of `Authorization` values, or
@@ -189,7 +189,10 @@ export interface Keyring<C extends Catalog = Catalog, Operation extends string =
    * @example
    * const principal = await keyring.authenticate(request);
    */
-  authenticate(request?: RequestLike, options?: AuthenticateOptions): Promise<Principal>;
+  authenticate(
+    request?: RequestLike,
+    options?: AuthenticateOptions,
+  ): Promise<Principal<ScopeOf<C>>>;
   /**
    * Guards one operation: authenticates, authorizes by the policy, records usage and emits the
    * event. Instead of a request, you can pass a function that authenticates, if you have already
@@ -205,7 +208,7 @@ export interface Keyring<C extends Catalog = Catalog, Operation extends string =
    * const input = { operation: 'listThreats', entityUuid: query.entity_uuid } as const;
    * const { principal, entityUuid } = await keyring.admit(request, input);
    */
-  admit: Admitting<Operation>['admit'];
+  admit: Admitting<Operation, ScopeOf<C>>['admit'];
   /**
    * Writes pending usage. Call it on shutdown, or in a Worker's `waitUntil`.
    *
