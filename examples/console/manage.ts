@@ -1,7 +1,6 @@
 /** One key: its page, and the forms that rotate, suspend, resume and revoke it. */
 import type { Hono } from 'hono';
 import type { DamagedKey, GrantAuthority, KeyInfo } from 'keyscope';
-import { isAccessError } from 'keyscope';
 import { unusedScopes } from 'keyscope/reports';
 import {
   closeForm,
@@ -105,15 +104,8 @@ async function rotate(c: Visit, id: string, { keyring, now }: ConsoleService): P
   const overlapMs = Number(overlap) * HOUR_MS;
   const input = { overlapMs, scopes: keptScopes(c), expiresAt: newExpiry(c, now()) };
   closeForm(c);
-  try {
-    const issued = await orRefused(keyring.rotate(id, input, authority));
-    return await leadToNewKey(c, issued, `Key rotated. ${oldKey}`);
-  } catch (error) {
-    // A program would have sent a bad credential. Here, the key on the page has changed.
-    if (isAccessError(error) && error.code === 'invalid_token')
-      throw new Refused(409, 'This key has ended, or its record is damaged. Create a new key.');
-    throw error;
-  }
+  const issued = await orRefused(keyring.rotate(id, input, authority));
+  return leadToNewKey(c, issued, `Key rotated. ${oldKey}`);
 }
 
 /** Changes a key, and resolves to the notice about it. */

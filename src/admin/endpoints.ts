@@ -1,6 +1,6 @@
 /** The table of all endpoints. Both the routing and the OpenAPI document use it. */
-import { AccessError, isAccessError } from '../core/errors.js';
-import { answerJson, answerNothing, answerProblem, type Problem } from '../http/answer.js';
+import { AccessError } from '../core/errors.js';
+import { answerJson, answerNothing } from '../http/answer.js';
 import type { GrantAuthority } from '../management/authority.js';
 import type { DamagedKey, IssuedKey, KeyInfo } from '../management/info.js';
 import type { IssueInput } from '../management/issue.js';
@@ -15,13 +15,6 @@ import {
   REASON_INPUT,
   ROTATE_INPUT,
 } from './inputs.js';
-
-/** Not 401, because the caller's own credential is valid. */
-const NOT_LIVE: Problem = {
-  status: 409,
-  detail: 'The key is not live, so it cannot be rotated; its state says why.',
-  error: 'conflict',
-};
 
 /** The operation of a request. The OpenAPI document uses these as `operationId`s. */
 export type KeyAdminOperation =
@@ -182,14 +175,7 @@ export const ROUTES: readonly Route[] = [
     answer: 'NewKey',
     conflicts: true,
     async run({ keyring, authority, keyId, basePath }, input) {
-      try {
-        return answerNewKey(basePath, await keyring.rotate(keyId, input, authority));
-      } catch (error) {
-        const isNotLive = isAccessError(error) && error.code === 'invalid_token';
-        const isOther = isNotLive && error.keyId !== authority.keyId;
-        if (isOther) return answerProblem(NOT_LIVE);
-        throw error;
-      }
+      return answerNewKey(basePath, await keyring.rotate(keyId, input, authority));
     },
   }),
   markingRoute('suspendKey', 'suspend', {

@@ -52,9 +52,9 @@ export type KeyAdmin = (request: Request, input?: KeyAdminInput | object) => Pro
  *
  * Bodies and answers are JSON in the shapes of `keyscope/schemas`. Only the 201 answers of `issue`
  * and `rotate` contain a key. Denials are those of `toResponse`. In addition, there are 404 for an
- * unknown path, 405 with `Allow`, 409 for a key that cannot be rotated because it is not live, 413
- * for more than 128 KiB, 415 unless the body is `application/json`, and 403 for requests from pages
- * of other sites. `HEAD` is `GET` without the body, and `OPTIONS` answers with `Allow`.
+ * unknown path, 405 with `Allow`, 413 for more than 128 KiB, 415 unless the body is
+ * `application/json`, and 403 for requests from pages of other sites. `HEAD` is `GET` without the
+ * body, and `OPTIONS` answers with `Allow`.
  *
  * A 400 says what is allowed and never repeats the input. A challenge names `Cookie` instead of
  * `Bearer` if a page sent the request, because a person does not have a key to send. Such a request

@@ -23,7 +23,7 @@ export type AccessErrorCode =
   | 'ceiling_exceeded'
   /** Management: this entity has no such key. In the events of an MCP gate: no such tool. */
   | 'not_found'
-  /** Management: the key, or the key that makes the call, has been rotated or revoked already. */
+  /** Management: the state of the key, or of the key that makes the call, does not allow it. */
   | 'conflict';
 
 /** The sentence that the caller gets for each code, unless the error has a better one. */
@@ -35,7 +35,7 @@ export const DETAILS: Readonly<Record<AccessErrorCode, string>> = {
   entity_forbidden: 'The key cannot address this entity.',
   ceiling_exceeded: 'You cannot grant more than you hold yourself.',
   not_found: 'There is no such key.',
-  conflict: 'The key has already been rotated or revoked.',
+  conflict: 'The key is not live or has already been rotated; its state says why.',
 };
 
 /** The reason, for the server's log: a response that says why a key is refused is an oracle. */

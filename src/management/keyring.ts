@@ -55,10 +55,10 @@ export interface Keyring<C extends Catalog = Catalog, Operation extends string =
    * `StoreError`, the predecessor may be retired although the successor's plaintext was not
    * returned. `list` shows both: revoke the successor and issue a new key.
    *
-   * @throws AccessError `not_found`; `invalid_token` with the reason if the predecessor would not
-   *   authenticate; `ceiling_exceeded` with `excess`, also for rights that the predecessor does not
-   *   have; `conflict` if it has been rotated already or another call ends it first. For
-   *   `authority.keyId` as `issue`; it rotates only keys of its own chain.
+   * @throws AccessError `not_found`; `conflict` with the reason if the predecessor would not
+   *   authenticate, has been rotated already, or another call ends it first; `ceiling_exceeded`
+   *   with `excess`, also for rights that the predecessor does not have. For `authority.keyId` as
+   *   `issue`; it rotates only keys of its own chain.
    * @throws InputError, StoreError.
    * @throws TypeError on an authority without `scopes`.
    * @example

@@ -5,7 +5,7 @@
  * whose plaintext is lost. After a later crash, the predecessor works until its `retireAt`.
  */
 import type { Context } from '../core/context.js';
-import { AccessError, type DenialReason } from '../core/errors.js';
+import { AccessError, type DenialReason, isAccessError } from '../core/errors.js';
 import {
   MAX_ENTITIES,
   readEntities,
@@ -68,10 +68,7 @@ export async function rotate(
   const readOverlap = (ms: unknown, what: string) => readInteger(ms, 0, MAX_OVERLAP_MS, what);
   const retireAt = time + readInput(given, 'overlapMs', readOverlap);
   const acting = await requireActing(context, authority);
-  const old = await requireRecord(await requireOwn(context, authority, keyId));
-  // The steps of `verify`: do not rotate a key that would not authenticate, and do not seal a
-  // tampered row again.
-  await requireLive(context, old);
+  const old = await requirePredecessor(context, await requireOwn(context, authority, keyId));
   if (old.trust !== null) throw new AccessError('conflict', 'keyless', { keyId });
   // The caller gets the text of the successor, which may be a key with other rights than its own.
   if (acting !== null && acting.rootKeyId !== old.rootKeyId) {
@@ -92,6 +89,21 @@ export async function rotate(
   }
   tellGrant(context, authority, record, { type: 'key.rotated', rotatedFrom: keyId, retireAt });
   return issued;
+}
+
+/**
+ * Runs the steps of `verify`: do not rotate a key that would not authenticate, and do not seal a
+ * tampered row again. A refusal is a `conflict`, because the caller's own credential is valid.
+ */
+async function requirePredecessor(context: Context, row: KeyRecord): Promise<KeyRecord> {
+  try {
+    const old = await requireRecord(row);
+    await requireLive(context, old);
+    return old;
+  } catch (error) {
+    if (!isAccessError(error)) throw error;
+    throw new AccessError('conflict', error.reason, { keyId: error.keyId });
+  }
 }
 
 type Fields = { readonly [F in (typeof INPUT)[number]]?: unknown };

@@ -239,7 +239,7 @@ describe('a service that adds its first pepper', () => {
     expect((await keyring.get(info.keyId, AUTHORITY))?.state).toBe('orphaned');
     await denied(
       () => keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY),
-      'invalid_token',
+      'conflict',
       'orphaned',
     );
     await keyring.revoke(info.keyId, AUTHORITY);

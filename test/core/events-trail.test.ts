@@ -126,7 +126,7 @@ describe('the events of one key’s life', () => {
       // Already withdrawn: no event at +10h.
       `+11h | guard: odd traffic | key.suspended ${SECOND} `,
       '+12h | a request | access.denied second of - | list invalid_token suspended',
-      `+13h | bob: least privilege | ${DENIED} ${SECOND} rotate invalid_token suspended`,
+      `+13h | bob: least privilege | ${DENIED} ${SECOND} rotate conflict suspended`,
       `+14h | guard: all clear | key.resumed ${SECOND} `,
       `+15h | a request | access.granted ${SECOND} list`,
 

@@ -115,7 +115,7 @@ describe('a store that answers in the wrong shape', () => {
     const { get, list, rotate, revoke } = OPERATIONS;
     expect(await get?.(keyring, known)).toEqual(damaged);
     expect(await list?.(keyring, known)).toEqual({ keys: [damaged], next: null });
-    await denied(async () => rotate?.(keyring, known), 'invalid_token', 'record_tampered');
+    await denied(async () => rotate?.(keyring, known), 'conflict', 'record_tampered');
     // Whatever the row says, the key can be revoked.
     await revoke?.(keyring, known);
   });

@@ -346,10 +346,10 @@ async function expectRecovery(name: string, { keyring, inner, known, keys }: Rea
   const again = () => OPERATIONS[name]?.(keyring, known) ?? Promise.reject(new Error(name));
   const { retireAt, suspendedAt } = await rowOf(inner, known.keyId);
   if (!name.startsWith('rotate')) await again();
-  else if (suspendedAt !== null) await denied(again, 'invalid_token', 'suspended');
+  else if (suspendedAt !== null) await denied(again, 'conflict', 'suspended');
   else if (retireAt === null) await keyring.verify(((await again()) as { key: string }).key);
   else if (retireAt > START) await denied(again, 'conflict', 'already_ended');
-  else await denied(again, 'invalid_token', 'retired');
+  else await denied(again, 'conflict', 'retired');
   const [, after] = REASONS[name] ?? ['', ''];
   if (after !== '') {
     for (const { key } of keys)

@@ -212,7 +212,7 @@ describe('a row from a store', () => {
     const authority = { ...AUTHORITY, scopes: ['*:read', '*:undefined', 'fo:*'] };
     await denied(
       () => keyring.rotate(OTHER, { overlapMs: 0 }, authority),
-      'invalid_token',
+      'conflict',
       'record_tampered',
     );
   });

@@ -68,7 +68,7 @@ describe('the seal of a revoked key', () => {
     await keyring.resume(info.keyId, AUTHORITY).catch(() => {});
     await denied(() => keyring.verify(key), 'invalid_token', 'record_tampered');
     const next = () => keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY);
-    await denied(next, 'invalid_token', 'record_tampered');
+    await denied(next, 'conflict', 'record_tampered');
     expect(await shown(keyring, info.keyId)).toMatchObject({ state: 'damaged', tampered: true });
   });
 

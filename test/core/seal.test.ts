@@ -317,7 +317,7 @@ describe('a seal', () => {
       await denied(() => keyring.verify(key), 'invalid_token', 'record_tampered');
       // The key is useless there, but can be revoked.
       const next = () => keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY);
-      await denied(next, 'invalid_token', 'record_tampered');
+      await denied(next, 'conflict', 'record_tampered');
     }
   });
 

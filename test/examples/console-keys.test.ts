@@ -390,7 +390,7 @@ describe('an own key', () => {
       cookie,
     );
     expect(page.status).toBe(409);
-    expect(page.text).toContain('This key has ended');
+    expect(page.text).toContain('The key is not live');
   });
 
   it('has a history that links the keys of a rotation', async () => {

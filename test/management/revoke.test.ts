@@ -193,7 +193,7 @@ describe('the seal of a revoked key', () => {
       await denied(() => keyring.verify(key), 'invalid_token', 'record_tampered');
       await denied(
         () => keyring.rotate(keyId, { overlapMs: 0 }, AUTHORITY),
-        'invalid_token',
+        'conflict',
         'record_tampered',
       );
       expect(await keyring.get(keyId, AUTHORITY)).toMatchObject({

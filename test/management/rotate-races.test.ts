@@ -53,17 +53,17 @@ type Case = readonly [
 ];
 
 const CASES: readonly Case[] = [
-  ['suspend', suspend, BEFORE_THE_LOOK, 'invalid_token suspended', 'suspended', []],
+  ['suspend', suspend, BEFORE_THE_LOOK, 'conflict suspended', 'suspended', []],
   ['suspend', suspend, BEFORE_THE_INSERT, CONFLICT, 'suspended', ['revoked']],
   ['suspend', suspend, BEFORE_THE_MARK, CONFLICT, 'suspended', ['revoked']],
   ['suspend', suspend, BEFORE_THE_ANSWER, 'passed', 'suspended', ['live']],
 
-  ['revoke', revoke, BEFORE_THE_LOOK, 'invalid_token revoked', 'revoked', []],
+  ['revoke', revoke, BEFORE_THE_LOOK, 'conflict revoked', 'revoked', []],
   ['revoke', revoke, BEFORE_THE_INSERT, CONFLICT, 'revoked', ['revoked']],
   ['revoke', revoke, BEFORE_THE_MARK, CONFLICT, 'revoked', ['revoked']],
   ['revoke', revoke, BEFORE_THE_ANSWER, 'passed', 'revoked', ['live']],
 
-  ['revokeLineage', revokeAll, BEFORE_THE_LOOK, 'invalid_token revoked', 'revoked', []],
+  ['revokeLineage', revokeAll, BEFORE_THE_LOOK, 'conflict revoked', 'revoked', []],
   ['revokeLineage', revokeAll, BEFORE_THE_INSERT, CONFLICT, 'revoked', ['revoked']],
   ['revokeLineage', revokeAll, BEFORE_THE_MARK, CONFLICT, 'revoked', ['revoked']],
   // A concurrent rotation leaves no live key, whatever its result.

@@ -192,7 +192,7 @@ describe('rotate of a key that would not authenticate', () => {
     const { keyring, events } = setUp({ store });
     const error = await denied(
       () => keyring.rotate(info.keyId, { overlapMs: HOUR }, WIDE),
-      'invalid_token',
+      'conflict',
       reason as 'revoked',
     );
     expect(error.keyId).toBe(info.keyId);
@@ -207,7 +207,7 @@ describe('rotate of a key that would not authenticate', () => {
     clock.set(START + 9 * HOUR);
     const before = await dump(store);
     const act = () => keyring.rotate(info.keyId, { overlapMs: 0, expiresAt: 'never' }, WIDE);
-    await denied(act, 'invalid_token', 'expired');
+    await denied(act, 'conflict', 'expired');
     expect(await dump(store)).toBe(before);
     clock.advance(-1);
     await act();
@@ -220,7 +220,7 @@ describe('rotate of a key that would not authenticate', () => {
     const { keyring } = setUp({ store });
     await denied(
       () => keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY),
-      'invalid_token',
+      'conflict',
       'orphaned',
     );
     expect(await dump(store)).toBe(before);
@@ -231,7 +231,7 @@ describe('rotate of a key that would not authenticate', () => {
     const { info } = await issue(keyring);
     await keyring.suspend(info.keyId, AUTHORITY);
     const act = () => keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY);
-    await denied(act, 'invalid_token', 'suspended');
+    await denied(act, 'conflict', 'suspended');
     await keyring.resume(info.keyId, AUTHORITY);
     await keyring.verify((await act()).key);
   });

@@ -116,9 +116,10 @@ describe('suspend', () => {
         () => keyring.verify(key),
         () => keyring.authenticate(bearer(key)),
         () => keyring.admit(bearer(key), { operation: 'whoami' }),
-        () => keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY),
       ];
       for (const use of uses) await denied(use, 'invalid_token', 'suspended');
+      const rotate = () => keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY);
+      await denied(rotate, 'conflict', 'suspended');
       await keyring.verify(neighbour.key);
       const marks = { suspendedAt: START + HOUR, endedBy: 'bob', endReason: 'doubt' };
       const suspended = { ...before, ...marks, changedAt: START + HOUR };

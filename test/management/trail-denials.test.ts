@@ -56,7 +56,7 @@ interface Told {
 const ceiling = { code: 'ceiling_exceeded' } as const;
 const issuing = { action: 'issue', isAboutKey: false, ...ceiling } as const;
 const rotating = { action: 'rotate', ...ceiling } as const;
-const dead = { action: 'rotate', code: 'invalid_token' } as const;
+const dead = { action: 'rotate', code: 'conflict' } as const;
 const conflict = { code: 'conflict', denialReason: 'already_ended' } as const;
 
 const input = { overlapMs: HOUR };

@@ -129,7 +129,7 @@ export function faultInRefusal(
     const first = ledger.ofDigest(FIRST_DIGEST);
     return first.versions.length > 1 || window.life.versions.length > 1 ? undefined : refusal;
   }
-  if (act === 'verify' || code === 'invalid_token') {
+  if (act === 'verify' || (code === 'conflict' && reason !== 'already_ended')) {
     const allowed = ledger.answersIn(window, time);
     return allowed.has(reason) ? undefined : `${refusal}, not ${[...allowed].join(' or ')}`;
   }

@@ -124,20 +124,6 @@ export const ADMIN: readonly Safeguard[] = [
     tests,
   },
   {
-    name: 'admin: a dead key is not a 401',
-    file: 'src/admin/endpoints.ts',
-    text: 'if (isOther) return answerProblem(NOT_LIVE);',
-    instead: '',
-    tests,
-  },
-  {
-    name: 'admin: a calling key that has ended is a 401',
-    file: 'src/admin/endpoints.ts',
-    text: ' && error.keyId !== authority.keyId',
-    instead: '',
-    tests,
-  },
-  {
     name: 'admin: caches store nothing',
     file: 'src/http/answer.ts',
     text: "'no-store'",

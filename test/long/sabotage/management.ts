@@ -93,6 +93,12 @@ const ROTATION: readonly Safeguard[] = [
     instead: '  void requireLive(context, old);\n',
   },
   {
+    name: 'a dead predecessor is a conflict, not a 401',
+    file: ROTATE,
+    text: "throw new AccessError('conflict', error.reason, { keyId: error.keyId });",
+    instead: 'throw error;',
+  },
+  {
     name: 'no scopes beyond the predecessor',
     file: ROTATE,
     text: "  requireSubset(scopes, old.scopes, 'scopes_beyond_predecessor');\n",
