@@ -36,7 +36,7 @@ async function readKey(
   const { entityUuid } = c.var.member;
   // Writes the last uses that are still in memory. If that fails, the page shows older ones.
   await keyring.flush().catch(() => {});
-  const key = await keyring.get(id, { entityUuid });
+  const key = await orRefused(keyring.get(id, { entityUuid }));
   if (key === null) throw new Refused(404, 'Your organization has no key with this id.');
   return key;
 }

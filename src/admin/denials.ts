@@ -14,7 +14,7 @@ const RULES: ReadonlyMap<string, string> = new Map([
   ['justification', 'justification: say why the reserved scopes are needed; no API key'],
   ['expiresAt', 'expiresAt: a time in the future'],
   ['reason', 'reason: 1 to 200 characters, no control or invisible ones; no API key'],
-  ['keyId', 'keyId: this key is your own; revoke it, or rotate it to fewer entities'],
+  ['keyId', 'keyId: the id of a key, not the key; instead of withdrawing from your own, revoke it'],
 ]);
 
 /** The denials for `null` and `'forbidden'` from `authorityOf`. */

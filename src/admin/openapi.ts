@@ -113,7 +113,7 @@ interface Refused {
 const isPost = ({ method }: Route): boolean => method === 'POST';
 
 const REFUSALS: Readonly<Record<string, Refused>> = {
-  KeyBadRequest: { status: 400, description: 'Query, body or credential is malformed.' },
+  KeyBadRequest: { status: 400, description: 'Key id, query, body or credential is malformed.' },
   KeyUnauthorized: {
     status: 401,
     description: 'Nobody is signed in, or the credential is missing or not valid.',

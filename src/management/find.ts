@@ -2,6 +2,7 @@
 import type { Context } from '../core/context.js';
 import { AccessError, InputError, StoreError } from '../core/errors.js';
 import { quote } from '../core/input.js';
+import { looksLikeKey } from '../core/masking.js';
 import { isLaterFormat, type KeyRecord, readRecord } from '../core/record.js';
 import { isSealed } from '../core/seal.js';
 import { isUuid } from '../core/uuid.js';
@@ -20,6 +21,7 @@ export async function findRow(context: Context, keyId: unknown): Promise<KeyReco
   if (typeof keyId !== 'string') {
     throw new InputError('keyId', `keyId: pass a string, not ${quote(keyId)}`);
   }
+  if (looksLikeKey(keyId)) throw new InputError('keyId', "keyId: pass the key's id, not the key");
   const row = isUuid(keyId) ? await readFresh(context, keyId) : null;
   if (row === null) throw new AccessError('not_found', 'no_such_key');
   if (row.prefix !== context.format.prefix) throw foreignKey();

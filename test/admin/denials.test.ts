@@ -41,7 +41,7 @@ describe('the answer to malformed input', () => {
     const reason = await malformed(admin(post(`${path}/revoke`, { reason: KEY })), 'reason');
     expect(reason).toMatch(/^reason: .*no API key$/);
     const keyId = await malformed(admin(post(`${path}/withdraw`)), 'keyId');
-    expect(keyId).toMatch(/^keyId: this key is your own/);
+    expect(keyId).toMatch(/^keyId: the id of a key, not the key; .* your own, revoke it$/);
     expect(await malformed(admin(post('/keys', '{')), 'input')).toBe('send a JSON object');
   });
 });

@@ -205,6 +205,25 @@ describe.each(STORES)('the endpoints over %s', (_name, createStore) => {
   });
 });
 
+describe('the endpoints of one key', () => {
+  it('answer 400 to a key in the path, which no answer, event or log repeats', async () => {
+    const { admin, keyring, events, errors } = setUpAdmin();
+    const { key } = await keyring.issue({ ...BODY, expiresAt: 'never' }, GRANT);
+    events.length = 0;
+    const paths = ['rotate', 'suspend', 'resume', 'revoke', 'revoke-lineage', 'withdraw'];
+    const requests = paths.map((path) =>
+      post(`/keys/${key}/${path}`, path === 'rotate' ? { overlapMs: 0 } : {}),
+    );
+    for (const request of [get(`/keys/${key}`), ...requests]) {
+      const problem = await answered(admin(request), 400);
+      expect(problem).toMatchObject({ error: 'invalid_input', field: 'keyId' });
+      expect(problem.detail).toMatch(/^keyId: the id of a key, not the key/);
+      expect(JSON.stringify(problem)).not.toContain(key);
+    }
+    expect([events, errors]).toEqual([[], []]);
+  });
+});
+
 describe('a damaged row', () => {
   it('is listed as damaged, and does not hide others', async () => {
     const store = memoryStore();

@@ -1,4 +1,4 @@
-import type { CallOptions, KeyStore } from 'keyscope';
+import { type CallOptions, generateKey, type KeyStore } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
 import { type Context, createContext } from '../../src/core/context.js';
@@ -16,6 +16,7 @@ import {
   OTHER,
   OWN,
   PEPPER,
+  type Ring,
   recording,
   rowOf,
   setUp,
@@ -23,7 +24,7 @@ import {
   untypedInput,
   wrap,
 } from '../support/keyring.ts';
-import { CALLS_ON_A_KEY } from '../support/managing.ts';
+import { CALLS, CALLS_ON_A_KEY, refusedAsInput } from '../support/managing.ts';
 import { RECORD } from '../support/records.ts';
 
 const own = readAuthority(AUTHORITY);
@@ -81,6 +82,20 @@ describe('findRow', () => {
     const { context, calls } = await prepared();
     const { message } = await inputError(() => findRow(context, keyId), 'keyId', /^keyId: /);
     expect(message).toBe(`keyId: pass a string, not ${quoted}`);
+    expect(calls).toEqual([]);
+  });
+
+  const key = generateKey({ prefix: 'other' });
+  const encoded = key.replace('_', '%5f');
+
+  it.each([
+    ['a key', key],
+    ['a percent-encoded key', encoded],
+    ['a key in a sentence', `revoke ${key}, please`],
+  ])('refuses %s in place of a key id, and quotes nothing', async (_what, text) => {
+    const { context, calls } = await prepared();
+    const { message } = await inputError(() => findRow(context, text), 'keyId', /^keyId: /);
+    expect(message).toBe("keyId: pass the key's id, not the key");
     expect(calls).toEqual([]);
   });
 });
@@ -142,6 +157,15 @@ describe('readInfo', () => {
 });
 
 describe('management calls', () => {
+  it('refuse a key in place of its id before anything else happens', async () => {
+    const { key } = await issue(setUp().keyring);
+    const { issue: _issue, list: _list, ...onAKey } = CALLS;
+    for (const call of Object.values(onAKey)) {
+      const act = (keyring: Ring) => call(keyring, AUTHORITY, key);
+      await refusedAsInput(act, 'keyId', /^keyId: pass the key's id, not the key$/);
+    }
+  });
+
   it('treat the record of another id as a broken store', async () => {
     const inner = memoryStore();
     const { keyring } = setUp({ store: inner });

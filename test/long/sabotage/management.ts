@@ -424,6 +424,12 @@ const SIGHT: readonly Safeguard[] = [
     instead: 'findById(keyId)',
   },
   {
+    name: 'a key is not an id',
+    file: FIND,
+    text: 'if (looksLikeKey(keyId)) throw',
+    instead: 'if (false) throw',
+  },
+  {
     name: 'edited rows are shown as such',
     file: FIND,
     text: 'scheme !== undefined && !isSealed(record, scheme)',
