@@ -11,6 +11,9 @@ export interface Column<Row> {
   readonly atLeast?: number;
 }
 
+/** Said on standard error, because an empty table looks like a failure. */
+export const NO_KEYS = 'No keys.';
+
 const GAP = '  ';
 
 /** A longer text overflows its column, so that it does not widen every row. */

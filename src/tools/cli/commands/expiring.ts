@@ -8,7 +8,7 @@ import { type Call, configWithKeys } from '../call.js';
 import { CommandError, usageError } from '../command-error.js';
 import { readSpan } from '../options.js';
 import { endOf, shownDay, shownKey } from '../shown-keys.js';
-import { type Column, tablePrinter } from '../table.js';
+import { type Column, NO_KEYS, tablePrinter } from '../table.js';
 
 type Row = ExpiringKey | UnreadableKey;
 
@@ -34,5 +34,7 @@ export async function run(call: Call): Promise<undefined> {
     throw new CommandError('refused', `This store cannot find expiring keys: ${missing}.`);
   }
   const before = new Date(Date.now() + span);
-  await tablePrinter(output, COLUMNS)(await expiringKeys(store, { before, timeoutMs }));
+  const keys = await expiringKeys(store, { before, timeoutMs });
+  await tablePrinter(output, COLUMNS)(keys);
+  if (keys.length === 0) output.say(NO_KEYS);
 }

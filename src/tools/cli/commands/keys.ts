@@ -15,7 +15,7 @@ import {
   requireKey,
   type ShownKey,
 } from '../shown-keys.js';
-import { printFields, tablePrinter } from '../table.js';
+import { NO_KEYS, printFields, tablePrinter } from '../table.js';
 
 /** Lists keys, the newest of each organization first. */
 export async function list(call: Call): Promise<undefined> {
@@ -34,6 +34,7 @@ export async function list(call: Call): Promise<undefined> {
     left -= keys.length;
     if (left <= 0) break;
   }
+  if (states.size === 0) output.say(NO_KEYS);
   // A revocation without a seal can be read under any pepper.
   states.delete('revoked');
   const areBroken = states.size > 0 && [...states].every((state) => BROKEN.includes(state));

@@ -5,7 +5,7 @@ import { CommandError } from '../command-error.js';
 import { isConfigured } from '../define-config.js';
 import { whileShowing } from '../progress.js';
 import { OTHER_SECRETS, shownDay } from '../shown-keys.js';
-import { type Column, tablePrinter } from '../table.js';
+import { type Column, NO_KEYS, tablePrinter } from '../table.js';
 
 interface Row extends PepperUse {
   readonly configured: boolean | null;
@@ -39,6 +39,7 @@ export async function run(call: Call): Promise<undefined> {
   const uses = await whileShowing(output, 'Counting keys', counting);
   const rows = uses.map((use): Row => ({ ...use, configured: isConfigured(use.pepper, opened) }));
   await tablePrinter(output, COLUMNS)(rows);
+  if (rows.length === 0) output.say(NO_KEYS);
   const isOther = rows.length > 0 && rows.every(({ configured }) => configured === false);
   if (isOther) output.say(`No key is under a configured pepper: ${OTHER_SECRETS}`);
 }

@@ -4,7 +4,7 @@ import { authorityOf, type Call, configWithKeyring } from '../call.js';
 import { usageError } from '../command-error.js';
 import { readSpan } from '../options.js';
 import { pagesOf, type ShownKey, shownDay, shownKey } from '../shown-keys.js';
-import { type Column, tablePrinter } from '../table.js';
+import { type Column, NO_KEYS, tablePrinter } from '../table.js';
 
 /** A live key and its unused scopes. */
 interface Row {
@@ -39,9 +39,13 @@ export async function run(call: Call): Promise<undefined> {
   if (unusedForMs === 0) throw usageError('--for takes a time, such as 90d.');
   const { keyring } = await configWithKeyring(call);
   const print = tablePrinter(output, COLUMNS);
+  let count = 0;
   for await (const keys of pagesOf(keyring, authority)) {
-    await print(keys.flatMap((key) => rowOf(key, unusedForMs)));
+    const rows = keys.flatMap((key) => rowOf(key, unusedForMs));
+    await print(rows);
+    count += rows.length;
   }
+  if (count === 0) output.say(NO_KEYS);
 }
 
 function rowOf(key: ShownKey, unusedForMs: number): readonly Row[] {
