@@ -89,6 +89,7 @@ const WHOLE_CATALOG: readonly string[] = ['*:*'];
 const MAX_REASON_LENGTH = 200;
 
 export function readAuthority(authority: unknown): CheckedAuthority {
+  assert(authority !== undefined, 'authority: pass it last; pass the input first, or {}');
   const given = readFields(authority, FIELDS, 'authority');
   const { entityUuid, entities, keyId = null } = given;
   const actor = readOptionalText(given.actor, 'authority.actor');

@@ -197,7 +197,7 @@ describe('an authority', () => {
   });
 
   const odd: readonly (readonly [string, unknown, RegExp])[] = [
-    ['missing', undefined, /authority: pass an object/],
+    ['missing', undefined, /authority: pass it last; pass the input first, or \{\}/],
     ['null', null, /authority: pass an object/],
     ['only the entity', OWN, /authority: pass an object/],
     ['a list', [OWN], /authority: pass an object/],
