@@ -40,15 +40,19 @@ export function quote(value: unknown): string {
 /**
  * Escapes control and non-ASCII characters, and gives only the length of a long text. Masks every
  * run of 20 or more letters, digits and `+`, `/`, `=`, `_` or `-`, plain or percent-encoded: it
- * could be part of a key or another secret.
+ * could be part of a key or another secret. A UUID, in either case, is neither.
  */
 function quoteText(text: string): string {
   if (text.length > 129) return `a text of ${text.length} characters`;
-  const maskRuns = (run: string): string => run.replace(/[0-9A-Za-z+/=_-]{20,}/g, '[masked]');
-  const masked = JSON.stringify(maskDecoded(text, maskRuns));
-  const escaped = (character: string): string =>
-    `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  return masked.replace(/[^ -~]/g, escaped);
+  const masked = maskDecoded(text, (decoded) =>
+    decoded.replace(/[0-9A-Za-z+/=_-]{20,}/g, (run) =>
+      isUuid(run.toLowerCase()) ? run : '[masked]',
+    ),
+  );
+  return JSON.stringify(masked).replace(
+    /[^ -~]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 /** Checks the tag. That excludes lists, and Map and Set, whose content would be silently lost. */
@@ -86,8 +90,9 @@ export function readFields<Field extends string>(
   // Inherited fields are refused, not ignored: an authority without its `scopes` would be wider.
   const hidden = known.find((name) => !names.includes(name) && name in value);
   if (hidden !== undefined) {
-    const where = 'it is inherited or not enumerable';
-    throw new TypeError(`${what}: write ${hidden} as an own field; ${where}`);
+    throw new TypeError(
+      `${what}: write ${hidden} as an own field; it is inherited or not enumerable`,
+    );
   }
   return value;
 }

@@ -95,7 +95,7 @@ export function readAuthority(authority: unknown): CheckedAuthority {
   const actor = readOptionalText(given.actor, 'authority.actor');
   const reason = readInput(given, 'reason', readOptionalText);
   assert(isUuid(entityUuid), 'authority.entityUuid: pass a UUID in lower case', entityUuid);
-  assert(keyId === null || isUuid(keyId), 'authority.keyId: pass the id of a key', keyId);
+  assert(keyId === null || isUuid(keyId), 'authority.keyId: pass a UUID in lower case', keyId);
   return {
     entityUuid,
     entities: readEntities(entityUuid, entities, 'authority.entities'),

@@ -82,6 +82,7 @@ describe('the source', () => {
     expect(audited.flatMap(foldingIn)).toEqual([
       // How many changes this cache remembers in a storm. Each process draws a different number.
       'src/cache/known-changes.ts: Math.random',
+      'src/core/input.ts: run.toLowerCase', // A UUID that an error may show.
       'src/core/input.ts: value.normalize', // Names and reasons, for people.
       // A header's name. No non-ASCII letter folds into one of its letters.
       'src/core/request.ts: name.toLowerCase',

@@ -143,7 +143,7 @@ describe('authority.keyId', () => {
 
   it.each([7, '', 'x', OWN.toUpperCase(), {}])('causes a TypeError if it is %j', async (keyId) => {
     const act = () => setUp().keyring.issue(PLAIN, untyped({ ...AUTHORITY, keyId }));
-    await typeError(act, /^authority\.keyId: pass the id of a key/);
+    await typeError(act, /^authority\.keyId: pass a UUID in lower case/);
   });
 
   it('does not matter to calls that end, show or withdraw', async () => {

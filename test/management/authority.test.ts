@@ -212,7 +212,17 @@ describe('an authority', () => {
     [
       'of an upper-case entity',
       authorityWith({ entityUuid: OWN.toUpperCase() }),
-      /authority\.entityUuid: pass a UUID in lower case/,
+      new RegExp(`authority\\.entityUuid: pass a UUID in lower case, not "${OWN.toUpperCase()}"`),
+    ],
+    [
+      'of an upper-case entity in the list',
+      authorityWith({ entities: [OTHER.toUpperCase()] }),
+      new RegExp(`entities: element 0: pass a UUID in lower case, not "${OTHER.toUpperCase()}"`),
+    ],
+    [
+      'with an upper-case key id',
+      authorityWith({ keyId: OWN.toUpperCase() }),
+      new RegExp(`authority\\.keyId: pass a UUID in lower case, not "${OWN.toUpperCase()}"`),
     ],
     ['of a braced entity', authorityWith({ entityUuid: `{${OWN}}` }), /authority\.entityUuid/],
     ['of an entity and a newline', authorityWith({ entityUuid: `${OWN}\n` }), /entityUuid/],

@@ -68,6 +68,13 @@ describe('testPrincipal', () => {
     expect(() => testPrincipal(options)).toThrow(TypeError);
   });
 
+  test('shows an entity in upper case instead of masking it', () => {
+    const entityUuid = '0A0A0A0A-0000-4000-8000-00000000000A';
+    expect(() => testPrincipal({ catalog, scopes: [], entityUuid })).toThrow(
+      `entityUuid: pass a UUID in lower case, not "${entityUuid}"`,
+    );
+  });
+
   // Regression: the engine's error about `all` did not mention the catalog.
   test.each([undefined, null, {}, ['threats:read'], { all: ['threats:read'] }])(
     'names the missing catalog: %j',

@@ -129,7 +129,7 @@ export function textOf(error: unknown): string {
 /** Environment variables whose values may be secret. */
 const SECRET_NAME = /PASS|SECRET|TOKEN|PEPPER|KEY|CREDENTIAL|URL|DSN|DATABASE|CONNECTION/i;
 
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
  * Masks possible secrets in the error text of other code: values of secret environment variables,

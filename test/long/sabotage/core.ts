@@ -66,8 +66,8 @@ const TEXTS: readonly Safeguard[] = [
   {
     name: 'texts: escaped secrets are masked in errors',
     file: 'src/core/input.ts',
-    text: 'maskDecoded(text, maskRuns)',
-    instead: 'maskRuns(text)',
+    text: 'maskDecoded(text, (decoded) =>',
+    instead: '((all: string, mask: (all: string) => string) => mask(all))(text, (decoded) =>',
     tests: 'test/core',
   },
 ];

@@ -94,6 +94,7 @@ describe('withoutSecrets', () => {
     [`digest ${'0a'.repeat(32)}`, 'digest [masked]'],
     ['pepper q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83vEjRWeJA', 'pepper [masked]'],
     ['ERR_MODULE_NOT_FOUND in 0a0a0a0a-0000-4000-8000-00000000000a', null],
+    ['no entity 0A0A0A0A-0000-4000-8000-00000000000A', null],
     ["Cannot find module './keyscope/keyring.mjs'", null],
     ["No export 'Pool'.\n\n  import pg from 'pg';\r\n", "No export 'Pool'. import pg from 'pg'; "],
   ])('masks secrets in %s', (text, masked) => {
