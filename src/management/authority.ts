@@ -34,7 +34,10 @@ export interface Authority {
 
 /** An authority that may also grant rights. `issue` and `rotate` require it. */
 export interface GrantAuthority extends Authority {
-  /** The scopes that the call may grant. Patterns are allowed; `'all'` is the whole catalog. */
+  /**
+   * The scopes that the call may grant. Patterns are allowed; `'all'` is the whole catalog. For an
+   * authority in a variable, write `['*:*']`, because TypeScript reads `'all'` as `string` there.
+   */
   readonly scopes: readonly string[] | 'all';
   /**
    * The longest lifetime of a key, in milliseconds from now. The keyring may have a lower limit.
