@@ -89,7 +89,7 @@ async function ours(
     let keyId = '';
     for (const headers of list) {
       const principal = await keyring.authenticate(headers);
-      requireScopes(principal, scope);
+      requireScopes<string>(principal, scope);
       keyId = principal.keyId;
     }
     return keyId;

@@ -27,9 +27,11 @@ import {
   defineGuard,
   definePolicy,
   defineScopes,
+  hasScopes,
   isAccessError,
   parseAuthorization,
   requireEntity,
+  requireScopes,
 } from 'keyscope';
 import { createMcpGate, guardTool, type McpAuthInfo } from 'keyscope/mcp';
 import { diffOperations, secureDocument } from 'keyscope/openapi';
@@ -248,7 +250,15 @@ same<(typeof keyring)['catalog'], typeof catalog>(true);
 const gated = { resource: 'https://api.example.com/mcp', tools: [{ name: 'whoami' }] };
 
 export async function admissions(authInfo: McpAuthInfo): Promise<void> {
-  await keyring.admit('Bearer a', { operation: 'whoami' });
+  const { principal: caller } = await keyring.admit('Bearer a', { operation: 'whoami' });
+  same<typeof caller, Principal<ScopeOf<typeof catalog>>>(true);
+  hasScopes(caller, ...policy.requires('listThreats'));
+  // @ts-expect-error: a scope that the catalog lacks
+  hasScopes(caller, 'threats:raed');
+  // @ts-expect-error: a scope that the catalog lacks
+  requireScopes(await keyring.verify('a'), 'threats:raed');
+  // A principal without a catalog takes any text.
+  hasScopes(caller as Principal, 'threats:raed');
   // @ts-expect-error: an operation that is not in the policy
   await keyring.admit('Bearer a', { operation: 'whoAmI' });
   // @ts-expect-error: the keyring has the policy

@@ -58,7 +58,7 @@ export interface Policy<Operation extends string = string, C extends Catalog = C
    * @example
    * policy.requires('listThreats'); // ['threats:read']
    */
-  requires(operation: Operation): readonly string[];
+  requires(operation: Operation): readonly ScopeOf<C>[];
   /**
    * Returns the fewest scopes that let an integration use `operations`, in catalog order.
    *
@@ -66,7 +66,7 @@ export interface Policy<Operation extends string = string, C extends Catalog = C
    * @example
    * policy.leastScopes(['whoami', 'listThreats']); // ['threats:read']
    */
-  leastScopes(operations: readonly Operation[]): readonly string[];
+  leastScopes(operations: readonly Operation[]): readonly ScopeOf<C>[];
   /**
    * Returns the `names` (of routes or tools) that are not in the table. Assert in a test that the
    * list is empty.

@@ -229,9 +229,9 @@ describe('names of prototype properties', () => {
       const { key } = await keyring.issue(input as never, { entityUuid: uuid(1), scopes: 'all' });
       const principal = await keyring.verify(key);
       expect(principal.scopes).toEqual(own);
-      expect(hasScopes(principal, ...own)).toBe(true);
-      expect(hasScopes(principal, 'other:read')).toBe(false);
-      expect(() => requireScopes(principal, 'other:read')).toThrow();
+      expect(hasScopes<string>(principal, ...own)).toBe(true);
+      expect(hasScopes<string>(principal, 'other:read')).toBe(false);
+      expect(() => requireScopes<string>(principal, 'other:read')).toThrow();
       const policy = definePolicy(named, { [name]: own as never, other: ['other:read'] as never });
       expect(policy.allowed(principal)).toEqual([name]);
       expect(policy.unmapped([name, 'other'])).toEqual([]);

@@ -197,7 +197,7 @@ async function callFunctions(harvest: Harvest, { inner, principal }: Prepared, s
   const made = { prefix: 'acme', catalog, store: inner, peppers: 'none' };
   const make = (over: object) => () => createKeyring(untyped<Options>({ ...made, ...over }));
   const calls: readonly (() => unknown)[] = [
-    () => requireScopes(principal, secret),
+    () => requireScopes(principal, any),
     () => requireEntity(principal, secret),
     () => policy.authorize(principal, any),
     // A seal that begins with a letter is a legal name of a resource, so the result is ignored.

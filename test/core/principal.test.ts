@@ -124,7 +124,9 @@ describe('requireScopes', () => {
       expect(hasScopes(principal, scope)).toBe(false);
     for (const name of ['valueof', 'tostring', 'has', 'size']) {
       for (const scope of [`${name}:read`, `threats:${name}`])
-        expect(() => hasScopes(principal, scope)).toThrow(/^scopes: name scopes of the catalog/);
+        expect(() => hasScopes<string>(principal, scope)).toThrow(
+          /^scopes: name scopes of the catalog/,
+        );
     }
     expect(hasScopes(await principalOf(['constructor:read']), 'constructor:read')).toBe(true);
   });
@@ -368,9 +370,11 @@ describe('a scope that left the catalog', () => {
     expect(hasScopes(principal, 'decoys:read')).toBe(true);
     // `threats:read` is stored on the key, but no longer a scope of the service.
     for (const scope of ['threats:read', 'threats:write']) {
-      expect(() => hasScopes(principal, scope)).toThrow(/^scopes: name scopes of the catalog/);
+      expect(() => hasScopes<string>(principal, scope)).toThrow(
+        /^scopes: name scopes of the catalog/,
+      );
     }
-    for (const scope of ['threats:list', 'decoys:update']) {
+    for (const scope of ['threats:list', 'decoys:update'] as const) {
       expect(hasScopes(principal, scope)).toBe(false);
     }
     const policy = definePolicy(smaller, {
