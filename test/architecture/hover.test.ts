@@ -43,7 +43,7 @@ describe('a hover', () => {
       const hover = project.hoverOver(name);
       const members = project.membersOf(name);
       show(hover, members);
-      expect(hover.signature).toMatch(new RegExp(`^interface ${name}$`));
+      expect(hover.signature).toMatch(new RegExp(`^interface ${name}(?:<.+>)?$`));
       expect(isProse(hover.documentation)).toBe(true);
       expect(members.length).toBeGreaterThan(7);
       expect(undocumented(members)).toEqual([]);
