@@ -60,18 +60,7 @@ function createRequests(context: Context): Requests {
   };
 }
 
-type Management = Pick<
-  Keyring,
-  | 'issue'
-  | 'rotate'
-  | 'revoke'
-  | 'revokeLineage'
-  | 'suspend'
-  | 'resume'
-  | 'withdraw'
-  | 'list'
-  | 'get'
->;
+type Management = Pick<Keyring, ManagementAction>;
 
 function createManagement(context: Context): Management {
   /** An operation on one key. */
