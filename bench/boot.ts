@@ -22,9 +22,9 @@ function firstRequest(peppers: string): string {
     const catalog = defineScopes({ threats: { read: 'List and read threats.' } });
     const store = memoryStore();
     const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers: ${peppers} });
-    const entityUuid = '0a0a0a0a-0000-4000-8000-00000000000a';
+    const entityId = '0a0a0a0a-0000-4000-8000-00000000000a';
     const input = { name: 'first', scopes: ['threats:read'], expiresAt: 'never' };
-    const { key } = await keyring.issue(input, { entityUuid, scopes: 'all' });
+    const { key } = await keyring.issue(input, { entityId, scopes: 'all' });
     const principal = await keyring.authenticate({ authorization: 'Bearer ' + key });
     requireScopes(principal, 'threats:read');`;
 }

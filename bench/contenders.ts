@@ -80,7 +80,7 @@ async function ours(
   const ids: string[] = [];
   const keys: string[] = [];
   for (let i = 0; i < count; i++) {
-    const { key, info } = await keyring.issue(input, { entityUuid: ENTITY, scopes: 'all' });
+    const { key, info } = await keyring.issue(input, { entityId: ENTITY, scopes: 'all' });
     ids.push(info.keyId);
     keys.push(key);
   }

@@ -35,9 +35,9 @@ async function serve(): Promise<void> {
   const server = createServer(async (request, response) => {
     response.setHeader('Cache-Control', 'no-store');
     try {
-      const { entityUuid } = await keyring.admit(request, { operation: 'listThreats' });
+      const { entityId } = await keyring.admit(request, { operation: 'listThreats' });
       response.setHeader('Content-Type', 'application/json');
-      response.end(JSON.stringify({ entityUuid, threats: [] }));
+      response.end(JSON.stringify({ entityId, threats: [] }));
     } catch (error) {
       if (!isAccessError(error)) console.error(error);
       const { status, headers, body } = toResponse(error, { realm: 'bench' });

@@ -105,7 +105,7 @@ export function blankRecord(index: number, digest: string): KeyRecord {
     hint: 'KrPP',
     name: 'integration',
     digest,
-    entityUuid: ENTITY,
+    entityId: ENTITY,
     accessibleEntities: [ENTITY],
     scopes: SCOPES,
     justification: null,

@@ -26,10 +26,10 @@ async function largestKey(name: string, peppers: Peppers): Promise<Case<KeyRecor
   const accessibleEntities = [ENTITY, ...others];
   const { key, info } = await issuing.issue(
     { name: 'largest', scopes: catalog.all, accessibleEntities, expiresAt: 'never' },
-    { entityUuid: ENTITY, scopes: 'all', entities: accessibleEntities },
+    { entityId: ENTITY, scopes: 'all', entities: accessibleEntities },
   );
-  for (const entityUuid of others.slice(0, WITHDRAWN)) {
-    await issuing.withdraw(info.keyId, { entityUuid });
+  for (const entityId of others.slice(0, WITHDRAWN)) {
+    await issuing.withdraw(info.keyId, { entityId });
   }
   const stored = (await store.findById(info.keyId)) as KeyRecord;
   let next = stored;

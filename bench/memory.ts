@@ -88,7 +88,7 @@ async function byAdmission(): Promise<number> {
     return request;
   }
   const admitted = await keyring.admit(prepare(), { operation: 'listThreats' });
-  assert.ok(admitted.entityUuid);
+  assert.ok(admitted.entityId);
   return allocated(prepare, async (list) => {
     for (const request of list) await keyring.admit(request, { operation: 'listThreats' });
   });

@@ -73,7 +73,7 @@ const MORE: readonly Call[] = [
     name: 'keyring.list, first page',
     repeat: 1,
     async run({ store }) {
-      const { keys } = await keyringOf(store).list({ limit: PAGE }, { entityUuid: LARGE });
+      const { keys } = await keyringOf(store).list({ limit: PAGE }, { entityId: LARGE });
       assert.equal(keys.length, PAGE);
     },
   },
@@ -90,7 +90,7 @@ const MORE: readonly Call[] = [
     repeat: 1,
     async run({ store }, round) {
       const root = idOf(firstOf(round));
-      const ended = await keyringOf(store).revokeLineage(root, { entityUuid: ADDRESSED });
+      const ended = await keyringOf(store).revokeLineage(root, { entityId: ADDRESSED });
       assert.equal(ended.length, LINEAGE);
     },
   },
@@ -117,7 +117,7 @@ function firstOf(round: number): number {
 
 /** Inserts a lineage for each round. */
 async function addLineages(store: KeyStore): Promise<void> {
-  const own = { entityUuid: ADDRESSED, accessibleEntities: [ADDRESSED] };
+  const own = { entityId: ADDRESSED, accessibleEntities: [ADDRESSED] };
   for (let index = firstOf(0); index < firstOf(ROUNDS); index++) {
     const first = index - (index % LINEAGE);
     const issuedUnder = index === first ? null : idOf(first);

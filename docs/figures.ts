@@ -170,7 +170,7 @@ function request(): string {
     { name: 'Look-up', about: 'by digest: cache, then store', answer: '401, 503' },
     { name: 'Record', about: 'seal, then state', answer: '401' },
     { name: 'Entity and scopes', about: 'of the operation, by your policy', answer: '400, 403' },
-    { name: 'Your handler', about: 'gets principal and entityUuid' },
+    { name: 'Your handler', about: 'gets principal and entityId' },
   ];
   const drawn = [
     text(150, 26, 'Authorization: Bearer acme_…', 'middle', MONO),

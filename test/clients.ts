@@ -66,7 +66,7 @@ const options = { keyring };
 // `string | string[]`.
 express().get('/threats/:id', expressGuard(options)('listThreats'), (req, res) => {
   const { id }: { readonly id: string } = req.params;
-  res.json({ id, entity: req.entityUuid, key: req.principal.keyId });
+  res.json({ id, entity: req.entityId, key: req.principal.keyId });
 });
 // HTTP/2 has its own request and response types.
 const fastify = {
@@ -77,11 +77,11 @@ Fastify({ http2: true }).get('/threats', fastify, (request) => request.principal
 Fastify({ http2: true, https: {} }).get('/threats', fastify, (request) => request.principal.keyId);
 new Hono<Guarded>().get('/threats/:id', honoGuard(options)('listThreats'), (c) => {
   const id: string = c.req.param('id');
-  return c.json({ id, entity: c.get('entityUuid') });
+  return c.json({ id, entity: c.get('entityId') });
 });
 
 // Each framework accepts the key management endpoints as a handler.
-const authorityOf = () => ({ entityUuid: '0192f0c1-7a44-7cc3-9d5e-2b8f6a1c4e70', scopes: [] });
+const authorityOf = () => ({ entityId: '0192f0c1-7a44-7cc3-9d5e-2b8f6a1c4e70', scopes: [] });
 const admin = createKeyAdmin({ keyring, authorityOf });
 express().all('/keys{/*path}', getRequestListener(admin));
 Fastify().all('/keys*', ({ raw }, reply) => getRequestListener(admin)(raw, reply.raw));

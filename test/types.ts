@@ -62,7 +62,7 @@ const policy = definePolicy(catalog, {
   listThreats: ['threats:read'],
   removeUser: ['users:delete'],
 });
-const authority = { entityUuid: '00000000-0000-4000-8000-000000000001', scopes: 'all' } as const;
+const authority = { entityId: '00000000-0000-4000-8000-000000000001', scopes: 'all' } as const;
 const others = { prefix: 'acme', store: memoryStore(), peppers: 'none' } as const;
 const keyring = createKeyring({ ...others, policy });
 
@@ -146,7 +146,7 @@ export async function issues(key: Keyring<typeof catalog>): Promise<void> {
   // @ts-expect-error: null is not a string
   await key.issue({ ...base, scopes: [], justification: null }, authority);
   // @ts-expect-error: the owner comes from the authority, not from the input
-  await key.issue({ ...base, scopes: [], entityUuid: authority.entityUuid }, authority);
+  await key.issue({ ...base, scopes: [], entityId: authority.entityId }, authority);
   // @ts-expect-error: no key without an authority
   await key.issue({ ...base, scopes: [] });
   // @ts-expect-error: an unknown field of the authority
@@ -166,25 +166,25 @@ export async function issues(key: Keyring<typeof catalog>): Promise<void> {
 type EitherPage = ListPage<KeyInfo | AddressedKey>;
 
 export async function listings(query: unknown, flag: boolean): Promise<void> {
-  const { entityUuid } = authority;
-  const own = await keyring.list({ limit: 5 }, { entityUuid });
+  const { entityId } = authority;
+  const own = await keyring.list({ limit: 5 }, { entityId });
   same<typeof own, ListPage>(true);
-  const first = await keyring.list(undefined, { entityUuid });
+  const first = await keyring.list(undefined, { entityId });
   same<typeof first, ListPage>(true);
-  const spelt = await keyring.list({ addressing: false }, { entityUuid });
+  const spelt = await keyring.list({ addressing: false }, { entityId });
   same<typeof spelt, ListPage>(true);
-  const addressed = await keyring.list({ addressing: true }, { entityUuid });
+  const addressed = await keyring.list({ addressing: true }, { entityId });
   same<typeof addressed, ListPage<AddressedKey>>(true);
   // This used to be typed as a page of own keys, although it may be one of other entities' keys.
-  const either = await keyring.list({ addressing: flag }, { entityUuid });
+  const either = await keyring.list({ addressing: flag }, { entityId });
   same<typeof either, EitherPage>(true);
-  const asked = await keyring.list(listInputSchema.parse(query), { entityUuid });
+  const asked = await keyring.list(listInputSchema.parse(query), { entityId });
   same<typeof asked, EitherPage>(true);
   const [key] = asked.keys;
   // @ts-expect-error: keys of others that address this entity show no metadata
   if (key !== undefined && 'name' in key) void key.metadata;
   const input = { ...listInputSchema.parse(query), addressing: false } as const;
-  const said = await keyring.list(input, { entityUuid });
+  const said = await keyring.list(input, { entityId });
   same<typeof said, ListPage>(true);
 }
 
@@ -194,7 +194,7 @@ export function frozen(principal: Principal): void {
   // @ts-expect-error: read only
   principal.keyId = '';
   // @ts-expect-error: read only
-  principal.entityUuid = '';
+  principal.entityId = '';
   // @ts-expect-error: read only
   principal.scopes = [];
   // The list has no `push`.
@@ -211,7 +211,7 @@ export function frozen(principal: Principal): void {
     keyof Principal,
     | 'keyId'
     | 'name'
-    | 'entityUuid'
+    | 'entityId'
     | 'accessibleEntities'
     | 'scopes'
     | 'metadata'
@@ -224,8 +224,8 @@ export async function operations(principal: Principal): Promise<void> {
   same<ReturnType<typeof policy.allowed>, readonly ('whoami' | 'listThreats' | 'removeUser')[]>(
     true,
   );
-  const entityUuid = policy.authorize(principal, 'listThreats');
-  same<typeof entityUuid, string>(true);
+  const entityId = policy.authorize(principal, 'listThreats');
+  same<typeof entityId, string>(true);
   // @ts-expect-error: an operation that is not in the policy
   policy.authorize(principal, 'listThreat');
   // @ts-expect-error: an operation that is not in the policy
@@ -362,7 +362,7 @@ export function logged(event: KeyringEvent): string {
     case 'key.suspended':
     case 'key.resumed':
     case 'key.identified':
-      return same<typeof event.keyId, string>(true) ?? event.entityUuid;
+      return same<typeof event.keyId, string>(true) ?? event.entityId;
     case 'key.withdrawn':
       return `${event.withdrawnEntity} by ${event.actor ?? 'nobody'}`;
     case 'management.denied':
@@ -373,7 +373,7 @@ export function logged(event: KeyringEvent): string {
     case 'access.granted':
       // @ts-expect-error: nothing was denied
       void event.code;
-      return `${event.operation} by ${event.keyId} on ${event.entityUuid}`;
+      return `${event.operation} by ${event.keyId} on ${event.entityId}`;
     case 'access.denied':
       same<typeof event.keyId, string | null>(true);
       same<typeof event.code, AccessErrorCode | 'store_error'>(true);

@@ -81,8 +81,8 @@ function touching(count: number): Call {
 
 /** Listings with pages of this size. */
 function listings(limit: number): readonly Call[] {
-  const own = { prefix: PREFIX, entityUuid: LARGE, limit };
-  const others = { prefix: PREFIX, entityUuid: ADDRESSED, addressing: true, limit };
+  const own = { prefix: PREFIX, entityId: LARGE, limit };
+  const others = { prefix: PREFIX, entityId: ADDRESSED, addressing: true, limit };
   const expiring = { before: 2 * EXPIRES, after: null, limit };
   return [
     listing(`findByDigest of ${limit.toLocaleString('en-US')}`, limit, (store, { keys, draw }) => {
@@ -152,7 +152,7 @@ export const callsOf = (limit: number): readonly Call[] => [
   marking(TO_SUSPEND, { kind: 'suspend', at: ENDED, ...BY }),
   marking(TO_SUSPEND, { kind: 'resume', at: ENDED }),
   marking(TO_RETIRE, { kind: 'retire', at: ENDED, retireAt: ENDED, ...BY }),
-  marking(ADDRESSING, { kind: 'withdraw', at: ENDED, entityUuid: ADDRESSED }),
+  marking(ADDRESSING, { kind: 'withdraw', at: ENDED, entityId: ADDRESSED }),
   marking(TO_REVOKE, { kind: 'revoke', at: ENDED, seal: null, ...BY }),
   {
     name: 'purgeEnded, nothing to delete',

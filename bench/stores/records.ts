@@ -63,7 +63,7 @@ function specialOf(index: number): Partial<KeyRecord> {
 }
 
 export function recordOf(index: number): KeyRecord {
-  const entityUuid = entityOf(index);
-  const own = { entityUuid, accessibleEntities: [entityUuid] };
+  const entityId = entityOf(index);
+  const own = { entityId, accessibleEntities: [entityId] };
   return { ...blankRecord(index, digestOf(index)), ...own, ...specialOf(index) };
 }

@@ -67,7 +67,7 @@ export function fillSql(dialect: Dialect, count: number): readonly string[] {
   const own: Readonly<Record<string, string>> = {
     key_id: id(number),
     digest: digest(number),
-    entity_uuid: ifLarge('entity_uuid', entity),
+    entity_id: ifLarge('entity_id', entity),
     accessible_entities: ifLarge(
       'accessible_entities',
       replaced('accessible_entities', `'${LARGE}'`, entity),
@@ -86,7 +86,7 @@ export function fillSql(dialect: Dialect, count: number): readonly string[] {
   return [
     `INSERT INTO keyscope_keys (${COLUMN_LIST}) SELECT ${values.join(', ')}
      FROM keyscope_keys CROSS JOIN ${numbers(count / KINDS - 1)}`,
-    `INSERT INTO keyscope_addressing (entity_uuid, prefix, created_at, key_id)
+    `INSERT INTO keyscope_addressing (entity_id, prefix, created_at, key_id)
      SELECT ${asId(`'${ADDRESSED}'`)}, prefix, created_at, key_id FROM keyscope_keys
      WHERE created_at >= ${CREATED + KINDS} AND created_at % ${KINDS} = 4`,
   ];

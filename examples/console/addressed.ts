@@ -13,11 +13,11 @@ const PAGE_SIZE = 50;
 async function showAddressed(c: Visit, service: ConsoleService): Promise<Response> {
   const { keyring, nameOf, now } = service;
   const { member } = c.var;
-  const { entityUuid } = member;
+  const { entityId } = member;
   const after = c.req.query('after');
   try {
     const input = { addressing: true, after, limit: PAGE_SIZE } as const;
-    const { keys, next } = await keyring.list(input, { entityUuid });
+    const { keys, next } = await keyring.list(input, { entityId });
     const notice = takeNotice(c, ADDRESSING);
     return c.html(addressedPage(member, { keys, next, nameOf, notice, now: now() }));
   } catch (error) {

@@ -16,10 +16,10 @@ function readSearch(c: Visit): Search {
 }
 
 async function readPage(c: Visit, { keyring }: ConsoleService, limit: number): Promise<ListPage> {
-  const { entityUuid } = c.var.member;
+  const { entityId } = c.var.member;
   const after = c.req.query('after');
   try {
-    return await keyring.list({ after, limit }, { entityUuid });
+    return await keyring.list({ after, limit }, { entityId });
   } catch (error) {
     if (isInputError(error)) throw new Refused(400, 'The list has no such page.');
     throw error;
@@ -47,7 +47,7 @@ export async function showList(c: Visit, service: ConsoleService): Promise<Respo
     keys: keys.filter((key) => matches(key, search)),
     next,
     search: isSearch ? search : null,
-    organization: nameOf(c.var.member.entityUuid),
+    organization: nameOf(c.var.member.entityId),
     now: now(),
   };
   return c.html(keyListPage(c.var.member, list));

@@ -33,10 +33,10 @@ async function readKey(
   id: string,
   { keyring }: ConsoleService,
 ): Promise<KeyInfo | DamagedKey> {
-  const { entityUuid } = c.var.member;
+  const { entityId } = c.var.member;
   // Writes the last uses that are still in memory. If that fails, the page shows older ones.
   await keyring.flush().catch(() => {});
-  const key = await orRefused(keyring.get(id, { entityUuid }));
+  const key = await orRefused(keyring.get(id, { entityId }));
   if (key === null) throw new Refused(404, 'Your organization has no key with this id.');
   return key;
 }
@@ -45,17 +45,17 @@ type Found = KeyInfo | DamagedKey | null;
 
 /** The key that this one was rotated from; `null` if it was not, or if that key was purged. */
 async function readPredecessor(key: KeyInfo, { keyring }: ConsoleService): Promise<Found> {
-  const { rotatedFrom, entityUuid } = key;
-  return rotatedFrom === null ? null : keyring.get(rotatedFrom, { entityUuid });
+  const { rotatedFrom, entityId } = key;
+  return rotatedFrom === null ? null : keyring.get(rotatedFrom, { entityId });
 }
 
 /** The key that this one was rotated to; `null` if it was not, or if that key is not found. */
 async function findSuccessor(
-  { keyId, entityUuid, retireAt }: KeyInfo,
+  { keyId, entityId, retireAt }: KeyInfo,
   { keyring }: ConsoleService,
 ): Promise<KeyInfo | null> {
   if (retireAt === null) return null;
-  const { keys } = await keyring.list({ limit: MOST_SEARCHED }, { entityUuid });
+  const { keys } = await keyring.list({ limit: MOST_SEARCHED }, { entityId });
   const isSuccessor = (one: Found): one is KeyInfo =>
     one !== null && 'name' in one && one.rotatedFrom === keyId;
   return keys.find(isSuccessor) ?? null;

@@ -28,21 +28,21 @@ const GRANTABLE: Readonly<Record<User['role'], GrantAuthority['scopes'] | null>>
   viewer: null,
 };
 
-function authorityOf({ role, email }: User, entityUuid: string): GrantAuthority | null {
+function authorityOf({ role, email }: User, entityId: string): GrantAuthority | null {
   const scopes = GRANTABLE[role];
   if (scopes === null) return null;
-  return { entityUuid, scopes, actor: email };
+  return { entityId, scopes, actor: email };
 }
 
 /** Returns the current state of a user; `null` if they were deleted. */
 export function findMember(
   { domain }: Pick<Platform, 'domain'>,
-  entityUuid: string,
+  entityId: string,
   userId: string,
 ): Member | null {
-  const user = domain.readUser(entityUuid, userId);
+  const user = domain.readUser(entityId, userId);
   if (user === null) return null;
-  return { user, entityUuid, authority: authorityOf(user, entityUuid) };
+  return { user, entityId, authority: authorityOf(user, entityId) };
 }
 
 /** Finds an admin of the demo's organization, however many users it has. */
@@ -66,7 +66,7 @@ export function createDemoLink(platform: Platform): Link {
 /** Turns the platform into the service that the console needs. */
 export function serviceOf(platform: Platform, signIn: SignIn): ConsoleService {
   const { keyring, publicUrl, now } = platform;
-  const nameOf = (entityUuid: string): string | null => ORGANIZATIONS.get(entityUuid) ?? null;
+  const nameOf = (entityId: string): string | null => ORGANIZATIONS.get(entityId) ?? null;
   return { keyring, signIn, nameOf, publicUrl, now, report: reportError };
 }
 

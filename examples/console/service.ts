@@ -31,7 +31,7 @@ export interface ConsoleService {
    * Returns the name of an organization; `null` to show its UUID. The console also asks for other
    * organizations: those that own a key which addresses this one, or that a key addresses.
    */
-  readonly nameOf: (entityUuid: string) => string | null;
+  readonly nameOf: (entityId: string) => string | null;
   /** The origin at which people reach the service, such as `https://acme.example`. */
   readonly publicUrl: string;
   /** Milliseconds since the epoch. */

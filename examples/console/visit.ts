@@ -6,7 +6,7 @@ import type { LRUCache } from 'lru-cache';
 /** A person who may use the console. */
 export interface Member {
   readonly user: { readonly email: string; readonly role: string };
-  readonly entityUuid: string;
+  readonly entityId: string;
   /** The authority that this member manages keys with; `null` if the role may only view them. */
   readonly authority: GrantAuthority | null;
 }

@@ -18,8 +18,8 @@ const urlOf = (req: IncomingMessage) => new URL(req.url ?? '/', 'http://localhos
 
 const serve: ServeAdapter = async ({ handle, ...options }) => {
   const guard = createGuard(options);
-  const answer: Handler = (_req, res, { principal, entityUuid }) =>
-    res.end(handle(principal, entityUuid));
+  const answer: Handler = (_req, res, { principal, entityId }) =>
+    res.end(handle(principal, entityId));
   const routes = {
     '/whoami': guard('whoami')(answer),
     '/reports': guard('readReports', { entity: (req) => urlOf(req).searchParams.getAll('entity') })(

@@ -48,8 +48,8 @@ function changesOf(record: KeyRecord, mark: Mark): Partial<KeyRecord> | null {
   const { at } = mark;
   const changedAt = later(record.changedAt, at);
   if (mark.kind === 'withdraw') {
-    if (withdrawn.includes(mark.entityUuid)) return null;
-    return { changedAt, withdrawn: [...withdrawn, mark.entityUuid] };
+    if (withdrawn.includes(mark.entityId)) return null;
+    return { changedAt, withdrawn: [...withdrawn, mark.entityId] };
   }
   if (mark.kind === 'resume') {
     if (revokedAt !== null || suspendedAt === null) return null;
@@ -101,11 +101,11 @@ export function jsonFileStore(path: string): KeyStore {
 
     findById: (keyId) => structuredClone(byId.get(keyId) ?? null),
 
-    list({ prefix, entityUuid, addressing = false, after, limit }) {
+    list({ prefix, entityId, addressing = false, after, limit }) {
       const listed = all()
         .filter((record) => record.prefix === prefix)
-        .filter((record) => record.accessibleEntities.includes(entityUuid))
-        .filter((record) => (record.entityUuid === entityUuid) !== addressing);
+        .filter((record) => record.accessibleEntities.includes(entityId))
+        .filter((record) => (record.entityId === entityId) !== addressing);
       const rest = listed.filter((record) => after === null || newestFirst(record, after) > 0);
       return structuredClone(rest.sort(newestFirst).slice(0, limit));
     },

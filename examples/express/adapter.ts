@@ -7,7 +7,7 @@ import { defineGuard } from 'keyscope';
 declare module 'express-serve-static-core' {
   interface Request {
     principal: Principal;
-    entityUuid: string; // The checked entity. Do not use any other in a handler.
+    entityId: string; // The checked entity. Do not use any other in a handler.
   }
 }
 

@@ -26,12 +26,12 @@ export function createServer(service: Service): Server {
     const entity = guard(route.operation, { entity: (req) => entityOf(req.url) });
     const verb = route.method.toLowerCase() as 'get' | 'post' | 'patch' | 'delete';
     app[verb](route.path, entity, async (req, res) => {
-      const { principal, entityUuid, params, url } = req;
+      const { principal, entityId, params, url } = req;
       // After the guard, so that strangers cannot upload. `express.raw` would answer a body that
       // is too large only at its end.
       const body = route.method === 'GET' ? undefined : await readBody(req);
       const header = (name: string) => req.get(name);
-      send(res, await answer(route, service, { principal, entityUuid, params, url, header, body }));
+      send(res, await answer(route, service, { principal, entityId, params, url, header, body }));
     });
   }
 

@@ -7,7 +7,7 @@ import { defineGuard } from 'keyscope';
 declare module 'fastify' {
   interface FastifyRequest {
     principal: Principal;
-    entityUuid: string; // The checked entity. Do not use any other in a handler.
+    entityId: string; // The checked entity. Do not use any other in a handler.
   }
 }
 type Request = FastifyRequest<object, RawServerBase>;

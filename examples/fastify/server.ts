@@ -51,9 +51,9 @@ function serveRoutes(app: FastifyInstance, service: Service): void {
       // Before the body is read, so that strangers cannot upload.
       onRequest: guard(route.operation, { entity: (request) => entityOf(request.url) }),
       handler: async (request, reply) => {
-        const { principal, entityUuid, params, url, body } = request;
+        const { principal, entityId, params, url, body } = request;
         const header = (name: string) => headerOf(request, name);
-        const admitted = { principal, entityUuid, params, url, header, body };
+        const admitted = { principal, entityId, params, url, header, body };
         return send(reply, await answer(route, service, admitted));
       },
     });

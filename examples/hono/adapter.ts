@@ -4,7 +4,7 @@ import type { Admission, GuardOptions, GuardReaders } from 'keyscope';
 import { defineGuard } from 'keyscope';
 
 /**
- * `new Hono<Guarded>()`. Use no entity other than `entityUuid`, which is checked. On a route
+ * `new Hono<Guarded>()`. Use no entity other than `entityId`, which is checked. On a route
  * without a guard, both variables are undefined, whatever the types say.
  */
 export type Guarded = { Variables: Admission };
@@ -17,9 +17,9 @@ export function createGuard<Op extends string>(options: GuardOptions<Op>) {
     return Object.assign<Handler<Guarded>, object>(async (c, next) => {
       c.header('Cache-Control', 'no-store'); // A handler may set another value.
       try {
-        const { principal, entityUuid } = await guard.admit(c, c.req.raw);
+        const { principal, entityId } = await guard.admit(c, c.req.raw);
         c.set('principal', principal);
-        c.set('entityUuid', entityUuid);
+        c.set('entityId', entityId);
       } catch (error) {
         c.res.headers.set('Cache-Control', 'no-store'); // Kept if Hono answers the error.
         const { status, headers, body } = guard.answer(error);

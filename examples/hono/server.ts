@@ -32,7 +32,7 @@ async function admittedOf(c: Context<Guarded>, { method }: Route): Promise<Admit
   const body = method === 'GET' ? undefined : await c.req.arrayBuffer().catch(refuseCutShort);
   return {
     principal: c.var.principal,
-    entityUuid: c.var.entityUuid,
+    entityId: c.var.entityId,
     params: c.req.param(),
     url,
     header: (name) => raw.headers.get(name),

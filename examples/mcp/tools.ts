@@ -90,8 +90,8 @@ export function callTool(
 ): ToolResult {
   try {
     const { entity_uuid: asked } = args;
-    const { principal, entityUuid } = guardTool(keyring, authInfo, name, asked);
-    const body = route.handle({ domain, principal, entityUuid, ...callOf(route, args) });
+    const { principal, entityId } = guardTool(keyring, authInfo, name, asked);
+    const body = route.handle({ domain, principal, entityId, ...callOf(route, args) });
     if (body === undefined) return { content: [{ type: 'text', text: 'Done.' }] };
     return {
       content: [{ type: 'text', text: JSON.stringify(body) }],

@@ -44,7 +44,7 @@ export const keyring = createKeyring({
 const guard = createGuard({ keyring, onError: log });
 const app = express();
 app.get('/me', guard('whoami'), (req, res) => void res.json(toMe(req.principal)));
-app.get('/threats', guard('listThreats'), (req, res) => void res.json({ of: req.entityUuid }));
+app.get('/threats', guard('listThreats'), (req, res) => void res.json({ of: req.entityId }));
 app.use(((error, _req, res, _next) => {
   log(error);
   res.status(500).end();

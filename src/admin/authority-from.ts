@@ -28,9 +28,9 @@ import type { GrantAuthority } from '../management/authority.js';
  */
 export function authorityFrom(principal: Principal): GrantAuthority {
   requirePrincipal(principal);
-  const { keyId, entityUuid, accessibleEntities, scopes, expiresAt, via } = principal;
+  const { keyId, entityId, accessibleEntities, scopes, expiresAt, via } = principal;
   if (via === 'jwt') throw new AccessError('invalid_token', 'token_refused', { keyId });
   const actor = `key:${keyId}`;
-  const authority = { entityUuid, entities: accessibleEntities, scopes, actor, keyId };
+  const authority = { entityId, entities: accessibleEntities, scopes, actor, keyId };
   return expiresAt === null ? authority : { ...authority, notAfter: new Date(expiresAt) };
 }

@@ -19,7 +19,7 @@ export interface AdmitInput<Operation extends string = string> {
    * The entity as the request gave it: a UUID, or the list of values of its parameter. Default: the
    * key's own entity.
    */
-  readonly entityUuid?: unknown;
+  readonly entityId?: unknown;
   /**
    * Details of the request for its event, such as its id and the client's address. At most 8 texts
    * are kept; each is cut to 200 characters, and anything that looks like a key is masked. A bad
@@ -32,7 +32,7 @@ export interface AdmitInput<Operation extends string = string> {
 export interface Admission<Scope extends string = string> {
   readonly principal: Principal<Scope>;
   /** The entity that was checked. Use only this one in your handler. */
-  readonly entityUuid: string;
+  readonly entityId: string;
 }
 
 /**
@@ -62,8 +62,8 @@ export async function admit(
   request: RequestLike | Authenticator,
   input: AdmitInput,
 ): Promise<Admission> {
-  readFields(input, ['operation', 'entityUuid', 'context'], 'admit');
-  const { operation, entityUuid: asked, context: said } = input;
+  readFields(input, ['operation', 'entityId', 'context'], 'admit');
+  const { operation, entityId: asked, context: said } = input;
   const { policy } = context;
   assert(policy !== undefined, 'admit: pass policy, not catalog, to createKeyring');
   // First, so that a typo in an operation's name is a TypeError and never a denial. An
@@ -72,13 +72,13 @@ export async function admit(
 
   let time: number | null = null;
   let principal: Principal | null = null;
-  let entityUuid: string;
+  let entityId: string;
   try {
     time = context.clock();
     const found = typeof request === 'function' ? request() : authenticate(context, request);
     // With a synchronous store, this does not yield to the event loop.
     principal = isThenable(found) ? await found : found;
-    entityUuid = policy.authorize(principal, operation, { entityUuid: asked });
+    entityId = policy.authorize(principal, operation, { entityId: asked });
   } catch (error) {
     reportDenial(context, error, { time, principal, operation, asked, said });
     return rejecting(error);
@@ -89,11 +89,11 @@ export async function admit(
     type: 'access.granted',
     time,
     keyId,
-    entityUuid,
+    entityId,
     operation,
     context: context.readEventContext(said),
   });
-  return { principal, entityUuid };
+  return { principal, entityId };
 }
 
 /** How far a request got before it was denied. */
@@ -116,13 +116,13 @@ function reportDenial(context: Context, error: unknown, attempt: Attempt): void 
   if (emit === undefined) return;
   const { principal, operation } = attempt;
   if (!isAccessError(error) && !isStoreError(error)) return;
-  const entity = requestedEntity(attempt.asked, principal?.entityUuid);
+  const entity = requestedEntity(attempt.asked, principal?.entityId);
   const { code, reason, keyId = null } = isAccessError(error) ? error : OUTAGE;
   emit({
     type: 'access.denied',
     time: attempt.time ?? Date.now(),
     keyId: principal?.keyId ?? keyId,
-    entityUuid: isUuid(entity) ? entity : null,
+    entityId: isUuid(entity) ? entity : null,
     operation,
     code,
     reason,

@@ -32,7 +32,7 @@ interface KeyIssued extends Managed, Granted {
   /** The key that this is about. */
   readonly keyId: string;
   /** Whose key it is. */
-  readonly entityUuid: string;
+  readonly entityId: string;
 }
 
 /** A key got a successor. */
@@ -42,7 +42,7 @@ interface KeyRotated extends Managed, Granted {
   /** The successor. */
   readonly keyId: string;
   /** Whose key it is. */
-  readonly entityUuid: string;
+  readonly entityId: string;
   /** The key id of the predecessor. */
   readonly rotatedFrom: string;
   /** When the predecessor ends. Milliseconds since the epoch. */
@@ -56,7 +56,7 @@ interface KeyRevoked extends Managed {
   /** The key that this is about. */
   readonly keyId: string;
   /** Whose key it is. */
-  readonly entityUuid: string;
+  readonly entityId: string;
   /**
    * The mark that the row had already, if no seal proved it: somebody else wrote it, or its pepper
    * is gone. `revokedAt` stays on the record, the rest was replaced.
@@ -81,7 +81,7 @@ interface KeyMarked extends Managed {
   /** The key that this is about. */
   readonly keyId: string;
   /** Whose key it is. */
-  readonly entityUuid: string;
+  readonly entityId: string;
 }
 
 /** An entity cut itself off from another entity's key. */
@@ -91,7 +91,7 @@ interface KeyWithdrawn extends Managed {
   /** The key that this is about. */
   readonly keyId: string;
   /** Whose key it is. */
-  readonly entityUuid: string;
+  readonly entityId: string;
   /** The entity that cut itself off. */
   readonly withdrawnEntity: string;
 }
@@ -103,7 +103,7 @@ interface KeyIdentified extends Managed {
   /** The key that this is about. */
   readonly keyId: string;
   /** Whose key it is. */
-  readonly entityUuid: string;
+  readonly entityId: string;
 }
 
 /** The management calls. */
@@ -127,7 +127,7 @@ interface ManagementDenied extends Managed {
   /** The key that the call named; null if it named none or the text is not a key id. */
   readonly keyId: string | null;
   /** The authority's entity. */
-  readonly entityUuid: string;
+  readonly entityId: string;
   /** The code that the caller got. */
   readonly code: AccessErrorCode;
   /** Why, for the server's log only. */
@@ -150,7 +150,7 @@ interface AccessGranted {
   /** The key that this is about. */
   readonly keyId: string;
   /** The requested entity, checked. */
-  readonly entityUuid: string;
+  readonly entityId: string;
   /** The requested operation of the policy. */
   readonly operation: string;
   /** The context that was passed to `admit`, cleaned. */
@@ -169,7 +169,7 @@ interface AccessDenied {
    * The requested entity. Null if the request did not name exactly one UUID, or named none and did
    * not authenticate.
    */
-  readonly entityUuid: string | null;
+  readonly entityId: string | null;
   /** The requested operation of the policy. */
   readonly operation: string;
   /** `store_error`: the store or the clock is broken, and the answer was 503. */

@@ -10,7 +10,7 @@ import { hasScopes, requireEntity, requirePrincipal, requireScopes } from './pri
 /** The options of `authorize`. */
 interface AuthorizeOptions {
   /** The entity as the request gave it: a UUID, or the list of values of a parameter. */
-  readonly entityUuid?: unknown;
+  readonly entityId?: unknown;
 }
 
 /**
@@ -25,7 +25,7 @@ export interface Policy<Operation extends string = string, C extends Catalog = C
   /**
    * Guards an operation: checks the scopes first, then the entity.
    *
-   * Pass `entityUuid` as the request gave it: a UUID, or the list of values of a parameter. Without
+   * Pass `entityId` as the request gave it: a UUID, or the list of values of a parameter. Without
    * one, the key's own entity is checked. Not checked: whether the key has ended since it was
    * verified.
    *
@@ -35,8 +35,8 @@ export interface Policy<Operation extends string = string, C extends Catalog = C
    * @throws TypeError on an operation that is not in the table, an unknown option, or an object
    *   that is not a principal.
    * @example
-   * const asked = { entityUuid: query.entity_uuid };
-   * const entityUuid = policy.authorize(principal, 'listThreats', asked);
+   * const asked = { entityId: query.entity_uuid };
+   * const entityId = policy.authorize(principal, 'listThreats', asked);
    */
   authorize(principal: Principal, operation: Operation, options?: AuthorizeOptions): string;
   /**
@@ -95,7 +95,7 @@ type PolicyTable<C, Operation extends string> = Readonly<Record<Operation, reado
  * @throws TypeError on a pattern, a scope that is not in the catalog, or an empty table.
  * @example
  * const policy = definePolicy(catalog, { whoami: [], listThreats: ['threats:read'] });
- * const entityUuid = policy.authorize(principal, 'listThreats', { entityUuid: query.entity_uuid });
+ * const entityId = policy.authorize(principal, 'listThreats', { entityId: query.entity_uuid });
  */
 export function definePolicy<C extends Catalog, const Op extends string>(
   catalog: C,
@@ -133,12 +133,12 @@ function createPolicy(catalog: Catalog, needs: Needs): Policy {
   }
 
   function authorize(principal: Principal, name: string, options: AuthorizeOptions = {}): string {
-    const { entityUuid: asked } = readFields(options, ['entityUuid'], 'authorize');
+    const { entityId: asked } = readFields(options, ['entityId'], 'authorize');
     const scopes = requires(name);
     if (scopes.length > 0) requireScopes(principal, ...scopes);
-    const entityUuid = requestedEntity(asked, principal?.entityUuid);
-    requireEntity(principal, entityUuid);
-    return entityUuid;
+    const entityId = requestedEntity(asked, principal?.entityId);
+    requireEntity(principal, entityId);
+    return entityId;
   }
 
   function allowed(principal: Principal): readonly string[] {

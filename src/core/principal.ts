@@ -11,7 +11,7 @@ export interface Principal<Scope extends string = string> {
   /** The key's name, for people. */
   readonly name: string;
   /** The entity that the key belongs to. */
-  readonly entityUuid: string;
+  readonly entityId: string;
   /** The entities that the caller can address. */
   readonly accessibleEntities: readonly string[];
   /** The scopes as granted. One that the catalog no longer has is listed, but grants nothing. */
@@ -61,7 +61,7 @@ class VerifiedPrincipal {
     const shown: Principal = {
       keyId: fields.keyId,
       name: fields.name,
-      entityUuid: fields.entityUuid,
+      entityId: fields.entityId,
       accessibleEntities: fields.accessibleEntities,
       scopes: fields.scopes,
       metadata: fields.metadata,
@@ -185,7 +185,7 @@ export function requireScopes<Scope extends string>(
 }
 
 /**
- * Checks whether the principal can address `entityUuid`. Returns `false` for anything that is not a
+ * Checks whether the principal can address `entityId`. Returns `false` for anything that is not a
  * lower-case UUID.
  *
  * Not checked: scopes.
@@ -194,32 +194,29 @@ export function requireScopes<Scope extends string>(
  * @example
  * const tabs = entities.filter((entity) => canAddress(principal, entity));
  */
-export function canAddress(principal: Principal, entityUuid: string): boolean {
+export function canAddress(principal: Principal, entityId: string): boolean {
   requirePrincipal(principal);
   // A list, because most keys have one entity and a set would take 200 bytes each.
-  return principal.accessibleEntities.includes(entityUuid);
+  return principal.accessibleEntities.includes(entityId);
 }
 
 /**
- * Throws unless the principal can address `entityUuid`.
+ * Throws unless the principal can address `entityId`.
  *
  * Not checked: scopes.
  *
- * @param entityUuid The value as the request gave it. Anything other than one lower-case UUID is
+ * @param entityId The value as the request gave it. Anything other than one lower-case UUID is
  *   refused.
  * @throws AccessError `invalid_request` if it is not a UUID, `entity_forbidden` if the key cannot
  *   address it.
  * @throws TypeError on an object that is not a principal.
  * @example
- * requireEntity(principal, params.entityUuid); // of the path /entities/:entityUuid/threats
+ * requireEntity(principal, params.entityId); // of the path /entities/:entityId/threats
  */
-export function requireEntity(
-  principal: Principal,
-  entityUuid: unknown,
-): asserts entityUuid is string {
-  if (canAddress(principal, entityUuid as string)) return;
+export function requireEntity(principal: Principal, entityId: unknown): asserts entityId is string {
+  if (canAddress(principal, entityId as string)) return;
   const { keyId } = principal;
-  const fault = Array.isArray(entityUuid) ? 'repeated_entity' : 'malformed_entity';
-  if (!isUuid(entityUuid)) throw new AccessError('invalid_request', fault, { keyId });
+  const fault = Array.isArray(entityId) ? 'repeated_entity' : 'malformed_entity';
+  if (!isUuid(entityId)) throw new AccessError('invalid_request', fault, { keyId });
   throw new AccessError('entity_forbidden', 'entity_not_accessible', { keyId });
 }

@@ -38,8 +38,8 @@ export interface KeyRecord {
   /** `h1.<pepper id>$<hex>` or `s1$<hex>`; see `digestKey`. */
   readonly digest: string;
   /** The entity that the key belongs to. */
-  readonly entityUuid: string;
-  /** The entities that the key was made for. Always contains `entityUuid`. */
+  readonly entityId: string;
+  /** The entities that the key was made for. Always contains `entityId`. */
   readonly accessibleEntities: readonly string[];
   /** Concrete scopes, in the order of the catalog when the key was made. */
   readonly scopes: readonly string[];
@@ -122,7 +122,7 @@ const CHECKS: Readonly<Record<keyof KeyRecord, Check>> = {
   hint: isText,
   name: isText,
   digest: isText,
-  entityUuid: isUuid,
+  entityId: isUuid,
   accessibleEntities: isEntities,
   scopes: (list) => isList(list, MAX_SCOPES, isScope),
   justification: isTextOrNull,
@@ -208,9 +208,9 @@ export function readRecord(value: unknown): KeyRecord | null {
   const isSound = FIELDS.every((name) => CHECKS[name](copy[name]));
   if (!isSound) return null;
   const record = Object.freeze(copy) as unknown as KeyRecord;
-  const { entityUuid } = record;
-  const hasOwn = record.accessibleEntities.includes(entityUuid);
-  return hasOwn && !record.withdrawn.includes(entityUuid) ? record : null;
+  const { entityId } = record;
+  const hasOwn = record.accessibleEntities.includes(entityId);
+  return hasOwn && !record.withdrawn.includes(entityId) ? record : null;
 }
 
 /**

@@ -13,7 +13,7 @@ const SEALED = [
   'createdAt',
   'createdBy',
   'digest',
-  'entityUuid',
+  'entityId',
   'expiresAt',
   'format',
   'hint',

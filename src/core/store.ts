@@ -33,7 +33,7 @@ export interface ListQuery {
   /** Only keys with this prefix. */
   readonly prefix: string;
   /** The entity that owns the keys; with `addressing`, the entity that they address. */
-  readonly entityUuid: string;
+  readonly entityId: string;
   /**
    * If true, lists the keys of other entities whose `accessibleEntities` contain this one,
    * including those from which it withdrew. Default: false.
@@ -162,7 +162,7 @@ export interface ResumeMark extends MarkTime {
 /** Appends an entity to `withdrawn`. Applies only if the entity is not in the list yet. */
 export interface WithdrawMark extends MarkTime {
   readonly kind: 'withdraw';
-  readonly entityUuid: string;
+  readonly entityId: string;
 }
 
 /** A change to a key after it was made. Fields that a mark does not name stay the same. */
@@ -208,7 +208,7 @@ export interface KeyStore {
    * a listing neither repeats nor skips a record while keys are added.
    *
    * A damaged record appears in its place like any other: its row has at least the `keyId`,
-   * `entityUuid`, `prefix` and `createdAt` under which the store filed it.
+   * `entityId`, `prefix` and `createdAt` under which the store filed it.
    */
   list(query: ListQuery, options?: CallOptions): Awaitable<readonly KeyRecord[]>;
 

@@ -6,7 +6,7 @@ import type { Trust } from './trust.js';
 /** A key that would authenticate now, read from its sealed record. Not a principal. */
 export interface LiveKey {
   readonly keyId: string;
-  readonly entityUuid: string;
+  readonly entityId: string;
   /** The entities that the key can address, without those that withdrew. */
   readonly accessibleEntities: readonly string[];
   readonly scopes: readonly string[];

@@ -38,7 +38,7 @@ export async function verifyToken(
     return createPrincipal(claims, via, context.knownScopes);
   }
   const parent = await findLive(claims.keyId);
-  if (parent.entityUuid !== claims.entityUuid) return refused('unknown_key');
+  if (parent.entityId !== claims.entityId) return refused('unknown_key');
   const expiresAt = earliest(parent.expiresAt, claims.expiresAt);
   // Checked again: the look-up took time.
   if (expiresAt !== null && context.clock() >= expiresAt) return refused('expired');
@@ -76,7 +76,7 @@ function readClaims(verified: Principal): Principal | null {
   const scopes = frozenList(verified?.scopes);
   const accessibleEntities = frozenList(verified?.accessibleEntities);
   const claims = { ...verified, scopes, accessibleEntities };
-  const ids = [claims.keyId, claims.entityUuid, ...accessibleEntities];
+  const ids = [claims.keyId, claims.entityId, ...accessibleEntities];
   return ids.every(isUuid) && scopes.every(isScope) ? claims : null;
 }
 

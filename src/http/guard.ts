@@ -72,7 +72,7 @@ const READERS: readonly unknown[] = ['entity', 'context'];
  * @example
  * const define = defineGuard({ keyring });
  * const guard = define('listThreats');
- * const { principal, entityUuid } = await guard.admit(request, request);
+ * const { principal, entityId } = await guard.admit(request, request);
  */
 export function defineGuard<Operation extends string>(
   options: GuardOptions<Operation>,
@@ -104,9 +104,9 @@ export function defineGuard<Operation extends string>(
     return Object.freeze<Guard<FrameworkRequest>>({
       mark: Object.freeze({ [MARK]: operation }),
       admit: async (request, lines) => {
-        const entityUuid = readers.entity?.(request);
+        const entityId = readers.entity?.(request);
         const context = quietly(() => readers.context?.(request));
-        return keyring.admit(lines, { operation, entityUuid, context });
+        return keyring.admit(lines, { operation, entityId, context });
       },
       answer,
     });

@@ -30,7 +30,7 @@ export function toMe(principal: Principal): Me {
   const instead = 'toMe: pass the principal that verify, authenticate or admit returned';
   assert(isUuid(principal?.keyId), instead);
   return {
-    entity_uuid: principal.entityUuid,
+    entity_uuid: principal.entityId,
     key_id: principal.keyId,
     scopes: principal.scopes,
     accessible_entities: principal.accessibleEntities,

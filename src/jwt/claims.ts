@@ -185,7 +185,7 @@ export function readClaims(
   return {
     keyId: claims.sub,
     name: '',
-    entityUuid: claims.entity_uuid,
+    entityId: claims.entity_uuid,
     accessibleEntities: Object.freeze([...claims.accessible_entities]),
     scopes,
     metadata: Object.freeze({}),

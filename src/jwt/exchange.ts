@@ -104,7 +104,7 @@ function readScopes(principal: Principal, scopes: unknown): readonly string[] {
 
 function readTargets(principal: Principal, entities: unknown): readonly string[] {
   if (entities === undefined) return principal.accessibleEntities;
-  const own = principal.entityUuid;
+  const own = principal.entityId;
   const requested = readRequest(() =>
     readEntities(own, entities, 'accessibleEntities', MAX_ENTITIES),
   );

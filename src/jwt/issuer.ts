@@ -198,11 +198,11 @@ function expiryOf(principal: Principal, latest: number): number {
 /** Sets everything in a token except its times (RFC 9068 §2.2). */
 function prepareToken(settings: IssuerSettings, principal: Principal, grant: Grant): SignJWT {
   const { issuer, audience, alg, kid } = settings;
-  const { keyId, entityUuid } = principal;
+  const { keyId, entityId } = principal;
   const claims = {
     client_id: keyId,
     scope: grant.scopes.join(' '),
-    entity_uuid: entityUuid,
+    entity_uuid: entityId,
     accessible_entities: grant.accessibleEntities,
   };
   return new SignJWT(claims)

@@ -68,13 +68,13 @@ async function identifyAndEnd(
   const { actor } = source;
   const info = await slots.take(() => keyring.identify(find.token, { actor }));
   if (info === null) return false;
-  const { keyId, entityUuid, state } = info;
+  const { keyId, entityId, state } = info;
   const where = find.where === null ? null : readWhere(find.where, prefix);
   // Uses the original place, because `where` may be masked or cut.
   const report = digestKey(`${source.name} ${keyId} ${find.where}`);
   const isAgain = remembered.has(report);
   const places = isHolder ? holders : proven;
-  const leak = { source: source.name, where, keyId, entityUuid, prefix, state };
+  const leak = { source: source.name, where, keyId, entityId, prefix, state };
   try {
     const end = () => endFound(keyring, source, info, where);
     const ended = isAgain ? [] : await places.take(end);
@@ -116,11 +116,11 @@ function createMemory(): Memory {
 async function endFound(
   keyring: LeakKeyring,
   { action, actor, evenIfEnded }: Source,
-  { keyId, entityUuid, state }: KeyInfo | DamagedKey,
+  { keyId, entityId, state }: KeyInfo | DamagedKey,
   where: string | null,
 ): Promise<readonly string[]> {
   const reason = where === null ? 'reported as leaked' : `found at ${where}`;
-  const authority: Authority = { entityUuid, actor, reason };
+  const authority: Authority = { entityId, actor, reason };
   const isOver = ENDED.includes(state) && !evenIfEnded;
   if (action === 'tell' || isOver) return [];
   // Reports what ended also where the lineage is unknown: the state in the report says why.

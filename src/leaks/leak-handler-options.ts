@@ -27,7 +27,7 @@ export interface Leak {
   /** The id of the leaked key. */
   readonly keyId: string;
   /** The entity that owns the key. */
-  readonly entityUuid: string;
+  readonly entityId: string;
   /** The prefix of the key. */
   readonly prefix: string;
   /** The state of the key before the handler acted. */

@@ -17,14 +17,14 @@ import { foreignKey, readFresh } from './find.js';
 /** Reads the key that makes the call. Returns null if no key makes it. */
 export async function requireActing(
   context: Context,
-  { keyId, entityUuid }: CheckedAuthority,
+  { keyId, entityId }: CheckedAuthority,
 ): Promise<KeyRecord | null> {
   if (keyId === null) return null;
   const row = await readFresh(context, keyId);
   if (row?.prefix !== context.format.prefix) {
     throw new AccessError('invalid_token', 'unknown_key', { keyId });
   }
-  if (row.entityUuid !== entityUuid) throw foreignKey();
+  if (row.entityId !== entityId) throw foreignKey();
   const acting = await requireRecord(row);
   await requireLive(context, acting);
   const { rootKeyId, issuedUnder } = acting;
@@ -40,14 +40,12 @@ export async function requireActing(
  */
 async function requireFirst(
   context: Context,
-  { keyId, entityUuid }: KeyRecord,
+  { keyId, entityId }: KeyRecord,
   rootKeyId: string,
 ): Promise<void> {
   const row = await readFresh(context, rootKeyId);
   const isOn =
-    row?.revokedAt === null &&
-    row.entityUuid === entityUuid &&
-    voucherOf(context, row) !== 'nothing';
+    row?.revokedAt === null && row.entityId === entityId && voucherOf(context, row) !== 'nothing';
   if (!isOn) throw issuerEnded(keyId);
 }
 

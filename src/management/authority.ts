@@ -17,8 +17,8 @@ import { isUuid } from '../core/uuid.js';
  */
 export interface Authority {
   /** The entity that owns the keys. Another entity's key is `not_found`. */
-  readonly entityUuid: string;
-  /** The entities that the call may grant. Always includes `entityUuid`. Default: only that one. */
+  readonly entityId: string;
+  /** The entities that the call may grant. Always includes `entityId`. Default: only that one. */
   readonly entities?: readonly string[] | undefined;
   /** Who acts: 1 to 200 characters, without API keys. Stored on the record and in every event. */
   readonly actor?: string | undefined;
@@ -48,7 +48,7 @@ export interface GrantAuthority extends Authority {
 }
 
 const FIELDS = [
-  'entityUuid',
+  'entityId',
   'entities',
   'actor',
   'reason',
@@ -66,8 +66,8 @@ interface Said {
 
 /** An {@link Authority}, checked and with defaults filled in. */
 export interface CheckedAuthority {
-  readonly entityUuid: string;
-  /** Always contains `entityUuid`. */
+  readonly entityId: string;
+  /** Always contains `entityId`. */
   readonly entities: readonly string[];
   readonly actor: string | undefined;
   readonly reason: string | undefined;
@@ -94,14 +94,14 @@ const MAX_REASON_LENGTH = 200;
 export function readAuthority(authority: unknown): CheckedAuthority {
   assert(authority !== undefined, 'authority: pass it last; pass the input first, or {}');
   const given = readFields(authority, FIELDS, 'authority');
-  const { entityUuid, entities, keyId = null } = given;
+  const { entityId, entities, keyId = null } = given;
   const actor = readOptionalText(given.actor, 'authority.actor');
   const reason = readInput(given, 'reason', readOptionalText);
-  assert(isUuid(entityUuid), 'authority.entityUuid: pass a UUID in lower case', entityUuid);
+  assert(isUuid(entityId), 'authority.entityId: pass a UUID in lower case', entityId);
   assert(keyId === null || isUuid(keyId), 'authority.keyId: pass a UUID in lower case', keyId);
   return {
-    entityUuid,
-    entities: readEntities(entityUuid, entities, 'authority.entities'),
+    entityId,
+    entities: readEntities(entityId, entities, 'authority.entities'),
     actor,
     reason,
     keyId,

@@ -35,13 +35,13 @@ export async function requireOwn(
   keyId: unknown,
 ): Promise<KeyRecord> {
   const row = await findRow(context, keyId);
-  if (row.entityUuid !== authority.entityUuid) throw foreignKey();
+  if (row.entityId !== authority.entityId) throw foreignKey();
   return row;
 }
 
 /** Checks whether a row is one of this keyring and of the entity. */
-export function isOwn({ format }: Context, entityUuid: string, row: KeyRecord): boolean {
-  return row.prefix === format.prefix && row.entityUuid === entityUuid;
+export function isOwn({ format }: Context, entityId: string, row: KeyRecord): boolean {
+  return row.prefix === format.prefix && row.entityId === entityId;
 }
 
 /** The error for another's key. The caller learns only `not_found`; the event has the reason. */
@@ -60,9 +60,9 @@ export function readInfo(context: Context, row: unknown): KeyInfo | DamagedKey {
 }
 
 function readDamaged(context: Context, row: KeyRecord): DamagedKey {
-  const { keyId, entityUuid } = row;
-  const isFiled = isUuid(keyId) && isUuid(entityUuid);
+  const { keyId, entityId } = row;
+  const isFiled = isUuid(keyId) && isUuid(entityId);
   if (!isFiled) throw new StoreError('the store returned a row without its key id or entity');
   const unread = isLaterFormat(row) ? 'unknown_format' : 'damaged';
-  return { state: hasEnded(context, row) ? 'revoked' : unread, keyId, entityUuid };
+  return { state: hasEnded(context, row) ? 'revoked' : unread, keyId, entityId };
 }

@@ -26,8 +26,8 @@ export interface KeyInfo {
   /** The key's name, for people. */
   readonly name: string;
   /** The entity that the key belongs to. */
-  readonly entityUuid: string;
-  /** The entities that the key was made for. Always contains `entityUuid`. */
+  readonly entityId: string;
+  /** The entities that the key was made for. Always contains `entityId`. */
   readonly accessibleEntities: readonly string[];
   /** Those of them that have withdrawn since: the key can no longer address them. */
   readonly withdrawn: readonly string[];
@@ -79,7 +79,7 @@ export interface DamagedKey {
   /** The id of the key: a UUID in lower case. */
   readonly keyId: string;
   /** The entity that the key belongs to. */
-  readonly entityUuid: string;
+  readonly entityId: string;
 }
 
 /** Makes the public view of a record. */
@@ -94,7 +94,7 @@ export function toKeyInfo(record: KeyRecord, state: KeyState, tampered: boolean)
     prefix: record.prefix,
     hint: record.hint,
     name: record.name,
-    entityUuid: record.entityUuid,
+    entityId: record.entityId,
     accessibleEntities: record.accessibleEntities,
     withdrawn: record.withdrawn,
     scopes: record.scopes,

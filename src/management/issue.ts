@@ -63,7 +63,7 @@ export async function issue(
 ): Promise<IssuedKey> {
   const given = readInputFields(input, INPUT, 'issue');
   const time = context.clock();
-  const draft = readDraft(context.catalog, authority.entityUuid, time, given);
+  const draft = readDraft(context.catalog, authority.entityId, time, given);
   const acting = await requireActing(context, authority);
   // Only one level: what a key issued issues nothing, so a lineage is one page of one index.
   if (typeof acting?.issuedUnder === 'string') {
@@ -78,7 +78,7 @@ export async function issue(
 
 function readDraft(
   catalog: Catalog,
-  entityUuid: string,
+  entityId: string,
   time: number,
   given: Fields,
 ): Omit<Draft, 'issuedUnder'> {
@@ -89,7 +89,7 @@ function readDraft(
   return {
     name,
     accessibleEntities: readInput(given, 'accessibleEntities', (others, what) =>
-      readEntities(entityUuid, others, what, MAX_ENTITIES),
+      readEntities(entityId, others, what, MAX_ENTITIES),
     ),
     scopes,
     justification,

@@ -43,7 +43,7 @@ export interface Keyring<C extends Catalog = Catalog, Operation extends string =
    * @throws TypeError on an authority without `scopes`.
    * @example
    * const input = { name: 'CI', scopes: ['threats:read'], expiresAt: 'never' };
-   * const { key } = await keyring.issue(input, { entityUuid, scopes: 'all', actor: 'ada' });
+   * const { key } = await keyring.issue(input, { entityId, scopes: 'all', actor: 'ada' });
    */
   issue(input: IssueInput<PatternOf<C>>, authority: GrantAuthority): Promise<IssuedKey>;
   /**
@@ -63,7 +63,7 @@ export interface Keyring<C extends Catalog = Catalog, Operation extends string =
    * @throws TypeError on an authority without `scopes`.
    * @example
    * const input = { overlapMs: 7 * 86_400_000, scopes: ['threats:read'] };
-   * const { key } = await keyring.rotate(keyId, input, { entityUuid, scopes: 'all' });
+   * const { key } = await keyring.rotate(keyId, input, { entityId, scopes: 'all' });
    */
   rotate(keyId: string, input: RotateInput, authority: GrantAuthority): Promise<IssuedKey>;
   /**
@@ -76,7 +76,7 @@ export interface Keyring<C extends Catalog = Catalog, Operation extends string =
    * @throws InputError.
    * @throws StoreError, also if the store wrote nothing although the key is not revoked.
    * @example
-   * await keyring.revoke(keyId, { entityUuid, actor: 'ada', reason: 'left the company' });
+   * await keyring.revoke(keyId, { entityId, actor: 'ada', reason: 'left the company' });
    */
   revoke(keyId: string, authority: AnyAuthority): Promise<void>;
   /**
@@ -88,7 +88,7 @@ export interface Keyring<C extends Catalog = Catalog, Operation extends string =
    * @throws AccessError `not_found`; `conflict` with `ended` if no seal vouches for the key's row.
    * @throws InputError, StoreError.
    * @example
-   * const ended = await keyring.revokeLineage(keyId, { entityUuid, reason: 'found on GitHub' });
+   * const ended = await keyring.revokeLineage(keyId, { entityId, reason: 'found on GitHub' });
    */
   revokeLineage(keyId: string, authority: AnyAuthority): Promise<readonly string[]>;
   /**
@@ -98,7 +98,7 @@ export interface Keyring<C extends Catalog = Catalog, Operation extends string =
    * @throws AccessError `not_found`; `conflict` if the key was revoked, retired or has expired.
    * @throws InputError, StoreError.
    * @example
-   * await keyring.suspend(keyId, { entityUuid, reason: 'unused since March' });
+   * await keyring.suspend(keyId, { entityId, reason: 'unused since March' });
    */
   suspend(keyId: string, authority: AnyAuthority): Promise<void>;
   /**
@@ -109,7 +109,7 @@ export interface Keyring<C extends Catalog = Catalog, Operation extends string =
    *   `issue`; it resumes only keys that were issued under it.
    * @throws InputError, StoreError.
    * @example
-   * await keyring.resume(keyId, { entityUuid });
+   * await keyring.resume(keyId, { entityId });
    */
   resume(keyId: string, authority: AnyAuthority): Promise<void>;
   /**
@@ -122,7 +122,7 @@ export interface Keyring<C extends Catalog = Catalog, Operation extends string =
    * @throws InputError on a key that the entity owns itself.
    * @throws StoreError.
    * @example
-   * await keyring.withdraw(keyId, { entityUuid });
+   * await keyring.withdraw(keyId, { entityId });
    */
   withdraw(keyId: string, authority: AnyAuthority): Promise<void>;
   /**
@@ -134,7 +134,7 @@ export interface Keyring<C extends Catalog = Catalog, Operation extends string =
    *   1,000.
    * @throws StoreError.
    * @example
-   * const { keys, next } = await keyring.list({ limit: 50 }, { entityUuid });
+   * const { keys, next } = await keyring.list({ limit: 50 }, { entityId });
    */
   list(input: AddressingInput, authority: AnyAuthority): Promise<ListPage<AddressedKey>>;
   list(input: OwnInput | undefined, authority: AnyAuthority): Promise<ListPage>;
@@ -148,7 +148,7 @@ export interface Keyring<C extends Catalog = Catalog, Operation extends string =
    *
    * @throws InputError, StoreError.
    * @example
-   * const info = await keyring.get(keyId, { entityUuid });
+   * const info = await keyring.get(keyId, { entityId });
    */
   get(keyId: string, authority: AnyAuthority): Promise<KeyInfo | DamagedKey | null>;
   /**
@@ -161,7 +161,7 @@ export interface Keyring<C extends Catalog = Catalog, Operation extends string =
    * @throws StoreError.
    * @example
    * const info = await keyring.identify(found, { actor: 'ada' });
-   * if (info?.state === 'live') page(info.entityUuid, info.keyId);
+   * if (info?.state === 'live') page(info.entityId, info.keyId);
    */
   identify(key: unknown, options?: IdentifyOptions): Promise<KeyInfo | DamagedKey | null>;
   /**
@@ -205,8 +205,8 @@ export interface Keyring<C extends Catalog = Catalog, Operation extends string =
    *   then emits no event.
    * @throws StoreError.
    * @example
-   * const input = { operation: 'listThreats', entityUuid: query.entity_uuid } as const;
-   * const { principal, entityUuid } = await keyring.admit(request, input);
+   * const input = { operation: 'listThreats', entityId: query.entity_uuid } as const;
+   * const { principal, entityId } = await keyring.admit(request, input);
    */
   admit: Admitting<Operation, ScopeOf<C>>['admit'];
   /**

@@ -70,7 +70,7 @@ function endListed(walk: Walk, rootKeyId: string): Promise<void> {
 
 /** Ends an own key. Returns false if it had ended when its row was read. */
 async function end({ context, authority, ended }: Walk, row: KeyRecord): Promise<boolean> {
-  if (!isOwn(context, authority.entityUuid, row) || hasEnded(context, row)) return false;
+  if (!isOwn(context, authority.entityId, row) || hasEnded(context, row)) return false;
   if (await revokeRow(context, authority, row)) ended.push(row.keyId);
   return true;
 }
@@ -85,7 +85,7 @@ function isVouchedFor(context: Context, row: KeyRecord): boolean {
 /** Ends the lineage of the keys that were rotated from this one: all of them have its root. */
 async function endSuccessors(walk: Walk, keyId: string): Promise<void> {
   const { context, authority } = walk;
-  const own = { prefix: context.format.prefix, entityUuid: authority.entityUuid };
+  const own = { prefix: context.format.prefix, entityId: authority.entityId };
   let after: ListPosition | null = null;
   let next: KeyRecord | undefined;
   do {

@@ -48,7 +48,7 @@ export interface AddressedKey {
   /** The owner's name for the key. */
   readonly name: string;
   /** The entity that owns the key. */
-  readonly entityUuid: string;
+  readonly entityId: string;
   /** Contains only the entity that asks. */
   readonly accessibleEntities: readonly string[];
   /** The entity that asks, if it has withdrawn from the key; otherwise empty. */
@@ -70,35 +70,35 @@ export async function list(
   authority: CheckedAuthority,
   input: ListInput = {},
 ): Promise<ListPage<AnyKey>> {
-  const { entityUuid } = authority;
+  const { entityId } = authority;
   const given = readInputFields(input, ['after', 'limit', 'addressing'], 'list');
   const limit = readInput(given, 'limit', (value = 100, what) => readInteger(value, 1, 1000, what));
   const after = readInput(given, 'after', readCursor);
   const addressing = readInput(given, 'addressing', (flag = false, what) => readFlag(flag, what));
   const { prefix } = context.format;
   // One more than requested, to find out whether there is a next page.
-  const query = { prefix, entityUuid, addressing, after, limit: limit + 1 };
+  const query = { prefix, entityId, addressing, after, limit: limit + 1 };
   const rows = await context.store.list(query, { fresh: true });
-  const isAsked = ({ prefix: found, entityUuid: owner }: KeyRecord): boolean =>
-    found === prefix && (owner === entityUuid) !== addressing;
+  const isAsked = ({ prefix: found, entityId: owner }: KeyRecord): boolean =>
+    found === prefix && (owner === entityId) !== addressing;
   if (rows.length > limit + 1 || !rows.every(isAsked)) {
     throw new StoreError('store.list returned more than it was asked for');
   }
   const last = rows.length > limit ? rows[limit - 1] : undefined;
   const infos = rows.slice(0, limit).map((row) => readInfo(context, row));
-  const keys = addressing ? infos.map((info) => toAddressed(info, entityUuid)) : infos;
+  const keys = addressing ? infos.map((info) => toAddressed(info, entityId)) : infos;
   return { keys, next: last === undefined ? null : cursorAfter(last) };
 }
 
 function toAddressed(info: KeyInfo | DamagedKey, asking: string): AddressedKey | DamagedKey {
   if (!('name' in info)) return info;
-  const { keyId, prefix, hint, name, entityUuid, scopes, state, createdAt, expiresAt } = info;
+  const { keyId, prefix, hint, name, entityId, scopes, state, createdAt, expiresAt } = info;
   const isAsking = (entity: string): boolean => entity === asking;
   const accessibleEntities = info.accessibleEntities.filter(isAsking);
   if (accessibleEntities.length === 0) {
     // The row was edited. It stays in the list, so that it hides no other.
     if (info.tampered) {
-      return { state: state === 'revoked' ? state : 'damaged', keyId, entityUuid };
+      return { state: state === 'revoked' ? state : 'damaged', keyId, entityId };
     }
     throw new StoreError('store.list returned more than it was asked for');
   }
@@ -107,7 +107,7 @@ function toAddressed(info: KeyInfo | DamagedKey, asking: string): AddressedKey |
     prefix,
     hint,
     name,
-    entityUuid,
+    entityId,
     accessibleEntities,
     withdrawn: info.withdrawn.filter(isAsking),
     scopes,

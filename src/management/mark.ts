@@ -30,7 +30,7 @@ export async function writeMark(
   event: OwnEvent,
   confirm: () => Promise<void> = async () => {},
 ): Promise<boolean> {
-  const isDone = (now: KeyRecord): boolean => isMarked(now, mark.kind, authority.entityUuid);
+  const isDone = (now: KeyRecord): boolean => isMarked(now, mark.kind, authority.entityId);
   const wrote = await markUntil(context, row, isDone, () => mark);
   if (wrote === null) return false;
   await confirm();
@@ -67,16 +67,16 @@ export async function markUntil<M extends Mark>(
 }
 
 /** Checks whether an unchecked row has the mark. Throws if the key is revoked and cannot get it. */
-function isMarked(row: KeyRecord, kind: OwnMark['kind'], entityUuid: string): boolean {
+function isMarked(row: KeyRecord, kind: OwnMark['kind'], entityId: string): boolean {
   const { revokedAt, suspendedAt, withdrawn } = row;
-  if (kind === 'withdraw') return isIn(withdrawn, entityUuid);
+  if (kind === 'withdraw') return isIn(withdrawn, entityId);
   if (revokedAt !== null) throw alreadyEnded(row.keyId);
   return (suspendedAt !== null) === (kind === 'suspend');
 }
 
 /** Checks whether a list of an unchecked row contains the entity. */
-export function isIn(list: unknown, entityUuid: string): boolean {
-  return Array.isArray(list) && list.includes(entityUuid);
+export function isIn(list: unknown, entityId: string): boolean {
+  return Array.isArray(list) && list.includes(entityId);
 }
 
 export function alreadyEnded(keyId: string): AccessError {

@@ -73,7 +73,7 @@ function recordOf(
     hint: key.slice(-HINT_LENGTH),
     ...draft,
     digest: scheme.digest(key),
-    entityUuid: authority.entityUuid,
+    entityId: authority.entityId,
     createdBy: authority.said.by,
     rotatedFrom: old?.keyId ?? null,
     rootKeyId: old?.rootKeyId ?? keyId,

@@ -122,7 +122,7 @@ function readSuccessor(context: Context, old: KeyRecord, given: Fields, time: nu
 
   const addressable = addressableBy(old);
   const accessibleEntities = readOr(given, 'accessibleEntities', addressable, (others, what) =>
-    readEntities(old.entityUuid, others, what, MAX_ENTITIES),
+    readEntities(old.entityId, others, what, MAX_ENTITIES),
   );
   requireSubset(accessibleEntities, addressable, 'entities_beyond_predecessor');
 

@@ -9,11 +9,11 @@ import type { CheckedAuthority } from './authority.js';
 /** The key of an event, or of a refused call. */
 interface Named {
   readonly keyId: string | null;
-  readonly entityUuid: string;
+  readonly entityId: string;
 }
 
 /** The fields that events of management share. */
-type Shared = 'time' | 'keyId' | 'entityUuid' | 'actor' | 'reason';
+type Shared = 'time' | 'keyId' | 'entityId' | 'actor' | 'reason';
 type OwnFields<Event> = Event extends { readonly type: string } ? Omit<Event, Shared> : never;
 
 /** An event without the fields that {@link tell} adds. */
@@ -23,11 +23,11 @@ type Told = OwnFields<Exclude<KeyringEvent, { readonly type: `access.${string}` 
 export function tell(
   context: Context,
   { actor, reason }: Pick<CheckedAuthority, 'actor' | 'reason'>,
-  { keyId, entityUuid }: Named,
+  { keyId, entityId }: Named,
   time: number,
   event: Told,
 ): void {
-  context.emit?.({ ...event, time, keyId, entityUuid, actor, reason } as KeyringEvent);
+  context.emit?.({ ...event, time, keyId, entityId, actor, reason } as KeyringEvent);
 }
 
 /** The origin of a key, for its event. */
@@ -61,7 +61,7 @@ export async function tellDenial<A extends CheckedAuthority, T>(
   } catch (error) {
     if (isAccessError(error)) {
       const { code, reason: denialReason, excess } = error;
-      const named = { keyId: isUuid(keyId) ? keyId : null, entityUuid: authority.entityUuid };
+      const named = { keyId: isUuid(keyId) ? keyId : null, entityId: authority.entityId };
       const event = { type: 'management.denied', action, code, denialReason, excess } as const;
       tell(context, authority, named, time, event);
     }

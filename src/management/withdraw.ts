@@ -11,20 +11,19 @@ export async function withdraw(
   authority: CheckedAuthority,
   keyId: string,
 ): Promise<void> {
-  const { entityUuid } = authority;
+  const { entityId } = authority;
   const row = await findRow(context, keyId);
-  if (row.entityUuid === entityUuid) {
+  if (row.entityId === entityId) {
     throw new InputError('keyId', 'keyId: you own this key; revoke it, or rotate it narrower');
   }
-  if (!isIn(row.accessibleEntities, entityUuid)) throw foreignKey();
-  const mark = { kind: 'withdraw', at: context.clock(), entityUuid } as const;
-  const event = { type: 'key.withdrawn', withdrawnEntity: entityUuid } as const;
+  if (!isIn(row.accessibleEntities, entityId)) throw foreignKey();
+  const mark = { kind: 'withdraw', at: context.clock(), entityId } as const;
+  const event = { type: 'key.withdrawn', withdrawnEntity: entityId } as const;
   await writeMark(context, authority, row, mark, event);
   // A rotation in progress fails because of the mark. A finished one left a successor to mark, too.
   await eachOfLineage(context, row.rootKeyId, async (each) => {
-    const isOfChain = each.rootKeyId === row.rootKeyId && isOwn(context, row.entityUuid, each);
-    const isReaching =
-      isIn(each.accessibleEntities, entityUuid) && !isIn(each.withdrawn, entityUuid);
+    const isOfChain = each.rootKeyId === row.rootKeyId && isOwn(context, row.entityId, each);
+    const isReaching = isIn(each.accessibleEntities, entityId) && !isIn(each.withdrawn, entityId);
     return isOfChain && isReaching && writeMark(context, authority, each, mark, event);
   });
 }

@@ -209,8 +209,8 @@ async function admitToolCalls(
 ): Promise<void> {
   const authenticate = (): Principal => principal;
   for (const { name, args } of calls) {
-    const entityUuid = args[ENTITY_ARGUMENT];
+    const entityId = args[ENTITY_ARGUMENT];
     const operation = String(name);
-    await config.keyring.admit(authenticate, { operation, entityUuid, context });
+    await config.keyring.admit(authenticate, { operation, entityId, context });
   }
 }

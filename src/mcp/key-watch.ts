@@ -80,7 +80,7 @@ export function createKeyWatch(config: WatchConfig): StartWatch {
 }
 
 /** The owner of a stream. */
-type Owner = Pick<Principal, 'keyId' | 'entityUuid'>;
+type Owner = Pick<Principal, 'keyId' | 'entityId'>;
 
 /** The open streams by key. */
 interface OpenStreams {
@@ -93,7 +93,7 @@ interface OpenStreams {
 
 /** The open streams of one key, and whose key it is. */
 interface OfKey {
-  readonly entityUuid: string;
+  readonly entityId: string;
   readonly streams: Set<Watch>;
 }
 
@@ -106,20 +106,20 @@ function createOpenStreams({ maxPerKey, maxWatched }: WatchConfig): OpenStreams 
    * unless another entity, or another key of the same one, has more.
    */
   function newestOfMost(own: OfKey): Watch | undefined {
-    const counts = new Map([[own.entityUuid, 0]]);
-    for (const { entityUuid, streams } of byKey.values()) {
-      counts.set(entityUuid, (counts.get(entityUuid) ?? 0) + streams.size);
+    const counts = new Map([[own.entityId, 0]]);
+    for (const { entityId, streams } of byKey.values()) {
+      counts.set(entityId, (counts.get(entityId) ?? 0) + streams.size);
     }
     const [entity] = largest([...counts], ([, ofEntity]) => ofEntity) ?? [];
-    const keys = [own, ...byKey.values()].filter(({ entityUuid }) => entityUuid === entity);
+    const keys = [own, ...byKey.values()].filter(({ entityId }) => entityId === entity);
     const most = largest(keys, ({ streams }) => streams.size);
     return [...(most?.streams ?? [])].at(-1);
   }
 
   return {
     of: (keyId) => [...(byKey.get(keyId)?.streams ?? [])],
-    add({ keyId, entityUuid }, watch) {
-      const own = byKey.get(keyId) ?? { entityUuid, streams: new Set() };
+    add({ keyId, entityId }, watch) {
+      const own = byKey.get(keyId) ?? { entityId, streams: new Set() };
       byKey.set(keyId, own);
       own.streams.add(watch);
       count += 1;

@@ -8,8 +8,8 @@ import type { Principal } from '../core/principal.js';
  * contain a colon.
  */
 export function sessionOwnerOf(principal: Principal): string {
-  const { via, keyId, entityUuid, scopes, accessibleEntities } = principal;
-  const others = accessibleEntities.filter((entity) => entity !== entityUuid);
+  const { via, keyId, entityId, scopes, accessibleEntities } = principal;
+  const others = accessibleEntities.filter((entity) => entity !== entityId);
   if (via === 'key') return [keyId, ...others.sort()].join(' ');
   const rights = [...scopes, ...accessibleEntities].sort();
   return [keyId, via, ...rights].join(' ');

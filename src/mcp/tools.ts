@@ -63,22 +63,22 @@ export function allowedTools<Tool extends McpTool>(
  * Not checked: whether the key has ended since the request arrived. Emits no event and counts no
  * usage, because the gate does that for tools.
  *
- * @param entityUuid The unchecked entity from the arguments. Default: the key's own entity.
+ * @param entityId The unchecked entity from the arguments. Default: the key's own entity.
  * @returns The principal and the checked entity. Handlers must not use any other entity.
  * @throws AccessError `insufficient_scope`, `invalid_request`, `entity_forbidden`; its message
  *   contains nothing secret.
  * @throws TypeError if the policy lacks the tool, and as {@link principalOf}.
  * @example
  * const { authInfo } = ctx.http ?? {};
- * const { entityUuid } = guardTool(keyring, authInfo, 'listThreats', args.entity_uuid);
+ * const { entityId } = guardTool(keyring, authInfo, 'listThreats', args.entity_uuid);
  */
 export function guardTool<Operation extends string>(
   keyring: PolicyHolder<Operation>,
   authInfo: AuthInfoLike,
   tool: NoInfer<Operation>,
-  entityUuid?: unknown,
+  entityId?: unknown,
 ): Admission {
   const principal = principalOf(authInfo);
-  const checked = policyOf(keyring).authorize(principal, tool, { entityUuid });
-  return Object.freeze({ principal, entityUuid: checked });
+  const checked = policyOf(keyring).authorize(principal, tool, { entityId });
+  return Object.freeze({ principal, entityId: checked });
 }

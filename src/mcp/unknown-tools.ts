@@ -23,7 +23,7 @@ const UNKNOWN_TOOL: Problem = {
  */
 export async function tellUnknownTools(
   keyring: McpKeyring,
-  { keyId, entityUuid }: Principal,
+  { keyId, entityId }: Principal,
   calls: readonly ToolCall[],
   context: EventContext | undefined,
 ): Promise<void> {
@@ -32,7 +32,7 @@ export async function tellUnknownTools(
   }
 
   for (const { name } of calls) {
-    const input = { operation: OPERATION, entityUuid, context: describe(name, context) };
+    const input = { operation: OPERATION, entityId, context: describe(name, context) };
     await keyring.admit(refuse, input).catch(dropDenial);
   }
 }

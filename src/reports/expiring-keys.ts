@@ -41,7 +41,7 @@ export interface ExpiringKey {
   /** The key's name, for people. */
   readonly name: string;
   /** The entity that the key belongs to. */
-  readonly entityUuid: string;
+  readonly entityId: string;
   /** Who made it; null if not given. */
   readonly createdBy: string | null;
   /** When it expires. */
@@ -87,7 +87,7 @@ const PART = 1000;
  * @example
  * const before = new Date(Date.now() + 14 * 86_400_000);
  * for (const key of await expiringKeys(store, { before })) {
- *   if ('name' in key) remind(key.entityUuid, key.name, key.hint, key.expiresAt);
+ *   if ('name' in key) remind(key.entityId, key.name, key.hint, key.expiresAt);
  * }
  */
 export async function expiringKeys(
@@ -172,13 +172,13 @@ function readRow(row: KeyRecord, span: Span): Listed | null {
   const isAsked = expiresAt !== null && expiresAt < span.before && revokedAt === null;
   if (!isAsked) throw new StoreError('store.listExpiring returned more than it was asked for');
   if (isOver(record, span)) return null;
-  const { keyId, prefix, hint, name, entityUuid, createdBy, lastUsedAt } = record;
+  const { keyId, prefix, hint, name, entityId, createdBy, lastUsedAt } = record;
   return Object.freeze({
     keyId,
     prefix,
     hint,
     name,
-    entityUuid,
+    entityId,
     createdBy,
     expiresAt: new Date(expiresAt),
     retireAt: dateOrNull(retireAt),
@@ -187,12 +187,12 @@ function readRow(row: KeyRecord, span: Span): Listed | null {
 }
 
 function readUnreadable(row: KeyRecord, span: Span): UnreadableKey | null {
-  const { keyId, entityUuid } = row as Partial<KeyRecord>;
-  const isFiled = isUuid(keyId) && isUuid(entityUuid);
+  const { keyId, entityId } = row as Partial<KeyRecord>;
+  const isFiled = isUuid(keyId) && isUuid(entityId);
   if (!isFiled) throw new StoreError('the store returned a row without its key id or entity');
   if (isOver(row, span)) return null;
   const state = isLaterFormat(row) ? 'unknown_format' : 'damaged';
-  return Object.freeze({ keyId, entityUuid, state });
+  return Object.freeze({ keyId, entityId, state });
 }
 
 /** Checks whether a key has ended or expires before the span, as far as its row is readable. */

@@ -40,7 +40,7 @@ export interface KnownUsage {
  * @throws TypeError on anything else, such as a `DamagedKey`, whose scopes cannot be read.
  * @throws StoreError if the clock is broken.
  * @example
- * const info = await keyring.get(keyId, { entityUuid });
+ * const info = await keyring.get(keyId, { entityId });
  * if (info !== null && 'scopes' in info) {
  *   const unused = unusedScopes(info, { unusedForMs: 90 * 86_400_000 });
  *   if (unused.known) suggestRotation(keyId, unused.scopes);

@@ -19,7 +19,7 @@ export interface AddressedKeyJson {
   /** The owner's name for the key. */
   readonly name: string;
   /** The entity that owns the key. */
-  readonly entityUuid: string;
+  readonly entityId: string;
   /** Contains only the entity that asks. */
   readonly accessibleEntities: readonly string[];
   /** The entity that asks, if it has withdrawn from the key; otherwise empty. */
@@ -48,7 +48,7 @@ export const addressedKeySchema: z.ZodType<AddressedKeyJson, AddressedKeyJson | 
       prefix: z.string(),
       hint: z.string(),
       name: z.string(),
-      entityUuid: uuid,
+      entityId: uuid,
       accessibleEntities: entities,
       withdrawn: entities,
       scopes,

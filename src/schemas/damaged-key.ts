@@ -16,7 +16,7 @@ export const damagedKeySchema: z.ZodType<DamagedKey, DamagedKey> = closedObject(
   z.strictObject({
     state: z.enum(['revoked', 'unknown_format', 'damaged']),
     keyId: uuid,
-    entityUuid: uuid,
+    entityId: uuid,
   }),
 );
 

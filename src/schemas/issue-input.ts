@@ -113,8 +113,8 @@ const legalRule = 'a scope of this service, or a wildcard that matches no reserv
  * @throws TypeError if it has no catalog.
  * @example
  * const schema = issueInputSchemaFor(keyring);
- * const { entityUuid, scopes } = session;
- * const { key } = await keyring.issue(schema.parse(body), { entityUuid, scopes });
+ * const { entityId, scopes } = session;
+ * const { key } = await keyring.issue(schema.parse(body), { entityId, scopes });
  */
 export function issueInputSchemaFor<C extends Catalog>(
   keyring: CatalogHolder<C>,

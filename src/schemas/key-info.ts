@@ -40,8 +40,8 @@ export interface KeyInfoJson {
   /** The key's name, for people. */
   readonly name: string;
   /** The entity that the key belongs to. */
-  readonly entityUuid: string;
-  /** The entities that the key was made for. Always contains `entityUuid`. */
+  readonly entityId: string;
+  /** The entities that the key was made for. Always contains `entityId`. */
   readonly accessibleEntities: readonly string[];
   /** Those of them that have withdrawn since. */
   readonly withdrawn: readonly string[];
@@ -120,7 +120,7 @@ export const keyInfoSchema: z.ZodType<KeyInfoJson, KeyInfoJson | KeyInfo> = clos
     prefix: z.string(),
     hint: z.string(),
     name: z.string(),
-    entityUuid: uuid,
+    entityId: uuid,
     accessibleEntities: entities,
     withdrawn: entities,
     scopes,

@@ -28,13 +28,13 @@ function canBeMarked(record: KeyRecord, mark: Mark): boolean {
       return isUnmarked && withdrawn.join() === (mark.withdrawn ?? []).join();
     }
     case 'withdraw':
-      return !withdrawn.includes(mark.entityUuid);
+      return !withdrawn.includes(mark.entityId);
   }
 }
 
 /** Returns the fields that a mark sets, apart from `changedAt`. */
 function changesOf(record: KeyRecord, mark: Mark): Partial<KeyRecord> {
-  if (mark.kind === 'withdraw') return { withdrawn: [...record.withdrawn, mark.entityUuid] };
+  if (mark.kind === 'withdraw') return { withdrawn: [...record.withdrawn, mark.entityId] };
   if (mark.kind !== 'revoke') return fieldsOf(mark);
   return { ...fieldsOf(mark), revokedAt: record.revokedAt ?? mark.at };
 }

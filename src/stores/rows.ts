@@ -8,7 +8,7 @@ import { rememberRows } from './remembered-rows.js';
  * matter.
  */
 export const COLUMN_LIST: string =
-  'format, key_id, prefix, hint, name, digest, entity_uuid, accessible_entities, scopes, ' +
+  'format, key_id, prefix, hint, name, digest, entity_id, accessible_entities, scopes, ' +
   'justification, metadata, created_at, created_by, expires_at, rotated_from, root_key_id, ' +
   'issued_under, trust, seal, revoked_at, suspended_at, retire_at, withdrawn, ended_by, ' +
   'end_reason, changed_at, last_used_at, scopes_used';
@@ -25,7 +25,7 @@ export function toValues(record: KeyRecord): Value[] {
     record.hint,
     record.name,
     record.digest,
-    record.entityUuid,
+    record.entityId,
     JSON.stringify(record.accessibleEntities),
     JSON.stringify(record.scopes),
     record.justification,
@@ -72,7 +72,7 @@ export function markValues(keyId: string, mark: Mark): Value[] {
       return [retireAt, at, by, reason, keyId, JSON.stringify(withdrawn)];
     }
     case 'withdraw':
-      return [mark.entityUuid, at, keyId, mark.entityUuid];
+      return [mark.entityId, at, keyId, mark.entityId];
     default:
       throw new TypeError('mark: kind: pass revoke, suspend, resume, retire or withdraw');
   }
@@ -89,7 +89,7 @@ interface Row {
   readonly hint?: unknown;
   readonly name?: unknown;
   readonly digest?: unknown;
-  readonly entity_uuid?: unknown;
+  readonly entity_id?: unknown;
   readonly accessible_entities?: unknown;
   readonly scopes?: unknown;
   readonly justification?: unknown;
@@ -128,7 +128,7 @@ export function toRecord(row: unknown): KeyRecord {
     hint: columns.hint,
     name: columns.name,
     digest: columns.digest,
-    entityUuid: columns.entity_uuid,
+    entityId: columns.entity_id,
     accessibleEntities: parse(columns.accessible_entities),
     scopes: parse(columns.scopes),
     justification: columns.justification,

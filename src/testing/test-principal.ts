@@ -11,8 +11,8 @@ export interface TestPrincipalOptions<C extends Catalog = Catalog> {
   /** Concrete scopes of the catalog. */
   readonly scopes: readonly ScopeOf<C>[];
   /** Default: `00000000-0000-4000-8000-000000000001`. */
-  readonly entityUuid?: string;
-  /** Added to `entityUuid`, which is always accessible. */
+  readonly entityId?: string;
+  /** Added to `entityId`, which is always accessible. */
   readonly accessibleEntities?: readonly string[];
   /** Default: `00000000-0000-4000-8000-000000000002`. */
   readonly keyId?: string;
@@ -29,7 +29,7 @@ export interface TestPrincipalOptions<C extends Catalog = Catalog> {
 const OPTIONS: readonly (keyof TestPrincipalOptions)[] = [
   'catalog',
   'scopes',
-  'entityUuid',
+  'entityId',
   'accessibleEntities',
   'keyId',
   'name',
@@ -61,7 +61,7 @@ export function testPrincipal<const C extends Catalog>(
 ): Principal {
   const fields = readFields(options, OPTIONS, 'testPrincipal');
   const given = fields as unknown as TestPrincipalOptions;
-  const { catalog, entityUuid = DEFAULT_ENTITY } = given;
+  const { catalog, entityId = DEFAULT_ENTITY } = given;
   assert(
     typeof catalog?.expand === 'function',
     'testPrincipal: catalog: pass the catalog that defineScopes returned',
@@ -71,12 +71,12 @@ export function testPrincipal<const C extends Catalog>(
     // Unlike `expand`, this also throws on wildcards.
     catalog.describe(scope);
   }
-  assert(isUuid(entityUuid), 'entityUuid: pass a UUID in lower case', entityUuid);
+  assert(isUuid(entityId), 'entityId: pass a UUID in lower case', entityId);
   const record = {
     keyId: given.keyId ?? DEFAULT_KEY_ID,
     name: given.name ?? 'test',
-    entityUuid,
-    accessibleEntities: readEntities(entityUuid, given.accessibleEntities, 'accessibleEntities'),
+    entityId,
+    accessibleEntities: readEntities(entityId, given.accessibleEntities, 'accessibleEntities'),
     // Unique and in catalog order, as `issue` stores them.
     scopes: Object.freeze(catalog.expand(scopes)),
     metadata: Object.freeze({ ...given.metadata }),

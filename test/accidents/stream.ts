@@ -43,7 +43,7 @@ export const catalog = defineScopes({ threats: { read: 'List and read threats.' 
 const policy = definePolicy(catalog, { list: ['threats:read'] });
 export const peppers = [{ id: 'p1', secret: 'a pepper of this test alone, with 32 bytes' }];
 export const authority = {
-  entityUuid: '0a0a0a0a-0000-4000-8000-00000000000a',
+  entityId: '0a0a0a0a-0000-4000-8000-00000000000a',
   scopes: 'all',
 } as const;
 const input = { name: 'n', scopes: ['threats:read'], expiresAt: 'never' } as const;

@@ -131,7 +131,7 @@ describe('a body that is sent slowly', () => {
     'is rotated, so that it ends earlier': ({ keyring, keyId }) =>
       keyring.rotate(keyId, OVERLAP, GRANT),
     'loses an entity that the body names': ({ keyring, keyId }) =>
-      keyring.withdraw(keyId, { entityUuid: OTHER }),
+      keyring.withdraw(keyId, { entityId: OTHER }),
   };
 
   /** Sends a request, lets something happen before its body, and returns the status. */

@@ -22,13 +22,13 @@ import {
 } from '../support/keyring.ts';
 import { GOOD, VERIFIER } from '../support/token-attacks.ts';
 
-const FIELDS = { catalog, scopes: ['threats:read'], entityUuid: OWN } as const;
+const FIELDS = { catalog, scopes: ['threats:read'], entityId: OWN } as const;
 
 describe('authorityFrom', () => {
   it('returns the rights of the key and no others', () => {
     const principal = testPrincipal({ ...FIELDS, accessibleEntities: [OTHER] });
     expect(authorityFrom(principal)).toEqual({
-      entityUuid: OWN,
+      entityId: OWN,
       entities: [OWN, OTHER],
       scopes: ['threats:read'],
       actor: `key:${principal.keyId}`,
@@ -102,7 +102,7 @@ describe('a service whose keys manage keys', () => {
     const input = { ...BODY, scopes: ['users:read'], justification: 'to read' };
     const made = await answered(admin(post('/keys', input, auth)), 201);
     const createdBy = `key:${info.keyId}`;
-    expect(made.info).toMatchObject({ createdBy, entityUuid: OWN });
+    expect(made.info).toMatchObject({ createdBy, entityId: OWN });
     expect(events.at(-1)).toMatchObject({ type: 'key.issued', actor: createdBy });
     await answered(admin(post('/keys', { ...input, accessibleEntities: [OTHER] }, auth)), 201);
     await answered(admin(post('/keys', BODY, auth)), 403);

@@ -30,7 +30,7 @@ describe.each(STORES)('the endpoints over %s', (_name, createStore) => {
     const body = await answered(Promise.resolve(response), 201);
     expect(Object.keys(body)).toEqual(['key', 'info']);
     const info = keyInfoSchema.parse(body.info);
-    expect(info).toMatchObject({ ...BODY, expiresAt: null, entityUuid: OWN, createdBy: ACTOR });
+    expect(info).toMatchObject({ ...BODY, expiresAt: null, entityId: OWN, createdBy: ACTOR });
     expect(location).toBe(`/keys/${info.keyId}`);
     expect(await keyring.verify(body.key)).toMatchObject({ keyId: info.keyId });
     const found = await answered(admin(get(`${location}`)), 200);
@@ -130,14 +130,14 @@ describe.each(STORES)('the endpoints over %s', (_name, createStore) => {
 
   it('list the keys of others that address the entity, and withdraw from one', async () => {
     const { admin, keyring, events } = setUpAdmin({}, createStore());
-    const authority = { entityUuid: OTHER, entities: [OWN], scopes: 'all', actor: 'bob' } as const;
+    const authority = { entityId: OTHER, entities: [OWN], scopes: 'all', actor: 'bob' } as const;
     const input = { ...BODY, accessibleEntities: [OWN] } as const;
     const { info } = await keyring.issue(input, authority);
     const own = await answered(admin(get('/keys?addressing=false')), 200);
     expect(own.keys).toEqual([]);
     const { keys } = await answered(admin(get('/keys?addressing=true')), 200);
     const [found] = addressedKeySchema.array().parse(keys);
-    expect(found).toMatchObject({ keyId: info.keyId, entityUuid: OTHER, withdrawn: [] });
+    expect(found).toMatchObject({ keyId: info.keyId, entityId: OTHER, withdrawn: [] });
     await answered(admin(post(`/keys/${info.keyId}/withdraw`, { reason: 'contract ended' })), 204);
     const after = await answered(admin(get('/keys?addressing=true')), 200);
     expect(after.keys).toMatchObject([{ withdrawn: [OWN] }]);
@@ -152,7 +152,7 @@ describe.each(STORES)('the endpoints over %s', (_name, createStore) => {
 
   it('find no keys of another organization, and report the attempt to the owner', async () => {
     const { admin, keyring, events } = setUpAdmin({}, createStore());
-    const { info } = await keyring.issue(BODY, { entityUuid: OTHER, scopes: 'all' });
+    const { info } = await keyring.issue(BODY, { entityId: OTHER, scopes: 'all' });
     for (const keyId of [info.keyId, NOWHERE, 'x', '%20', '{keyId}', info.keyId.toUpperCase()]) {
       const bodies: string[] = [];
       const requests = [
@@ -172,7 +172,7 @@ describe.each(STORES)('the endpoints over %s', (_name, createStore) => {
       event.type === 'management.denied' ? [event.denialReason] : [],
     );
     expect(reasons.filter((reason) => reason === 'foreign_key')).toHaveLength(7);
-    expect(await keyring.get(info.keyId, { entityUuid: OTHER })).toMatchObject({ state: 'live' });
+    expect(await keyring.get(info.keyId, { entityId: OTHER })).toMatchObject({ state: 'live' });
   });
 
   it('grant no more than the authority has', async () => {
@@ -232,7 +232,7 @@ describe('a damaged row', () => {
     await issueBy(before);
     const damaging = tampering(store, (row) => (row.keyId === keyId ? { ...row, scopes: 7 } : row));
     const { admin } = setUpAdmin({}, damaging);
-    const damaged = { keyId, entityUuid: OWN, state: 'damaged' };
+    const damaged = { keyId, entityId: OWN, state: 'damaged' };
     const found = await answered(admin(get(`/keys/${keyId}`)), 200);
     expect(damagedKeySchema.parse(found)).toEqual(damaged);
     const { keys } = await answered(admin(get('/keys')), 200);

@@ -152,7 +152,7 @@ describe('the endpoints', () => {
       seen.set(operationId, (seen.get(operationId) ?? new Set()).add(String(response.status)));
     }
 
-    const addressing = { entityUuid: OTHER, entities: [OWN], scopes: 'all' } as const;
+    const addressing = { entityId: OTHER, entities: [OWN], scopes: 'all' } as const;
     const { info } = await keyring.issue({ ...BODY, accessibleEntities: [OWN] }, addressing);
     const rotation = { overlapMs: HOUR };
     const actions = [

@@ -206,15 +206,15 @@ describe('the input of issue', () => {
     [{ metadata: { a: 1 } }, 'metadata'],
     [{ metadata: { a: { b: 'c' } } }, 'metadata'],
     [{ metadata: { a: 'x'.repeat(2048) } }, 'metadata'],
-    [{ entityUuid: OTHER }, 'input'],
+    [{ entityId: OTHER }, 'input'],
     [{ actor: 'root' }, 'input'],
     [{ createdBy: 'root' }, 'input'],
     [{ reason: 'x' }, 'input'],
     [{ maxLifetimeMs: 1 }, 'input'],
   ])('is refused: %j, by its field', async (over, field) => {
     await malformed(admin(post('/keys', { ...BODY, ...over })), field);
-    const rows = [OWN, OTHER].map((entityUuid) =>
-      store.list({ prefix: 'acme', entityUuid, after: null, limit: 9 }),
+    const rows = [OWN, OTHER].map((entityId) =>
+      store.list({ prefix: 'acme', entityId, after: null, limit: 9 }),
     );
     expect((await Promise.all(rows)).flat()).toEqual([]);
   });
@@ -262,7 +262,7 @@ describe('a query', () => {
     ['addressing=1', 'addressing'],
     ['addressing=TRUE', 'addressing'],
     ['addressing=true&addressing=true', 'addressing'],
-    ['entityUuid=x', 'input'],
+    ['entityId=x', 'input'],
     ['Limit=1', 'input'],
     ['limit[]=1', 'input'],
     ['__proto__=1', 'input'],

@@ -9,9 +9,9 @@ const DAY_MS = 24 * 3_600_000;
 /** The time on the screenshots. It is fixed, so that new pictures show the same times. */
 export const TODAY: number = Date.UTC(2026, 2, 2, 9, 30);
 
-const ANA = { entityUuid: ENTITY, scopes: 'all', actor: 'ana@example.com' } as const;
-const BEN = { entityUuid: ENTITY, scopes: 'all', actor: 'ben@example.com' } as const;
-const OTHERS = { entityUuid: OTHER_ENTITY, entities: [ENTITY], scopes: 'all' } as const;
+const ANA = { entityId: ENTITY, scopes: 'all', actor: 'ana@example.com' } as const;
+const BEN = { entityId: ENTITY, scopes: 'all', actor: 'ben@example.com' } as const;
+const OTHERS = { entityId: OTHER_ENTITY, entities: [ENTITY], scopes: 'all' } as const;
 
 /** A platform during a year. */
 export interface Year {

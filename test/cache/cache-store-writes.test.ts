@@ -12,7 +12,7 @@ const MARKS = {
   retire: { ...WHO, kind: 'retire', retireAt: 9 },
   suspend: { ...WHO, kind: 'suspend' },
   resume: { kind: 'resume', at: 5 },
-  withdraw: { kind: 'withdraw', at: 5, entityUuid: OTHER },
+  withdraw: { kind: 'withdraw', at: 5, entityId: OTHER },
 } as const satisfies Readonly<Record<string, Mark>>;
 
 /** How a write ends: normally, or with an error after or before it took effect. */

@@ -72,7 +72,7 @@ describe('one process', () => {
       suspend: () => store.mark(keyId, { ...unsaid, kind: 'suspend', at }),
       resume: () => store.mark(keyId, { kind: 'resume', at }),
       retire: () => store.mark(keyId, { ...unsaid, kind: 'retire', at, retireAt: 25 }),
-      withdraw: () => store.mark(keyId, { kind: 'withdraw', at, entityUuid: OTHER }),
+      withdraw: () => store.mark(keyId, { kind: 'withdraw', at, entityId: OTHER }),
       touch: () => store.touch([{ keyId, lastUsedAt: at, scopesUsed: { [`a:${digest}`]: at } }]),
       find: () => store.findByDigest([digest]),
       'find all': () => store.findByDigest(all),
@@ -162,7 +162,7 @@ describe('the inner store', () => {
       // Without a name, so not cached.
       ['findByDigest', []],
       ['findById', NOWHERE],
-      ['list', { entityUuid: OTHER }],
+      ['list', { entityId: OTHER }],
       ['listLineage', { rootKeyId: NOWHERE, after: OTHER, limit: 5 }],
       ['mark', NOWHERE, REVOKE],
       ['touch', []],

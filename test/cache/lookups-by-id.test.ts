@@ -30,8 +30,8 @@ import { GOOD, VERIFIER } from '../support/token-attacks.ts';
 /** A cache over a store with one key that counts look-ups by id. */
 async function cached(inner: KeyStore = memoryStore()) {
   const ring = cachedRing(inner);
-  const { entityUuid } = RECORD;
-  const made = freshRecord({ accessibleEntities: [entityUuid, OTHER] });
+  const { entityId } = RECORD;
+  const made = freshRecord({ accessibleEntities: [entityId, OTHER] });
   await inner.insert(made);
   const find = async () => ring.store.findById(made.keyId);
   const lookUps = () => ring.calls.filter((name) => name === 'findById').length;
@@ -62,7 +62,7 @@ describe('a key cached by its id', () => {
     await find();
     await store.touch([{ keyId: made.keyId, lastUsedAt: 7, scopesUsed: {} }]);
     expect(await find()).toMatchObject({ lastUsedAt: 7 });
-    await store.mark(made.keyId, { kind: 'withdraw', at: 5, entityUuid: OTHER });
+    await store.mark(made.keyId, { kind: 'withdraw', at: 5, entityId: OTHER });
     expect(await find()).toMatchObject({ withdrawn: [OTHER], lastUsedAt: 7 });
     await store.mark(made.keyId, REVOKE);
     expect(await find()).toMatchObject({ revokedAt: 1 });

@@ -70,7 +70,7 @@ async function createGated(sessions: Sessions): Promise<Handle> {
   const options = { prefix: 'acme', policy, store: memoryStore(), peppers: 'none' } as const;
   const keyring = createKeyring(options);
   const input = { name: 'n', scopes, expiresAt: 'never' } as const;
-  const { key } = await keyring.issue(input, { entityUuid: ENTITY, scopes });
+  const { key } = await keyring.issue(input, { entityId: ENTITY, scopes });
   const gate = createMcpGate({
     keyring,
     tools: TOOL_NAMES.map((name) => ({ name })),

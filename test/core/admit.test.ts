@@ -43,15 +43,15 @@ describe('admit', () => {
       );
       events.length = 0;
       clock.advance(HOUR);
-      const admitted = await keyring.admit(bearer(key), { operation: 'list', entityUuid: [OTHER] });
-      expect(Object.keys(admitted)).toEqual(['principal', 'entityUuid']);
-      expect(admitted.entityUuid).toBe(OTHER);
+      const admitted = await keyring.admit(bearer(key), { operation: 'list', entityId: [OTHER] });
+      expect(Object.keys(admitted)).toEqual(['principal', 'entityId']);
+      expect(admitted.entityId).toBe(OTHER);
       expect(hasScopes(admitted.principal, 'threats:read')).toBe(true);
-      expect((await keyring.admit(bearer(key), { operation: 'whoami' })).entityUuid).toBe(OWN);
+      expect((await keyring.admit(bearer(key), { operation: 'whoami' })).entityId).toBe(OWN);
       const granted = { type: 'access.granted', time: START + HOUR, keyId: info.keyId };
       expect(events).toEqual([
-        { ...granted, entityUuid: OTHER, operation: 'list' },
-        { ...granted, entityUuid: OWN, operation: 'whoami' },
+        { ...granted, entityId: OTHER, operation: 'list' },
+        { ...granted, entityId: OWN, operation: 'whoami' },
       ]);
     },
   );
@@ -77,10 +77,10 @@ describe('admit', () => {
       [bearer(key), 'list', 'no uuid\r\n\u001b', 'invalid_request', 'malformed_entity', info.keyId],
     ] as const;
     const reported: KeyringEvent[] = [];
-    for (const [request, operation, entityUuid, code, reason, keyId] of denials) {
-      await denied(() => keyring.admit(request, { operation, entityUuid }), code, reason);
-      const entity = entityUuid === OWN || entityUuid === OTHER ? entityUuid : null;
-      const what = { keyId, entityUuid: entity, operation, code, reason };
+    for (const [request, operation, entityId, code, reason, keyId] of denials) {
+      await denied(() => keyring.admit(request, { operation, entityId }), code, reason);
+      const entity = entityId === OWN || entityId === OTHER ? entityId : null;
+      const what = { keyId, entityId: entity, operation, code, reason };
       reported.push({ type: 'access.denied', time: START + 1, ...what });
     }
     expect(events).toEqual(reported);
@@ -91,12 +91,12 @@ describe('admit', () => {
   it("reports the key's own entity in a denial that names none", async () => {
     const { keyring, events } = setUp();
     const { key } = await issue(keyring);
-    for (const entityUuid of [undefined, null, [], [undefined]]) {
+    for (const entityId of [undefined, null, [], [undefined]]) {
       events.length = 0;
-      const act = () => keyring.admit(bearer(key), { operation: 'remove', entityUuid });
+      const act = () => keyring.admit(bearer(key), { operation: 'remove', entityId });
       await denied(act, 'insufficient_scope', 'scope_missing');
       expect(events).toMatchObject([
-        { type: 'access.denied', entityUuid: OWN, code: 'insufficient_scope' },
+        { type: 'access.denied', entityId: OWN, code: 'insufficient_scope' },
       ]);
     }
   });
@@ -107,12 +107,9 @@ describe('admit', () => {
     });
     const { keyring, events } = setUp({ store });
     const act = () =>
-      keyring.admit(bearer(generateKey({ prefix: 'acme' })), {
-        operation: 'list',
-        entityUuid: OWN,
-      });
+      keyring.admit(bearer(generateKey({ prefix: 'acme' })), { operation: 'list', entityId: OWN });
     await storeError(act);
-    const what = { keyId: null, entityUuid: OWN, operation: 'list' } as const;
+    const what = { keyId: null, entityId: OWN, operation: 'list' } as const;
     const why = { code: 'store_error', reason: 'store_error' } as const;
     expect(events).toEqual([{ type: 'access.denied', time: START, ...what, ...why }]);
   });
@@ -148,8 +145,8 @@ describe('admit', () => {
   it('reports the requested entity of a list with one element', async () => {
     const { keyring, events } = setUp();
     const { key } = await issue(keyring);
-    await keyring.admit(bearer(key), { operation: 'list', entityUuid: [OTHER] }).catch(() => {});
-    expect(events.at(-1)).toMatchObject({ entityUuid: OTHER });
+    await keyring.admit(bearer(key), { operation: 'list', entityId: [OTHER] }).catch(() => {});
+    expect(events.at(-1)).toMatchObject({ entityId: OTHER });
   });
 
   it('says what to pass to createKeyring if the keyring has a catalog alone', async () => {
@@ -172,8 +169,7 @@ describe('admit', () => {
   it('treats two values as repeated even if one is undefined', async () => {
     const { keyring } = setUp();
     const { key } = await issue(keyring);
-    const act = () =>
-      keyring.admit(bearer(key), { operation: 'list', entityUuid: [OWN, undefined] });
+    const act = () => keyring.admit(bearer(key), { operation: 'list', entityId: [OWN, undefined] });
     await denied(act, 'invalid_request', 'repeated_entity');
   });
 
@@ -181,7 +177,7 @@ describe('admit', () => {
     const { keyring, events } = setUp();
     const { key } = await keyring.issue({ ...PLAIN, scopes: [] }, AUTHORITY);
     await keyring.admit(bearer(key), { operation: 'list' }).catch(() => {});
-    expect(events.at(-1)).toMatchObject({ type: 'access.denied', entityUuid: OWN });
+    expect(events.at(-1)).toMatchObject({ type: 'access.denied', entityId: OWN });
   });
 
   it('emits no event for a bug, because it denies nobody', async () => {
@@ -224,9 +220,9 @@ describe('admit with a function instead of a request', () => {
     const { keyring, events, principal, keyId } = await prepared();
     const authenticator = vi.fn(() => answer(principal));
     const admitted = await keyring.admit(authenticator, { operation: 'list' });
-    expect(admitted).toEqual({ principal, entityUuid: OWN });
+    expect(admitted).toEqual({ principal, entityId: OWN });
     expect(authenticator.mock.calls).toEqual([[]]);
-    const granted = { keyId, entityUuid: OWN, operation: 'list' };
+    const granted = { keyId, entityId: OWN, operation: 'list' };
     expect(events).toEqual([{ type: 'access.granted', time: START + HOUR, ...granted }]);
     await keyring.flush();
     const lastUsedAt = new Date(START + HOUR);
@@ -235,10 +231,10 @@ describe('admit with a function instead of a request', () => {
 
   it('checks scopes and entity as it does for a request', async () => {
     const { keyring, principal } = await prepared();
-    const admit = (input: { operation: 'list' | 'remove'; entityUuid?: unknown }) => () =>
+    const admit = (input: { operation: 'list' | 'remove'; entityId?: unknown }) => () =>
       keyring.admit(() => principal, input);
     await denied(admit({ operation: 'remove' }), 'insufficient_scope', 'scope_missing');
-    const elsewhere = admit({ operation: 'list', entityUuid: OTHER });
+    const elsewhere = admit({ operation: 'list', entityId: OTHER });
     await denied(elsewhere, 'entity_forbidden', 'entity_not_accessible');
   });
 
@@ -256,10 +252,10 @@ describe('admit with a function instead of a request', () => {
     ];
     for (const authenticator of authenticators) {
       const { keyring, events } = await prepared();
-      const input = { operation: 'list', entityUuid: OTHER } as const;
+      const input = { operation: 'list', entityId: OTHER } as const;
       expect(await thrown(() => keyring.admit(authenticator, input))).toBe(error);
       const common = { type: 'access.denied', time: START + HOUR };
-      const asked = { entityUuid: OTHER, operation: 'list' };
+      const asked = { entityId: OTHER, operation: 'list' };
       expect(events).toEqual([{ ...common, ...asked, ...reported }]);
     }
   });
@@ -276,7 +272,7 @@ describe('admit with a function instead of a request', () => {
     ['nothing', () => undefined],
     ['null', () => null],
     ['a key', () => 'acme_0A9zQ7mK2xWv5TbYc8LpRn3dHg17jpNY'],
-    ['an object made by hand', () => ({ keyId: NOWHERE, entityUuid: OWN })],
+    ['an object made by hand', () => ({ keyId: NOWHERE, entityId: OWN })],
     ['a copy of a principal', (principal) => ({ ...principal })],
     ['a promise of a copy', async (principal) => ({ ...principal })],
   ])(

@@ -226,7 +226,7 @@ describe('names of prototype properties', () => {
         expiresAt: 'never',
         metadata: { [name]: name },
       } as const;
-      const { key } = await keyring.issue(input as never, { entityUuid: uuid(1), scopes: 'all' });
+      const { key } = await keyring.issue(input as never, { entityId: uuid(1), scopes: 'all' });
       const principal = await keyring.verify(key);
       expect(principal.scopes).toEqual(own);
       expect(hasScopes<string>(principal, ...own)).toBe(true);

@@ -209,9 +209,9 @@ describe('InputError', () => {
   // The service's own mistakes must not appear in answers to its callers.
   it.each<readonly [string, () => Promise<unknown>]>([
     ['no authority', () => keyring.list({}, untyped(undefined))],
-    ['an authority without scopes', () => keyring.issue(PLAIN, untyped({ entityUuid: OWN }))],
+    ['an authority without scopes', () => keyring.issue(PLAIN, untyped({ entityId: OWN }))],
     ['an actor that is not a text', () => keyring.list({}, untyped({ ...AUTHORITY, actor: 7 }))],
-    ['an entity that is not a UUID', () => keyring.list({}, { entityUuid: 'x' })],
+    ['an entity that is not a UUID', () => keyring.list({}, { entityId: 'x' })],
     ['a field of an authority', () => keyring.list({}, untyped({ ...AUTHORITY, name: 'x' }))],
     ['an operation', () => keyring.admit('x', untyped<never>({ operation: 'lists' }))],
     ['a request', () => keyring.authenticate(untyped(new URL('https://x')))],

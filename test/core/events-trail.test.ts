@@ -39,14 +39,14 @@ function service() {
 
 type Service = ReturnType<typeof service>;
 
-const everything = { entityUuid: OWN, entities: [OTHER], scopes: 'all' } as const;
+const everything = { entityId: OWN, entities: [OTHER], scopes: 'all' } as const;
 const ada = { ...everything, actor: 'ada', reason: 'ticket 1' };
 const bob = { ...everything, actor: 'bob', reason: 'least privilege' };
 const intern = { ...everything, scopes: ['decoys:read'], actor: 'intern', reason: 'let me' };
-const mallory = { entityUuid: THIRD, scopes: 'all', actor: 'mallory' } as const;
-const zoe = { entityUuid: OTHER, actor: 'zoe', reason: 'contract ended' };
-const guard = { entityUuid: OWN, actor: 'guard', reason: 'odd traffic' };
-const eve = { entityUuid: OWN, actor: 'eve', reason: 'found on GitHub' };
+const mallory = { entityId: THIRD, scopes: 'all', actor: 'mallory' } as const;
+const zoe = { entityId: OTHER, actor: 'zoe', reason: 'contract ended' };
+const guard = { entityId: OWN, actor: 'guard', reason: 'odd traffic' };
+const eve = { entityId: OWN, actor: 'eve', reason: 'found on GitHub' };
 
 /** Issues a key and takes it through its whole life. */
 async function live({ keyring, clock, next }: Service) {

@@ -40,7 +40,7 @@ const LISTENERS: readonly (readonly [string, EventListener])[] = [
   ['returns null', () => null],
 ];
 
-const EVENT = { type: 'key.revoked', time: START, keyId: NOWHERE, entityUuid: OWN } as const;
+const EVENT = { type: 'key.revoked', time: START, keyId: NOWHERE, entityId: OWN } as const;
 
 /** The report for each of {@link LISTENERS}. */
 const isBroken = (what: string) => /throws|rejects/.test(what);

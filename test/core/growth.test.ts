@@ -62,7 +62,7 @@ function freshKey(entities: number, scopes: number) {
     digest: digestKey(key),
     hint: key.slice(-4),
     seal: null,
-    entityUuid: entity(0),
+    entityId: entity(0),
     accessibleEntities,
     withdrawn: accessibleEntities.slice(2),
     scopes: catalog.all.slice(0, scopes),

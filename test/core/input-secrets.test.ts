@@ -119,7 +119,7 @@ describe('a secret in the wrong place', () => {
   );
 
   it('is not in an error about any field of an authority', async () => {
-    const fields = ['reason', 'actor', 'entityUuid', 'entities', 'scopes', 'maxLifetimeMs', secret];
+    const fields = ['reason', 'actor', 'entityId', 'entities', 'scopes', 'maxLifetimeMs', secret];
     for (const field of fields) {
       for (const [how, value] of FORMS) {
         const { keyring } = setUp();

@@ -64,7 +64,7 @@ const INPUT = {
   scopes: ['threats:read'],
   expiresAt: new Date(START + 9 * HOUR),
 } as const;
-const WIDE = { entityUuid: OWN, entities: [OTHER], scopes: 'all' } as const;
+const WIDE = { entityId: OWN, entities: [OTHER], scopes: 'all' } as const;
 
 /** The output of all operations. */
 interface Harvest {
@@ -136,8 +136,8 @@ async function sendRequests(harvest: Harvest, { keyring }: Prepared, secret: str
   for (const request of requests) {
     await attempt(harvest, () => keyring.authenticate(request));
     for (const operation of ['whoami', 'list', 'remove'] as const) {
-      for (const entityUuid of [undefined, THIRD, secret, [secret, secret]]) {
-        const input = { operation, entityUuid };
+      for (const entityId of [undefined, THIRD, secret, [secret, secret]]) {
+        const input = { operation, entityId };
         await attempt(harvest, () => keyring.admit(request, input));
       }
     }
@@ -163,7 +163,7 @@ async function manage(harvest: Harvest, { keyring, live }: Prepared, secret: str
   }
   const authorities: readonly GrantAuthority[] = [
     any,
-    { entityUuid: secret, scopes: 'all' },
+    { entityId: secret, scopes: 'all' },
     { ...AUTHORITY, actor: `${secret}\n` },
     { ...AUTHORITY, reason: `${secret}\n` },
     { ...AUTHORITY, maxLifetimeMs: any },

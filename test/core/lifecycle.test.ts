@@ -41,7 +41,7 @@ type LifecycleVector = Vector & {
 const { tests } = readVectors<{ tests: readonly LifecycleVector[] }>('lifecycle');
 const catalog = defineScopes({ threats: { read: 'Read threats.' } });
 const uuids = (numbers: readonly number[] = []) => numbers.map(uuid);
-const authority = { entityUuid: uuid(1), entities: uuids([2, 3, 4]), scopes: 'all' } as const;
+const authority = { entityId: uuid(1), entities: uuids([2, 3, 4]), scopes: 'all' } as const;
 /** The range of a `Date` (ECMA-262 §21.4.1.1). */
 const MAX_TIME = 8.64e15;
 const expiry = (time: number | null): Date | 'never' => (time === null ? 'never' : new Date(time));
@@ -95,7 +95,7 @@ function keyringAt(peppers: 'none' | readonly { id: string; secret: string }[]) 
       keep(await keyring.rotate(keyAt(key).keyId, input, authority));
     }
     if (withdraw) {
-      await keyring.withdraw(keyAt(withdraw.key).keyId, { entityUuid: uuid(withdraw.entity) });
+      await keyring.withdraw(keyAt(withdraw.key).keyId, { entityId: uuid(withdraw.entity) });
     }
     for (const name of ON_A_KEY) {
       const act = step[name];

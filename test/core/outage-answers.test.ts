@@ -78,9 +78,9 @@ describe('a store that answers in the wrong shape', () => {
       const listings: readonly ((rows: readonly KeyRecord[]) => unknown)[] = [
         () => [{}],
         (rows) => rows.map((row) => ({ ...row, prefix: 'acmf' })),
-        (rows) => rows.map((row) => ({ ...row, entityUuid: THIRD, accessibleEntities: [THIRD] })),
+        (rows) => rows.map((row) => ({ ...row, entityId: THIRD, accessibleEntities: [THIRD] })),
         // The entity's own keys instead of those of others, and vice versa.
-        (rows) => rows.map((row) => ({ ...row, entityUuid: row.entityUuid === OWN ? OTHER : OWN })),
+        (rows) => rows.map((row) => ({ ...row, entityId: row.entityId === OWN ? OTHER : OWN })),
         (rows) => Array.from({ length: 102 }, () => rows[0]),
       ];
       for (const listing of listings.slice(0, name === 'list' ? undefined : 2)) {
@@ -99,7 +99,7 @@ describe('a store that answers in the wrong shape', () => {
       const answer = call();
       if (method !== 'list') return answer;
       const rows = answer as readonly KeyRecord[];
-      return rows.map((row) => ({ ...row, accessibleEntities: [row.entityUuid] }));
+      return rows.map((row) => ({ ...row, accessibleEntities: [row.entityId] }));
     });
     const page = await OPERATIONS['list addressing']?.(keyring, known);
     expect(page).toMatchObject({ keys: [{ state: 'damaged' }], next: null });
@@ -111,7 +111,7 @@ describe('a store that answers in the wrong shape', () => {
       if (method === 'findById') return bad(call() as KeyRecord);
       return method === 'list' ? (call() as readonly KeyRecord[]).map(bad) : call();
     });
-    const damaged = { state: 'damaged', keyId: known.keyId, entityUuid: OWN };
+    const damaged = { state: 'damaged', keyId: known.keyId, entityId: OWN };
     const { get, list, rotate, revoke } = OPERATIONS;
     expect(await get?.(keyring, known)).toEqual(damaged);
     expect(await list?.(keyring, known)).toEqual({ keys: [damaged], next: null });
@@ -122,7 +122,7 @@ describe('a store that answers in the wrong shape', () => {
 
   it('is broken if a row lacks its key id or its entity', async () => {
     const nameless: readonly object[] = [{ keyId: 7 }, { keyId: 'no uuid' }];
-    for (const edit of [...nameless, { entityUuid: null }]) {
+    for (const edit of [...nameless, { entityId: null }]) {
       const through = (store: KeyStore) => tampering(store, (row) => ({ ...row, ...edit }));
       const { key, keyring } = await readThrough(through);
       const { message } = await storeError(() => keyring.identify(key));

@@ -18,7 +18,7 @@ import { OPERATIONS, WIDE } from '../support/outages.ts';
 import { RECORD } from '../support/records.ts';
 
 const TIMEOUT_MS = 50;
-const LISTING = { prefix: 'acme', entityUuid: OWN, after: null, limit: 1 };
+const LISTING = { prefix: 'acme', entityId: OWN, after: null, limit: 1 };
 const LINEAGE = { rootKeyId: NOWHERE, after: null, limit: 1 };
 const USE = { keyId: NOWHERE, lastUsedAt: START, scopesUsed: {} };
 

@@ -31,7 +31,7 @@ import { WIDE } from '../support/outages.ts';
 // Shorter than the interval for writing usage, by the fake timers.
 const TIMEOUT_MS = 4_000;
 const OVERLAP = { overlapMs: HOUR };
-const ADDRESSED = { entityUuid: OTHER };
+const ADDRESSED = { entityId: OTHER };
 
 /** A key that was made and used once before anything broke. */
 type Known = { readonly key: string; readonly keyId: string };
@@ -76,7 +76,7 @@ const OPERATIONS: Readonly<Record<string, Run>> = { ...READS, ...WRITES };
 
 const NOBODY = { by: null, reason: null } as const;
 const SUSPENSION: Mark = { kind: 'suspend', at: START, ...NOBODY };
-const WITHDRAWAL: Mark = { kind: 'withdraw', at: START, entityUuid: OTHER };
+const WITHDRAWAL: Mark = { kind: 'withdraw', at: START, entityId: OTHER };
 
 /** The mark of another caller, written right before an operation retires its key. */
 const RIVALS: Readonly<Record<string, Mark>> = {
@@ -117,7 +117,7 @@ const STORES: Readonly<Record<string, () => KeyStore>> = {
   'memory, by promise': () => delayed(memoryStore()),
 };
 
-const LISTING = { prefix: 'acme', entityUuid: OWN, after: null, limit: 99 };
+const LISTING = { prefix: 'acme', entityId: OWN, after: null, limit: 99 };
 const rowsOf = (store: KeyStore) => store.list(LISTING);
 
 /** A keyring over a store behind `between`, which acts after `arm` was called. */
@@ -145,7 +145,7 @@ async function scene(name: string, inner: KeyStore, between: Between) {
     : first;
   const known = { key, keyId: info.keyId };
   const { keyId } = known;
-  claims = testPrincipal({ catalog, scopes: PLAIN.scopes, entityUuid: OWN, keyId, via: 'jwt' });
+  claims = testPrincipal({ catalog, scopes: PLAIN.scopes, entityId: OWN, keyId, via: 'jwt' });
   await keyring.admit(bearer(key), { operation: 'list' });
   await BEFORE[name]?.(keyring, known);
   events.length = 0;
@@ -316,7 +316,7 @@ async function expectWhole(name: string, reached: Reached, made: KeyRecord): Pro
     'format',
     'prefix',
     'name',
-    'entityUuid',
+    'entityId',
     'scopes',
     'justification',
     'metadata',

@@ -240,7 +240,7 @@ describe('a clock', () => {
       { type: 'access.denied', time: START, code: 'store_error', operation: 'list' },
     ]);
     // A listing shows states, which depend on the time. An empty listing needs no time.
-    await keyring.list({}, { entityUuid: THIRD });
+    await keyring.list({}, { entityId: THIRD });
   });
 
   it('is broken if it returns a time beyond the range of a Date', async () => {

@@ -44,14 +44,14 @@ async function holding(scopes: readonly string[]) {
 describe('policy.authorize', () => {
   it('returns the entity that it checked, by default the key’s own', async () => {
     const principal = await holding(['threats:read']);
-    const authorize = (...rest: [options?: { entityUuid?: unknown }]) =>
+    const authorize = (...rest: [options?: { entityId?: unknown }]) =>
       policy.authorize(principal, 'listThreats', ...rest);
-    for (const none of [undefined, null, []]) expect(authorize({ entityUuid: none })).toBe(OWN);
+    for (const none of [undefined, null, []]) expect(authorize({ entityId: none })).toBe(OWN);
     expect(authorize()).toBe(OWN);
     expect(authorize({})).toBe(OWN);
     for (const one of [OWN, OTHER]) {
-      expect(authorize({ entityUuid: one })).toBe(one);
-      expect(authorize({ entityUuid: [one] })).toBe(one);
+      expect(authorize({ entityId: one })).toBe(one);
+      expect(authorize({ entityId: [one] })).toBe(one);
     }
   });
 
@@ -72,10 +72,10 @@ describe('policy.authorize', () => {
     ['a prototype name', '__proto__'],
   ])(
     'refuses an entity that is %s, and uses neither the first nor the own one',
-    async (_what, entityUuid) => {
+    async (_what, entityId) => {
       const principal = await holding(['threats:read']);
-      const act = async () => policy.authorize(principal, 'listThreats', { entityUuid });
-      const isOne = !Array.isArray(entityUuid) || String(entityUuid) === '';
+      const act = async () => policy.authorize(principal, 'listThreats', { entityId });
+      const isOne = !Array.isArray(entityId) || String(entityId) === '';
       const reason = isOne ? 'malformed_entity' : 'repeated_entity';
       const error = await denied(act, 'invalid_request', reason);
       expect(error.keyId).toBe(principal.keyId);
@@ -84,16 +84,16 @@ describe('policy.authorize', () => {
 
   it('refuses an entity that the key cannot address', async () => {
     const principal = await holding(['threats:read']);
-    for (const entityUuid of [THIRD, NOWHERE, [THIRD]]) {
-      const act = async () => policy.authorize(principal, 'listThreats', { entityUuid });
+    for (const entityId of [THIRD, NOWHERE, [THIRD]]) {
+      const act = async () => policy.authorize(principal, 'listThreats', { entityId });
       await denied(act, 'entity_forbidden', 'entity_not_accessible');
     }
   });
 
   it('checks scopes first, so callers without one learn nothing about entities', async () => {
     const principal = await holding(['threats:read']);
-    for (const entityUuid of [undefined, THIRD, '', [OWN, OTHER]]) {
-      const act = async () => policy.authorize(principal, 'triage', { entityUuid });
+    for (const entityId of [undefined, THIRD, '', [OWN, OTHER]]) {
+      const act = async () => policy.authorize(principal, 'triage', { entityId });
       const error = await denied(act, 'insufficient_scope', 'scope_missing');
       expect(error.requiredScopes).toEqual(['threats:read', 'threats:write']);
     }
@@ -108,8 +108,8 @@ describe('policy.authorize', () => {
 
   it('admits any valid key if the table says [], and only then', async () => {
     const principal = await holding([]);
-    expect(policy.authorize(principal, 'whoami', { entityUuid: OTHER })).toBe(OTHER);
-    const act = async () => policy.authorize(principal, 'whoami', { entityUuid: THIRD });
+    expect(policy.authorize(principal, 'whoami', { entityId: OTHER })).toBe(OTHER);
+    const act = async () => policy.authorize(principal, 'whoami', { entityId: THIRD });
     await denied(act, 'entity_forbidden', 'entity_not_accessible');
     expect(policy.allowed(principal)).toEqual(['whoami']);
   });
@@ -296,7 +296,7 @@ describe('a policy', () => {
       const said =
         'principal: pass one that this copy of keyscope made; is an `await` or a guard missing?';
       const principal = untyped<Principal>(given);
-      for (const options of [undefined, { entityUuid: OWN }, { entityUuid: [] }])
+      for (const options of [undefined, { entityId: OWN }, { entityId: [] }])
         expect(() => policy.authorize(principal, 'whoami', options)).toThrow(new TypeError(said));
       expect(() => policy.allowed(principal)).toThrow(new TypeError(said));
     },

@@ -195,7 +195,7 @@ describe('a principal', () => {
           throw new RangeError('a trap');
         },
       }),
-      { keyId: NOWHERE, entityUuid: OWN, accessibleEntities: [OWN], scopes: ['threats:read'] },
+      { keyId: NOWHERE, entityId: OWN, accessibleEntities: [OWN], scopes: ['threats:read'] },
       {},
       [],
       'principal',
@@ -208,7 +208,7 @@ describe('a principal', () => {
         () => requireEntity(fake, OWN),
         () => canAddress(fake, OWN),
         () => policy.authorize(fake, 'list'),
-        () => policy.authorize(fake, 'whoami', { entityUuid: OWN }),
+        () => policy.authorize(fake, 'whoami', { entityId: OWN }),
         () => policy.allowed(fake),
       ]) {
         expect(guard).toThrow(TypeError);
@@ -327,7 +327,7 @@ describe('the shared sets of scopes', () => {
       const scopes = wide.all.filter((_, index) => (subset >> index) % 2 === 1);
       return {
         keyId: NOWHERE,
-        entityUuid: OWN,
+        entityId: OWN,
         accessibleEntities: [OWN],
         scopes,
       } as unknown as Principal;

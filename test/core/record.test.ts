@@ -45,7 +45,7 @@ describe('a row from a store', () => {
     ['name', noText],
     // The digest of the key: a row with another digest, or without one, is not its row.
     ['digest', [null, 7]],
-    ['entityUuid', [text, null, OWN.toUpperCase()]],
+    ['entityId', [text, null, OWN.toUpperCase()]],
     ['accessibleEntities', [...noEntities, [OWN, OTHER.toUpperCase()], [], [OTHER]]],
     ['scopes', [...noScopes, ['a:b:c'], ['a\nb:c']]],
     ['justification', noTextOrNull],
@@ -225,7 +225,7 @@ describe('readRecord', () => {
       const digits = index.toString(16).padStart(8, '0');
       return `${digits}-0000-4000-8000-000000000000`;
     });
-    const entities = [RECORD.entityUuid, ...others.slice(0, 1_000)];
+    const entities = [RECORD.entityId, ...others.slice(0, 1_000)];
     const most = {
       scopes: scopes.slice(1),
       accessibleEntities: entities.slice(0, -1),

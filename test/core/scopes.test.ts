@@ -64,7 +64,7 @@ const catalog = defineScopes({
   users: { read: 'Read users.' },
 });
 const keyring = createKeyring({ prefix: 'acme', catalog, store: memoryStore(), peppers: 'none' });
-const authority = { entityUuid: uuid(1), scopes: 'all' } as const;
+const authority = { entityId: uuid(1), scopes: 'all' } as const;
 let principal: Principal;
 
 beforeAll(async () => {

@@ -182,7 +182,7 @@ describe('digestKey', () => {
       const store = memoryStore();
       const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers });
       const input = { name: 'ci', scopes: [], expiresAt: 'never' } as const;
-      const issued = await keyring.issue(input, { entityUuid: uuid(1), scopes: [] });
+      const issued = await keyring.issue(input, { entityId: uuid(1), scopes: [] });
       const digest = peppers === 'none' ? digestKey(issued.key) : digestKey(issued.key, peppers[0]);
       expect((await store.findById(issued.info.keyId))?.digest).toBe(digest);
       for (const passed of [digest, digest.slice(3), digest.split('$')[1]]) {

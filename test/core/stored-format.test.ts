@@ -83,7 +83,7 @@ describe('a record that was stored long ago', () => {
       // A mark without a seal to vouch for it was set by an attacker.
       const isForged = result === 'revoked' && tampered && record.seal !== null;
       const keyring = await keyringOf(vector);
-      const shown = await keyring.get(record.keyId, { entityUuid: record.entityUuid });
+      const shown = await keyring.get(record.keyId, { entityId: record.entityId });
       expect(shown?.state).toBe(isForged ? 'damaged' : (states[result] ?? result));
       // An unreadable record is shown only with its ids and its state.
       if (result !== 'unknown_format') expect(shown).toMatchObject({ tampered });

@@ -103,14 +103,14 @@ describe('a list of verifiers', () => {
 describe('findLive', () => {
   it('returns the sealed row, plain and frozen, which is not a principal', async () => {
     const { inner, keyId, keyring: owner } = await prepared();
-    await owner.withdraw(keyId, { entityUuid: OTHER });
+    await owner.withdraw(keyId, { entityId: OTHER });
     const seen: LiveKey[] = [];
     const { keyring } = setUp({ store: inner, tokens: finder(seen) });
     const principal = await keyring.authenticate(`Bearer id.${keyId}`);
     expect(seen).toEqual([
       {
         keyId,
-        entityUuid: OWN,
+        entityId: OWN,
         accessibleEntities: [OWN],
         scopes: ['threats:read'],
         name: 'ci',

@@ -66,7 +66,7 @@ describe('the usage of keys', () => {
     await keyring.verify(key);
     await keyring.authenticate(bearer(key));
     await thrown(() => keyring.admit(bearer(key), { operation: 'triage' }));
-    await thrown(() => keyring.admit(bearer(key), { operation: 'list', entityUuid: '' }));
+    await thrown(() => keyring.admit(bearer(key), { operation: 'list', entityId: '' }));
     await thrown(() => keyring.admit(undefined, { operation: 'list' }));
     await keyring.flush();
     expect(touches).toEqual([]);
@@ -291,7 +291,7 @@ describe('the timer of usage', () => {
 
 const CALLER = {
   name: 'ci',
-  entityUuid: OWN,
+  entityId: OWN,
   accessibleEntities: [OWN],
   scopes: [],
   metadata: {},

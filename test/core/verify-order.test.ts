@@ -107,7 +107,7 @@ describe('the state of a key', () => {
     const { keyId, over } = await prepared();
     for (const faults of COMBINATIONS) {
       const [, state] = states.find(([fault]) => faults.includes(fault)) ?? ['', 'live'];
-      const shown = await over(faults).get(keyId, { entityUuid: OWN });
+      const shown = await over(faults).get(keyId, { entityId: OWN });
       expect(shown?.state, faults.join()).toBe(state);
     }
   });

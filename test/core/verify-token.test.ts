@@ -122,7 +122,7 @@ describe('a token', () => {
     expect({ ...principal }).toEqual({
       keyId: info.keyId,
       name: 'parent',
-      entityUuid: OWN,
+      entityId: OWN,
       accessibleEntities: [OWN, OTHER],
       scopes: ['threats:read', 'threats:write', 'decoys:read'],
       metadata: { a: '1' },
@@ -169,8 +169,8 @@ describe('a token', () => {
           const isInBoth = hasScopes(own, scope) && scopes.includes(scope);
           expect(hasScopes(principal, scope)).toBe(isInBoth);
         }
-        const { entityUuid } = await keyring.admit(token, { operation: 'whoami', entityUuid: OWN });
-        expect(entityUuid).toBe(OWN);
+        const { entityId } = await keyring.admit(token, { operation: 'whoami', entityId: OWN });
+        expect(entityId).toBe(OWN);
       }),
       { numRuns: runs(100) },
     );
@@ -212,7 +212,7 @@ describe('a token', () => {
     const unknown = await door({ keyId: NOWHERE });
     await denied(() => unknown.keyring.authenticate(unknown.token), 'invalid_token', 'unknown_key');
 
-    const foreign = await door({ entityUuid: OTHER });
+    const foreign = await door({ entityId: OTHER });
     await denied(() => foreign.keyring.authenticate(foreign.token), 'invalid_token', 'unknown_key');
   });
 
@@ -240,10 +240,10 @@ describe('a token', () => {
     const { keyring, parent, token, info } = await door({});
     const before = await keyring.authenticate(token);
     expect(before.accessibleEntities).toEqual([OWN, OTHER]);
-    await parent.withdraw(info.keyId, { entityUuid: OTHER });
+    await parent.withdraw(info.keyId, { entityId: OTHER });
     const after = await keyring.authenticate(token);
     expect(after.accessibleEntities).toEqual([OWN]);
-    const elsewhere = { operation: 'list', entityUuid: OTHER } as const;
+    const elsewhere = { operation: 'list', entityId: OTHER } as const;
     const act = () => keyring.admit(token, elsewhere);
     await denied(act, 'entity_forbidden', 'entity_not_accessible');
   });
@@ -254,10 +254,10 @@ describe('a token', () => {
     const { key, info } = await keyring.issue(input, { ...AUTHORITY, entities: [OTHER] });
     const claimed = { ...(await keyring.verify(key)), accessibleEntities: [OTHER] };
     const front = setUp({ store, now: clock.now, tokens: { verify: async () => claimed } });
-    await front.keyring.admit('Bearer a.b', { operation: 'list', entityUuid: OTHER });
-    await keyring.withdraw(info.keyId, { entityUuid: OTHER });
-    for (const entityUuid of [OTHER, OWN, undefined]) {
-      const act = () => front.keyring.admit('Bearer a.b', { operation: 'list', entityUuid });
+    await front.keyring.admit('Bearer a.b', { operation: 'list', entityId: OTHER });
+    await keyring.withdraw(info.keyId, { entityId: OTHER });
+    for (const entityId of [OTHER, OWN, undefined]) {
+      const act = () => front.keyring.admit('Bearer a.b', { operation: 'list', entityId });
       await denied(act, 'entity_forbidden', 'entity_not_accessible');
     }
   });
@@ -298,7 +298,7 @@ describe('a token', () => {
   const claims = {
     keyId: NOWHERE,
     name: 'n',
-    entityUuid: OWN,
+    entityId: OWN,
     accessibleEntities: [OWN],
     scopes: ['threats:read'],
     metadata: {},
@@ -325,7 +325,7 @@ describe('a token', () => {
     [{ ...claims, scopes: ['threats:*'] }],
     [{ ...claims, scopes: [7] }],
     [{ ...claims, keyId: { $ne: 1 } }],
-    [{ ...claims, entityUuid: 'x' }],
+    [{ ...claims, entityId: 'x' }],
     [{ ...claims, accessibleEntities: ['x'] }],
     [{}],
     [null],

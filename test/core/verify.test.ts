@@ -193,7 +193,7 @@ describe('verify', () => {
       expect({ ...principal }).toEqual({
         keyId: info.keyId,
         name: 'ci',
-        entityUuid: OWN,
+        entityId: OWN,
         accessibleEntities: [OWN, OTHER],
         scopes: ['threats:read', 'threats:write'],
         metadata: { team: 'a' },
@@ -300,11 +300,11 @@ describe('verify on the very next request', () => {
     await denied(() => keyring.verify(key), 'invalid_token', 'suspended');
     await keyring.resume(keyId, AUTHORITY);
     await keyring.verify(key);
-    await keyring.withdraw(keyId, { entityUuid: OTHER });
+    await keyring.withdraw(keyId, { entityId: OTHER });
     const narrowed = await keyring.verify(key);
     expect(narrowed.accessibleEntities).toEqual([OWN, THIRD]);
     expect(canAddress(narrowed, OTHER)).toBe(false);
-    const elsewhere = { operation: 'list', entityUuid: OTHER } as const;
+    const elsewhere = { operation: 'list', entityId: OTHER } as const;
     const act = () => keyring.admit(bearer(key), elsewhere);
     await denied(act, 'entity_forbidden', 'entity_not_accessible');
     await keyring.rotate(keyId, { overlapMs: HOUR }, { ...AUTHORITY, entities: [THIRD] });

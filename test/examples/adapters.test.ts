@@ -37,7 +37,7 @@ interface Setup {
 
 /** A request that reached the handler, and an error that reached the framework's error handler. */
 interface Seen {
-  readonly calls: { readonly principal: Principal; readonly entityUuid: string }[];
+  readonly calls: { readonly principal: Principal; readonly entityId: string }[];
   readonly errors: unknown[];
 }
 
@@ -83,7 +83,7 @@ const APPS = {
     const guard = expressGuard({ realm: REALM, ...setup });
     const reader = entity && { entity: (req: express.Request) => entity(req.get('x-entity')) };
     app.get('/', guard(operation, reader), (req, res) => {
-      seen.calls.push({ principal: req.principal, entityUuid: req.entityUuid });
+      seen.calls.push({ principal: req.principal, entityId: req.entityId });
       if (req.get('x-throw')) throw BOOM;
       way(WAYS.express, req.get('x-way') ?? 'set')(res, req.get('x-cache') ?? 'no-store');
     });
@@ -105,7 +105,7 @@ const APPS = {
         entity(request.headers['x-entity'] as string),
     };
     app.get('/', { preHandler: guard(operation, reader) }, async (request, reply) => {
-      seen.calls.push({ principal: request.principal, entityUuid: request.entityUuid });
+      seen.calls.push({ principal: request.principal, entityId: request.entityId });
       if (request.headers['x-throw']) throw BOOM;
       const { 'x-way': name = 'header', 'x-cache': value = 'no-store' } = request.headers as Record<
         string,
@@ -132,7 +132,7 @@ const APPS = {
         entity(c.req.header('x-entity')),
     };
     app.get('/', guard(operation, reader), (c) => {
-      seen.calls.push({ principal: c.get('principal'), entityUuid: c.get('entityUuid') });
+      seen.calls.push({ principal: c.get('principal'), entityId: c.get('entityId') });
       if (c.req.header('x-throw')) throw BOOM;
       const name = c.req.header('x-way');
       return name === undefined
@@ -178,7 +178,7 @@ afterEach(async () => {
 
 async function makeKey(scopes: readonly (typeof catalog.all)[number][] = []) {
   const keyring = createKeyring({ prefix: 'lure', policy, store: memoryStore(), peppers: 'none' });
-  const authority = { entityUuid: A, entities: [A, B], scopes: 'all' } as const;
+  const authority = { entityId: A, entities: [A, B], scopes: 'all' } as const;
   const input = {
     name: 'test',
     scopes,
@@ -218,7 +218,7 @@ describe.each(FRAMEWORKS)('the adapter for %s', (framework) => {
       return answer.status;
     };
     expect(await Promise.all([undefined, [], B, [B]].map(ask))).toEqual([200, 200, 200, 200]);
-    expect(calls.map(({ entityUuid }) => entityUuid).sort()).toEqual([A, A, B, B]);
+    expect(calls.map(({ entityId }) => entityId).sort()).toEqual([A, A, B, B]);
     expect(await Promise.all([[A, A], '', [''], C, [C], 1, {}].map(ask))).toEqual([
       400, 400, 400, 403, 403, 400, 400,
     ]);
@@ -327,7 +327,7 @@ describe.each(FRAMEWORKS)('the adapter for %s', (framework) => {
     }
   });
 
-  // From JavaScript, `{ entityUuid: reader }` was once ignored, and requests for another entity got
+  // From JavaScript, `{ entityId: reader }` was once ignored, and requests for another entity got
   // the key's own.
   test('refuses an unknown option when the route is declared', async () => {
     const { keyring } = await makeKey();
@@ -339,7 +339,7 @@ describe.each(FRAMEWORKS)('the adapter for %s', (framework) => {
     for (const options of [undefined, {}, { entity: read }])
       expect(() => guard('whoami', options)).not.toThrow();
     for (const options of [
-      { entityUuid: read },
+      { entityId: read },
       { entity: read, realm: 'x' },
       { [Symbol('x')]: read },
       read,
@@ -347,7 +347,7 @@ describe.each(FRAMEWORKS)('the adapter for %s', (framework) => {
     ]) {
       expect(() => guard('whoami', options), inspect(options)).toThrow(TypeError);
     }
-    expect(() => guard('whoami', { entityUuid: read })).toThrow('guard: pass { entity } alone');
+    expect(() => guard('whoami', { entityId: read })).toThrow('guard: pass { entity } alone');
   });
 
   test('refuses to make a guard without a keyring that has a policy, and says how to', async () => {

@@ -166,7 +166,7 @@ describe.each(Object.keys(MOUNTS))('the endpoints in %s', (name) => {
 
   it('withdraw from a key of another organization', async () => {
     const { client, keyring } = await setUp();
-    const authority = { entityUuid: OTHER, entities: [OWN], scopes: 'all' } as const;
+    const authority = { entityId: OTHER, entities: [OWN], scopes: 'all' } as const;
     const { info } = await keyring.issue({ ...BODY, accessibleEntities: [OWN] }, authority);
     const { keys } = await client.list({ addressing: true });
     expect(keys.map(({ keyId }) => keyId)).toContain(info.keyId);
@@ -245,5 +245,5 @@ it('the handler works as a route of Next, which passes further arguments', async
   const { admin: GET } = setUpAdmin();
   const context = { params: Promise.resolve({ path: ['x'] }) };
   const { status } = await GET(new Request('https://a.example/keys'), context);
-  expect([status, GRANT.entityUuid]).toEqual([200, OWN]);
+  expect([status, GRANT.entityId]).toEqual([200, OWN]);
 });

@@ -102,8 +102,8 @@ describe('a form that takes long to arrive', () => {
   const admin: SignedIn = {
     user: { email: 'ana@example.com', role: 'admin' },
     session: 'x',
-    entityUuid: ENTITY,
-    authority: { entityUuid: ENTITY, scopes: ['*:*'] },
+    entityId: ENTITY,
+    authority: { entityId: ENTITY, scopes: ['*:*'] },
   };
 
   it.each([

@@ -19,20 +19,20 @@ let info: KeyInfo;
 beforeAll(async () => {
   const keyring = createKeyring({ prefix: 'a', catalog, store: memoryStore(), peppers: 'none' });
   const input = { name: 'n', scopes: [], expiresAt: 'never' } as const;
-  ({ info } = await keyring.issue(input, { entityUuid: ENTITY, scopes: [] }));
+  ({ info } = await keyring.issue(input, { entityId: ENTITY, scopes: [] }));
 });
 
 /** Every page, for keys in which each text is this one. */
 function pagesNaming(text: string): readonly Html[] {
-  const authority = { entityUuid: ENTITY, scopes: 'all' } as const;
-  const member: Member = { user: { email: text, role: text }, entityUuid: text, authority };
+  const authority = { entityId: ENTITY, scopes: 'all' } as const;
+  const member: Member = { user: { email: text, role: text }, entityId: text, authority };
   const named: KeyInfo = {
     ...info,
     keyId: text,
     prefix: text,
     hint: text,
     name: text,
-    entityUuid: text,
+    entityId: text,
     accessibleEntities: [text],
     scopes: [text],
     justification: text,
@@ -45,7 +45,7 @@ function pagesNaming(text: string): readonly Html[] {
     endReason: text,
     rotatedFrom: text,
   };
-  const damaged = { state: 'damaged', keyId: text, entityUuid: text } as const;
+  const damaged = { state: 'damaged', keyId: text, entityId: text } as const;
   const keys = [named, damaged];
   const search = { text, state: text };
   const shown = { nameOf: () => text, notice: text, now: NOW };

@@ -212,7 +212,7 @@ describe('a key of another organization that addresses this one', () => {
       expiresAt: 'never',
       accessibleEntities: [ENTITY],
     } as const;
-    const authority = { entityUuid: OTHER_ENTITY, entities: [ENTITY], scopes: 'all' } as const;
+    const authority = { entityId: OTHER_ENTITY, entities: [ENTITY], scopes: 'all' } as const;
     const { key, info } = await site.platform.keyring.issue(input, authority);
     const chi = site.signIn('chi@example.com');
     const path = `${KEYS}/addressing`;
@@ -383,7 +383,7 @@ describe('an own key', () => {
     const cookie = site.signIn('ana@example.com');
     const { key_id } = await site.me(keyOf(await site.create(cookie)));
     const once = onceOf(await site.get(`${KEYS}/${key_id}`, cookie));
-    await site.platform.keyring.revoke(String(key_id), { entityUuid: ENTITY, scopes: 'all' });
+    await site.platform.keyring.revoke(String(key_id), { entityId: ENTITY, scopes: 'all' });
     const page = await site.post(
       `${KEYS}/${key_id}`,
       { once, action: 'rotate', overlap: '0' },
@@ -397,7 +397,7 @@ describe('an own key', () => {
     const cookie = site.signIn('ana@example.com');
     const first = String((await site.me(keyOf(await site.create(cookie)))).key_id);
     const { keyring } = site.platform;
-    const ben = { entityUuid: ENTITY, scopes: 'all', actor: 'ben', reason: 'quarterly' } as const;
+    const ben = { entityId: ENTITY, scopes: 'all', actor: 'ben', reason: 'quarterly' } as const;
     const { info: second } = await keyring.rotate(first, { overlapMs: 3_600_000 }, ben);
     const page = await site.get(`${KEYS}/${first}`, cookie);
     const { createdAt, prefix, hint } = await site.infoOf(first);
@@ -451,7 +451,7 @@ describe('an own key', () => {
     const dan = site.signIn('dan@example.com');
     for (let index = 0; index < 52; index++) {
       const input = { name: `n${index}`, scopes: [], expiresAt: 'never' } as const;
-      await site.platform.keyring.issue(input, { entityUuid: OTHER_ENTITY, scopes: 'all' });
+      await site.platform.keyring.issue(input, { entityId: OTHER_ENTITY, scopes: 'all' });
     }
     const first = await site.get(KEYS, dan);
     const link = /href="\/console([^"]*)">Older keys/.exec(first.text)?.[1] ?? 'none';

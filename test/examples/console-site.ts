@@ -96,12 +96,12 @@ export interface Site {
   /** Follows the redirect of an answer; returns the answer itself if it has none. */
   follow(page: Page, cookie: string): Promise<Page>;
   /** The info of a key with a readable record. */
-  infoOf(keyId: unknown, entityUuid?: string): Promise<KeyInfo>;
+  infoOf(keyId: unknown, entityId?: string): Promise<KeyInfo>;
   /** Calls `/v1/me` with a key. */
   me(key: string): Promise<Me>;
   /** Issues a key without the form. @returns Its id. */
   issue(scopes?: readonly 'users:read'[]): Promise<string>;
-  countOf(entityUuid?: string): Promise<number>;
+  countOf(entityId?: string): Promise<number>;
 }
 
 /** Ana is an admin, Ben an analyst and Chi a viewer. Dan belongs to another organization. */
@@ -118,7 +118,7 @@ interface OwnSignIn extends SignIn {
 
 /** A sign-in of the service's own. The link still works next to it. */
 function createSignIn(platform: Platform, link: Link): OwnSignIn {
-  const visitors = new Map<string, readonly [entityUuid: string, userId: string]>();
+  const visitors = new Map<string, readonly [entityId: string, userId: string]>();
   return {
     ...link,
     whoIs(request) {
@@ -129,12 +129,12 @@ function createSignIn(platform: Platform, link: Link): OwnSignIn {
       return member && { ...member, session };
     },
     enter(email) {
-      for (const entityUuid of [ENTITY, OTHER_ENTITY]) {
-        const users = platform.domain.listUsers(entityUuid, { limit: 100, after: null }).items;
+      for (const entityId of [ENTITY, OTHER_ENTITY]) {
+        const users = platform.domain.listUsers(entityId, { limit: 100, after: null }).items;
         const user = users.find((one) => one.email === email);
         if (user === undefined) continue;
         const session = `visitor=${randomUUID()}`;
-        visitors.set(session, [entityUuid, user.id]);
+        visitors.set(session, [entityId, user.id]);
         return session;
       }
       throw new Error(`no user has the email ${email}`);
@@ -201,8 +201,8 @@ export function useSite(): Site {
       const to = page.headers.get('Location');
       return to === null ? page : site.get(to.replace('/console', ''), cookie);
     },
-    async infoOf(keyId, entityUuid = ENTITY) {
-      const info = await platform.keyring.get(String(keyId), { entityUuid });
+    async infoOf(keyId, entityId = ENTITY) {
+      const info = await platform.keyring.get(String(keyId), { entityId });
       if (info === null || !('name' in info)) throw new Error(`the key ${keyId} cannot be read`);
       return info;
     },
@@ -213,11 +213,11 @@ export function useSite(): Site {
     },
     async issue(scopes = []) {
       const input = { name: 'x', scopes, expiresAt: 'never', justification: 'tests' } as const;
-      const { info } = await platform.keyring.issue(input, { entityUuid: ENTITY, scopes: 'all' });
+      const { info } = await platform.keyring.issue(input, { entityId: ENTITY, scopes: 'all' });
       return info.keyId;
     },
-    async countOf(entityUuid = ENTITY) {
-      const { keys } = await platform.keyring.list({ limit: 1000 }, { entityUuid });
+    async countOf(entityId = ENTITY) {
+      const { keys } = await platform.keyring.list({ limit: 1000 }, { entityId });
       return keys.length;
     },
   };

@@ -79,7 +79,7 @@ describe('the adapter for node:http', () => {
       name: string,
       options?: unknown,
     ) => unknown;
-    for (const options of [{ entityUuid: () => '' }, () => '', null]) {
+    for (const options of [{ entityId: () => '' }, () => '', null]) {
       expect(() => guard('whoami', options)).toThrow(TypeError);
     }
     expect(() => createGuard({ keyring, relam: 'test' } as never)).toThrow(TypeError);
@@ -108,7 +108,7 @@ describe('the adapter for node:http', () => {
     const broken = createKeyring({ prefix: 'lure', policy, store, peppers: 'none' });
     const { key } = await keyring.issue(
       { name: 'test', scopes: [], expiresAt: 'never' },
-      { entityUuid: 'aaaaaaaa-0000-4000-8000-00000000000a', scopes: 'all' },
+      { entityId: 'aaaaaaaa-0000-4000-8000-00000000000a', scopes: 'all' },
     );
     const admit = () => broken.admit(`Bearer ${key}`, { operation: 'whoami' });
     const tellAndThrow = (error: StoreError) => {

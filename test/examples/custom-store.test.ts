@@ -167,7 +167,7 @@ describe('a store in a JSON file', () => {
 
   test('works with a keyring', async () => {
     const { keyring } = setUp({ store: jsonFileStore(path) });
-    const authority = { entityUuid: RECORD.entityUuid, scopes: 'all' } as const;
+    const authority = { entityId: RECORD.entityId, scopes: 'all' } as const;
     const { key, info } = await keyring.issue(
       { name: 'ci', scopes: ['threats:read'], expiresAt: 'never' },
       authority,

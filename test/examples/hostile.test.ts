@@ -60,7 +60,7 @@ beforeAll(async () => {
     expiresAt: 'never',
     justification: 'tests',
   } as const;
-  key = (await platform.keyring.issue(input, { entityUuid: ENTITY, scopes: 'all' })).key;
+  key = (await platform.keyring.issue(input, { entityId: ENTITY, scopes: 'all' })).key;
   link = createDemoLink(platform);
   for (const name of NAMES) {
     const server = await SERVERS[name](platform);

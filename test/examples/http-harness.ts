@@ -113,19 +113,19 @@ type Values = Record<string, string>;
 interface Wanted {
   readonly scopes: readonly (typeof catalog.all)[number][];
   /** Default: {@link A}. */
-  readonly entityUuid?: string;
+  readonly entityId?: string;
   readonly expiresAt?: Date;
 }
 
 /** Issues the keys of a platform by name, and returns the one with all scopes. */
 async function issueKeys(keyring: Keyring<typeof catalog>, values: Values): Promise<string> {
   async function issue(name: string, wanted: Wanted): Promise<IssuedKey> {
-    const { scopes, entityUuid = A, expiresAt = 'never' } = wanted;
-    const accessibleEntities = entityUuid === A ? [B] : [];
+    const { scopes, entityId = A, expiresAt = 'never' } = wanted;
+    const accessibleEntities = entityId === A ? [B] : [];
     const justification = 'tests';
     const issued = await keyring.issue(
       { name, scopes, expiresAt, accessibleEntities, justification },
-      { entityUuid, entities: [A, B], scopes: 'all' },
+      { entityId, entities: [A, B], scopes: 'all' },
     );
     values[name] = issued.key;
     values[`${name}.id`] = issued.info.keyId;
@@ -134,14 +134,14 @@ async function issueKeys(keyring: Keyring<typeof catalog>, values: Values): Prom
   const { key: full } = await issue('full', { scopes: catalog.all });
   await issue('bare', { scopes: [] });
   await issue('reader', { scopes: ['threats:read'] });
-  await issue('foreign', { scopes: catalog.all, entityUuid: C });
+  await issue('foreign', { scopes: catalog.all, entityId: C });
   await issue('tampered', { scopes: ['threats:read'] });
   const revoked = await issue('revoked', { scopes: catalog.all });
-  await keyring.revoke(revoked.info.keyId, { entityUuid: A });
+  await keyring.revoke(revoked.info.keyId, { entityId: A });
   const expiresAt = new Date(START + OVERLAP_MS);
   await issue('expired', { scopes: catalog.all, expiresAt });
   const retired = await issue('retired', { scopes: ['threats:read'] });
-  const authority = { entityUuid: A, entities: [A, B], scopes: 'all' } as const;
+  const authority = { entityId: A, entities: [A, B], scopes: 'all' } as const;
   await keyring.rotate(retired.info.keyId, { overlapMs: OVERLAP_MS }, authority);
   for (const scope of catalog.all) await issue(scope, { scopes: [scope] });
   return full;

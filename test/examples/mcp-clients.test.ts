@@ -61,7 +61,7 @@ describe.each(PAIRS)('a server of %s and a client of %s', (generation, _client, 
     const platform = await open();
     const client = await connect(platform.url, named(platform, 'reader'));
     await client.call('whoami');
-    await platform.keyring.revoke(named(platform, 'reader.id'), { entityUuid: A });
+    await platform.keyring.revoke(named(platform, 'reader.id'), { entityId: A });
     expect(await failureOf(client.call('whoami'))).toMatch(UNAUTHORIZED);
     expect(await failureOf(client.list())).toMatch(UNAUTHORIZED);
   });
@@ -80,7 +80,7 @@ describe.each(PAIRS)('a server of %s and a client of %s', (generation, _client, 
 const SCOPES = ['threats:read', 'decoys:read', 'canaries:read', 'users:read'] as const;
 
 interface Caller {
-  readonly entityUuid: string;
+  readonly entityId: string;
   readonly keyId: string;
   readonly scopes: readonly string[];
   readonly client: Connection;
@@ -96,17 +96,17 @@ async function createCaller(
   index: number,
   connect: typeof connect1,
 ): Promise<Caller> {
-  const entityUuid = [A, B, C][index % 3] ?? A;
+  const entityId = [A, B, C][index % 3] ?? A;
   const scopes = scopesOf(index + 1);
   const common = { expiresAt: 'never', justification: 'tests' } as const;
   const input = { name: `n${index}`, scopes, ...common };
-  const { key, info } = await platform.keyring.issue(input, { entityUuid, scopes: 'all' });
-  return { entityUuid, keyId: info.keyId, scopes, client: await connect(platform.url, key) };
+  const { key, info } = await platform.keyring.issue(input, { entityId, scopes: 'all' });
+  return { entityId, keyId: info.keyId, scopes, client: await connect(platform.url, key) };
 }
 
 /** A call of one of three kinds, and the expected result. */
 async function checkCall({ domain }: Started, caller: Caller, kind: number): Promise<void> {
-  const { entityUuid, keyId, scopes, client } = caller;
+  const { entityId, keyId, scopes, client } = caller;
   if (kind === 0) {
     const allowed = policy.operations.filter((name) =>
       policy.requires(name).every((scope) => scopes.includes(scope)),
@@ -115,14 +115,14 @@ async function checkCall({ domain }: Started, caller: Caller, kind: number): Pro
   } else if (kind === 1) {
     const { structuredContent } = await client.call('whoami');
     expect(structuredContent).toMatchObject({
-      entity_uuid: entityUuid,
+      entity_uuid: entityId,
       key_id: keyId,
       scopes,
-      accessible_entities: [entityUuid],
+      accessible_entities: [entityId],
     });
   } else {
     const { structuredContent } = await client.call('listThreats');
-    const { items } = domain.listThreats(entityUuid, { limit: 20, after: null });
+    const { items } = domain.listThreats(entityId, { limit: 20, after: null });
     expect(structuredContent).toMatchObject({ items });
   }
 }

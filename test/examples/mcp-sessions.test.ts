@@ -251,7 +251,7 @@ describe.each([
       expect((await fetch(url, { method, headers })).status).toBe(404);
     }
     await mine.call('whoami');
-    await keyring.revoke(named(platform, 'reader.id'), { entityUuid: A });
+    await keyring.revoke(named(platform, 'reader.id'), { entityId: A });
     expect((await post(url, reader, toolCall('whoami'), session)).status).toBe(401);
     expect(await failureOf(mine.call('whoami'))).toMatch(/401/);
   });
@@ -266,7 +266,7 @@ describe.each([
       const input = { name: 'n', scopes: ['threats:read'], expiresAt: 'never' } as const;
       const { key } = await keyring.issue(
         { ...input, accessibleEntities: [B] },
-        { entityUuid: A, entities: [B], scopes: 'all' },
+        { entityId: A, entities: [B], scopes: 'all' },
       );
       const exchange = async (narrowed: ExchangeInput = {}): Promise<string> => {
         const { accessToken } = await issuer.exchange(await keyring.verify(key), narrowed);

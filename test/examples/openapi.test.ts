@@ -66,7 +66,7 @@ beforeAll(async () => {
     expiresAt: 'never',
     justification: 'to test',
   } as const;
-  ({ key } = await platform.keyring.issue(input, { entityUuid: ENTITY, scopes: 'all' }));
+  ({ key } = await platform.keyring.issue(input, { entityId: ENTITY, scopes: 'all' }));
 });
 afterAll(async () => {
   await Promise.all(servers.map(stop));
@@ -175,7 +175,7 @@ describe('the document', () => {
     };
     const bare = await platform.keyring.issue(
       { name: 'n', scopes: [], expiresAt: 'never' },
-      { entityUuid: ENTITY, scopes: 'all' },
+      { entityId: ENTITY, scopes: 'all' },
     );
     const call = (path: string, credential = key, { headers = {}, ...init }: RequestInit = {}) =>
       fetch(bases.hono + path, {

@@ -26,7 +26,7 @@ describe('the platform on a file', () => {
   const issue = (platform: Awaited<ReturnType<typeof openPlatform>>) =>
     platform.keyring.issue(
       { name: 'n', scopes: ['threats:read'], expiresAt: 'never' },
-      { entityUuid: ENTITY, scopes: 'all' },
+      { entityId: ENTITY, scopes: 'all' },
     );
 
   test('keeps keys and rows after the process, and no file contains a key', async () => {

@@ -89,7 +89,7 @@ test('a malformed id is refused before any look-up', async () => {
   const id = named(platform, 'threat');
   const principal = await keyring.verify(named(platform, 'full'));
   const read = routes.find(({ operation }) => operation === 'readThreat');
-  const call = { domain, principal, entityUuid: A, query: {}, body: undefined };
+  const call = { domain, principal, entityId: A, query: {}, body: undefined };
   expect(read?.handle({ ...call, id })).toMatchObject({ id });
   for (const none of [undefined, null, 7, [id]]) {
     expect(() => read?.handle({ ...call, id: none })).toThrow('id: a text');

@@ -8,7 +8,7 @@ import { listen, stop } from '../../examples/platform/host/listen.ts';
 import { folder } from '../support/folder.ts';
 
 const PUBLIC = 'https://deception.example';
-const authority = { entityUuid: ENTITY, scopes: 'all' } as const;
+const authority = { entityId: ENTITY, scopes: 'all' } as const;
 const { file, remove } = folder();
 
 const ends: (() => Promise<unknown>)[] = [];

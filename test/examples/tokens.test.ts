@@ -35,7 +35,7 @@ import { explain } from '../../examples/platform/service/problem.ts';
 const GRANT = 'urn:ietf:params:oauth:grant-type:token-exchange';
 const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token';
 const PUBLIC = 'https://deception.example';
-const authority = { entityUuid: ENTITY, entities: [OTHER_ENTITY], scopes: 'all' } as const;
+const authority = { entityId: ENTITY, entities: [OTHER_ENTITY], scopes: 'all' } as const;
 
 const folder = mkdtempSync(join(tmpdir(), 'keyscope-tokens-'));
 let platform: Platform;
@@ -238,9 +238,9 @@ describe('POST /v1/token', () => {
     const keyring = createKeyring({ ...options, store });
     const elsewhere = createKeyring({ ...options, store: inner });
     const input = { name: 't', scopes: ['threats:read'], expiresAt: 'never' } as const;
-    const { key, info } = await keyring.issue(input, { entityUuid: ENTITY, scopes: 'all' });
+    const { key, info } = await keyring.issue(input, { entityId: ENTITY, scopes: 'all' });
     await keyring.verify(key);
-    await elsewhere.revoke(info.keyId, { entityUuid: ENTITY });
+    await elsewhere.revoke(info.keyId, { entityId: ENTITY });
     await keyring.verify(key);
     const exchange = () => Promise.reject(new Error('exchanged'));
     const service = { keyring, issuers: { [PUBLIC]: { exchange } }, realm: 'x', onError: () => {} };
@@ -259,7 +259,7 @@ describe('POST /v1/token', () => {
       accessibleEntities: many,
     } as const;
     const { key } = await platform.keyring.issue(input, {
-      entityUuid: ENTITY,
+      entityId: ENTITY,
       entities: many,
       scopes: 'all',
     });

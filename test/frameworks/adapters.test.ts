@@ -18,7 +18,7 @@ const policy = definePolicy(catalog, { whoami: [], readReports: ['reports:read']
 async function makeKey() {
   const store = memoryStore();
   const keyring = createKeyring({ prefix: 'acme', policy, store, peppers: 'none' });
-  const authority = { entityUuid: OWN, scopes: 'all' } as const;
+  const authority = { entityId: OWN, scopes: 'all' } as const;
   const { key } = await keyring.issue({ name: 'n', scopes: [], expiresAt: 'never' }, authority);
   return { keyring, key };
 }
@@ -124,7 +124,7 @@ describeInstalled.each(NAMES)('the adapter for %s', (name) => {
     for (const options of [undefined, {}, { entity: read }]) {
       expect(() => guard('whoami', options)).not.toThrow();
     }
-    const wrong = [{ entityUuid: read }, { entity: read, realm: 'x' }, { [Symbol()]: read }, read];
+    const wrong = [{ entityId: read }, { entity: read, realm: 'x' }, { [Symbol()]: read }, read];
     for (const options of [...wrong, null]) {
       expect(() => guard('whoami', options), inspect(options)).toThrow(TypeError);
     }
@@ -157,7 +157,7 @@ function causeIn(error: unknown): unknown {
 describeInstalled.each(OTHERS)('the adapter for %s, with a handler that answers', (name) => {
   test('keeps the Cache-Control of a handler', async () => {
     const { keyring } = await makeKey();
-    const authority = { entityUuid: OWN, scopes: 'all' } as const;
+    const authority = { entityId: OWN, scopes: 'all' } as const;
     const input = { name: 'n', scopes: ['reports:read'], expiresAt: 'never' } as const;
     const { key } = await keyring.issue(input, authority);
     const { ask } = await start(name, { keyring }, 'private');

@@ -17,16 +17,16 @@ export const serve: Serve = ({ handle, ...options }, { errors, cache }) => {
     })
     .get(
       '/whoami',
-      guard('whoami')(({ principal, entityUuid, set }) => {
+      guard('whoami')(({ principal, entityId, set }) => {
         if (cache !== undefined) set.headers['cache-control'] = cache;
-        return handle(principal, entityUuid);
+        return handle(principal, entityId);
       }),
     )
     .get(
       '/reports',
-      guard('readReports', { entity: entitiesOf })(({ principal, entityUuid }) => {
+      guard('readReports', { entity: entitiesOf })(({ principal, entityId }) => {
         const headers = cache === undefined ? {} : { 'Cache-Control': cache };
-        return new Response(handle(principal, entityUuid), { headers });
+        return new Response(handle(principal, entityId), { headers });
       }),
     );
   return { fetch: (request: Request) => app.handle(request) };

@@ -13,7 +13,7 @@ export const serve: Serve = ({ handle, ...options }, { errors, cache }) => {
   const app = express();
   const answer = (req: Request, res: Response) => {
     if (cache !== undefined) res.set('Cache-Control', cache);
-    res.send(handle(req.principal, req.entityUuid));
+    res.send(handle(req.principal, req.entityId));
   };
   app.get('/whoami', guard('whoami'), answer);
   app.get('/reports', guard('readReports', { entity: entitiesOf }), answer);

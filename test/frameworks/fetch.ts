@@ -9,10 +9,10 @@ export const serve: Serve = ({ handle, ...options }, { errors, cache }) => {
   const headers = cache === undefined ? {} : { 'Cache-Control': cache };
   const routes = {
     '/whoami': guard('whoami')(
-      (_, { principal, entityUuid }) => new Response(handle(principal, entityUuid), { headers }),
+      (_, { principal, entityId }) => new Response(handle(principal, entityId), { headers }),
     ),
     '/reports': guard('readReports', { entity: entitiesOf })(
-      (_, { principal, entityUuid }) => new Response(handle(principal, entityUuid), { headers }),
+      (_, { principal, entityId }) => new Response(handle(principal, entityId), { headers }),
     ),
   };
   const fetch = async (request: Request) => {

@@ -11,7 +11,7 @@ export const serve: Serve = ({ handle, ...options }, { errors, cache }) => {
   const guard = createGuard(options);
   const answer: Koa.Middleware<Guarded> = (ctx) => {
     if (cache !== undefined) ctx.set('Cache-Control', cache);
-    ctx.body = handle(ctx.state.principal, ctx.state.entityUuid);
+    ctx.body = handle(ctx.state.principal, ctx.state.entityId);
   };
   const router = new Router<Guarded>();
   router.get('/whoami', guard('whoami'), answer);

@@ -20,9 +20,9 @@ interface Reply {
 
 function createModule({ handle, ...options }: Setup, { cache }: Spy) {
   const guard = createGuard(options);
-  const answer = ({ principal, entityUuid }: Guarded, reply: Reply) => {
+  const answer = ({ principal, entityId }: Guarded, reply: Reply) => {
     if (cache !== undefined) reply.header('Cache-Control', cache);
-    return handle(principal, entityUuid);
+    return handle(principal, entityId);
   };
   @Controller()
   class Routes {

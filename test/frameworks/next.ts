@@ -16,10 +16,10 @@ export async function startNext(options: { readonly joinDuplicateHeaders: boolea
   const serve: Serve = ({ handle, ...setup }) => {
     const guard = createGuard(setup);
     const whoami = guard('whoami')(
-      (_, { principal, entityUuid }) => new Response(handle(principal, entityUuid)),
+      (_, { principal, entityId }) => new Response(handle(principal, entityId)),
     );
     const reports = guard('readReports', { entity: entitiesOf })(
-      (_, { principal, entityUuid }) => new Response(handle(principal, entityUuid)),
+      (_, { principal, entityId }) => new Response(handle(principal, entityId)),
     );
     Object.assign(globalThis, { serving: { whoami, reports } });
     return { url };

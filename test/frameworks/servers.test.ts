@@ -16,7 +16,7 @@ afterEach(async () => {
 async function issueKey(): Promise<string> {
   const { keyring } = await import('./.project/keys.ts');
   const input = { name: 'test', scopes: ['threats:read'], expiresAt: 'never' } as const;
-  const { key } = await keyring.issue(input, { entityUuid: OWN, scopes: 'all' });
+  const { key } = await keyring.issue(input, { entityId: OWN, scopes: 'all' });
   return key;
 }
 
@@ -53,7 +53,7 @@ describeInstalled('the server of the example', () => {
     closers.push(() => server.close());
     const { port } = server.address() as AddressInfo;
     const ask: Ask = (path, init) => fetch(`http://127.0.0.1:${port}${path}`, init);
-    const input = `input=${JSON.stringify({ entityUuid: FOREIGN })}`;
+    const input = `input=${JSON.stringify({ entityId: FOREIGN })}`;
     await expectGuarded(ask, await issueKey(), input);
   });
 

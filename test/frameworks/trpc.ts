@@ -23,10 +23,10 @@ function createListener({ handle, ...options }: Setup, { errors }: Spy): Request
   const router = t.router({
     whoami: t.procedure
       .use(guard('whoami'))
-      .query(({ ctx }) => handle(ctx.principal, ctx.entityUuid)),
+      .query(({ ctx }) => handle(ctx.principal, ctx.entityId)),
     reports: t.procedure
       .use(guard('readReports', { entity }))
-      .query(({ ctx }) => handle(ctx.principal, ctx.entityUuid)),
+      .query(({ ctx }) => handle(ctx.principal, ctx.entityId)),
   });
   return createHTTPHandler({
     router,

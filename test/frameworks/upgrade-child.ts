@@ -31,7 +31,7 @@ const { url } = Bun.serve({
 });
 
 const input = { name: 'test', scopes: ['threats:read'], expiresAt: 'never' } as const;
-const { key } = await keyring.issue(input, { entityUuid: OWN, scopes: 'all' });
+const { key } = await keyring.issue(input, { entityId: OWN, scopes: 'all' });
 const headers = { Authorization: `Bearer ${key}` };
 const statuses = [{}, headers].map(async (each) => (await fetch(url, { headers: each })).status);
 console.log(`Answered ${(await Promise.all(statuses)).join()}`);

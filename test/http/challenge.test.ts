@@ -208,7 +208,7 @@ describe('toResponse', () => {
       Object.assign(new Error('secret'), { code: 'not_found' }),
       Object.assign(new TypeError('secret'), { [Symbol.for('keyscope.AccessError')]: 'true' }),
       Object.assign(new TypeError('secret'), { name: 'InputError', field: 'secret' }),
-      new TypeError('authority.entityUuid: pass a UUID in lower case, not "secret"'),
+      new TypeError('authority.entityId: pass a UUID in lower case, not "secret"'),
       { [Symbol.for('keyscope.AccessError')]: true, code: 'toString' },
       { [Symbol.for('keyscope.AccessError')]: true, code: '__proto__' },
       { [Symbol.for('keyscope.AccessError')]: true },
@@ -262,7 +262,7 @@ describe('toResponse', () => {
       store: memoryStore(),
       peppers: 'none',
     });
-    const authority = { entityUuid: uuid(1), scopes: 'all' } as const;
+    const authority = { entityId: uuid(1), scopes: 'all' } as const;
     const { key, info } = await keyring.issue(
       { name: 'ci', scopes: [], expiresAt: 'never' },
       authority,

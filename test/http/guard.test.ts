@@ -29,14 +29,14 @@ describe('defineGuard', () => {
       entity: (request: { asked?: string }) => request.asked,
       context: () => ({ requestId: 'r1' }),
     });
-    const { principal, entityUuid } = await guard.admit({}, bearer(key));
+    const { principal, entityId } = await guard.admit({}, bearer(key));
     expect(principal.keyId).toBe(info.keyId);
-    expect(entityUuid).toBe(OWN);
+    expect(entityId).toBe(OWN);
     const foreign = guard.admit({ asked: OTHER }, bearer(key));
     await expect(foreign).rejects.toMatchObject({ code: 'entity_forbidden' });
     expect(events.slice(-2)).toMatchObject([
       { type: 'access.granted', operation: 'listThreats', context: { requestId: 'r1' } },
-      { type: 'access.denied', entityUuid: OTHER, context: { requestId: 'r1' } },
+      { type: 'access.denied', entityId: OTHER, context: { requestId: 'r1' } },
     ]);
   });
 
@@ -117,7 +117,7 @@ describe('defineGuard', () => {
   it('throws on an operation that is not in the policy, and on an unknown reader', async () => {
     const { define } = await prepared();
     expect(() => define('listThreat' as 'whoami')).toThrow(/not in the table/);
-    const readers = { entityUuid: () => OWN };
+    const readers = { entityId: () => OWN };
     expect(() => define('whoami', readers as object)).toThrow('guard: pass { entity } alone');
     expect(() => define('whoami', { [Symbol('x')]: 1 } as object)).toThrow(/^guard: pass/);
   });

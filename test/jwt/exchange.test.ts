@@ -146,7 +146,7 @@ describe('exchange, for any request', () => {
   function expectWithin(child: Principal, parent: Principal): void {
     expect(child.scopes.every((scope) => hasScopes(parent, scope))).toBe(true);
     expect(child.accessibleEntities.every((entity) => canAddress(parent, entity))).toBe(true);
-    expect([child.keyId, child.entityUuid]).toEqual([parent.keyId, parent.entityUuid]);
+    expect([child.keyId, child.entityId]).toEqual([parent.keyId, parent.entityId]);
     const end = Number(child.expiresAt);
     expect(end).toBeLessThanOrEqual(START + 900_000);
     expect(end).toBeLessThanOrEqual(parent.expiresAt ?? Number.POSITIVE_INFINITY);
@@ -168,7 +168,7 @@ describe('exchange, for any request', () => {
     let tried = 0;
     let yielded = 0;
     const property = fc.asyncProperty(parents, inputs, async ({ scopes, ...reach }, input) => {
-      const parent = testPrincipal({ catalog, scopes: [...scopes], entityUuid: OWN, ...reach });
+      const parent = testPrincipal({ catalog, scopes: [...scopes], entityId: OWN, ...reach });
       tried++;
       const token = await issuer.exchange(parent, input).catch(() => null);
       if (token === null) return;

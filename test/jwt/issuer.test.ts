@@ -43,10 +43,10 @@ describe('a token', () => {
     const { jti: _, ...expected } = CLAIMS;
     expect(claims).toEqual(expected);
     expect(jti).toMatch(/^[0-9a-f-]{36}$/);
-    const { keyId, entityUuid, accessibleEntities, scopes } = principal;
+    const { keyId, entityId, accessibleEntities, scopes } = principal;
     expect({ ...(await verifier.verify(accessToken)) }).toEqual({
       keyId,
-      entityUuid,
+      entityId,
       accessibleEntities,
       scopes,
       name: '',

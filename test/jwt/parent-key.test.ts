@@ -116,9 +116,9 @@ describe('a token at a keyring', () => {
     const { keyring, info, token } = await exchanged();
     const reach = async () => (await keyring.authenticate(`Bearer ${token}`)).accessibleEntities;
     expect(await reach()).toEqual([OWN, OTHER]);
-    await keyring.withdraw(info.keyId, { entityUuid: OTHER });
+    await keyring.withdraw(info.keyId, { entityId: OTHER });
     expect(await reach()).toEqual([OWN]);
-    const list = { operation: 'list', entityUuid: OTHER } as const;
+    const list = { operation: 'list', entityId: OTHER } as const;
     const act = () => keyring.admit(`Bearer ${token}`, list);
     await denied(act, 'entity_forbidden', 'entity_not_accessible');
   });

@@ -284,7 +284,7 @@ describe('the record and events of a leaked key', () => {
     });
     expect(events.find(({ type }) => type === 'key.revoked')).toMatchObject({
       keyId,
-      entityUuid: OWN,
+      entityId: OWN,
       actor: 'GitLab secret detection',
       reason: 'found at https://gitlab.example/a',
     });

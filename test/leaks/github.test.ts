@@ -61,10 +61,10 @@ describe('the GitHub route, on a signed report', () => {
         label: token === key ? 'true_positive' : 'false_positive',
       })),
     );
-    const { keyId, entityUuid } = info;
-    const leak = { source: 'github', where: url, keyId, entityUuid, prefix: 'acme' };
+    const { keyId, entityId } = info;
+    const leak = { source: 'github', where: url, keyId, entityId, prefix: 'acme' };
     expect(found).toEqual([{ ...leak, state: 'live', ended: [keyId] }]);
-    expect(await keyring.get(keyId, { entityUuid })).toMatchObject({
+    expect(await keyring.get(keyId, { entityId })).toMatchObject({
       state: 'revoked',
       endedBy: 'GitHub secret scanning',
       endReason: `found at ${url}`,

@@ -34,7 +34,7 @@ describe('the route for holders', () => {
     }
     const { keyId } = info;
     expect(found).toMatchObject([{ source: 'holder', where: null, keyId, ended: [keyId] }]);
-    expect(await keyring.get(keyId, { entityUuid: OWN })).toMatchObject({
+    expect(await keyring.get(keyId, { entityId: OWN })).toMatchObject({
       endedBy: 'the holder of the key',
       endReason: 'reported as leaked',
     });

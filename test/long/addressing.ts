@@ -28,7 +28,7 @@ const ADDRESSED = '0b0b0b0b-0000-4000-8000-00000000000b';
 
 const FILL = `
   INSERT INTO keyscope_keys (
-    format, key_id, prefix, hint, name, digest, entity_uuid, accessible_entities, scopes, metadata,
+    format, key_id, prefix, hint, name, digest, entity_id, accessible_entities, scopes, metadata,
     created_at, root_key_id, seal, withdrawn, scopes_used)
   SELECT
     1, key_id, '${PREFIX}', 'KrPP', 'integration', 's1$' || repeat(md5(i || 'd'), 2), entity,
@@ -38,7 +38,7 @@ const FILL = `
     SELECT i, md5(i || 'k')::uuid AS key_id, md5((i % 1000) || 'e')::uuid AS entity
     FROM generate_series(1, ${KEYS}) AS i
   ) AS made;
-  INSERT INTO keyscope_addressing (entity_uuid, prefix, created_at, key_id)
+  INSERT INTO keyscope_addressing (entity_id, prefix, created_at, key_id)
   SELECT '${ADDRESSED}', prefix, created_at, key_id FROM keyscope_keys`;
 
 interface Position {
@@ -57,7 +57,7 @@ type ReadPage = (after: Position | null) => Promise<readonly KeyRecord[]>;
 function pageReader(pool: pg.Pool): ReadPage {
   const store = postgresStore(pool);
   return async (after) =>
-    store.list({ prefix: PREFIX, entityUuid: ADDRESSED, addressing: true, after, limit: 101 });
+    store.list({ prefix: PREFIX, entityId: ADDRESSED, addressing: true, after, limit: 101 });
 }
 
 /** Milliseconds that each call took, in order. */
@@ -110,7 +110,7 @@ function anywhere(): Position {
 /** A key with the maximum number of entities, all of them new. */
 function recordWithManyEntities(): KeyRecord {
   const keyId = randomUUID();
-  const entityUuid = randomUUID();
+  const entityId = randomUUID();
   const digits = keyId.replaceAll('-', '');
   return {
     format: 1,
@@ -119,8 +119,8 @@ function recordWithManyEntities(): KeyRecord {
     hint: 'KrPP',
     name: 'integration',
     digest: `s1$${digits}${digits}`,
-    entityUuid,
-    accessibleEntities: [entityUuid, ...Array.from({ length: 999 }, () => randomUUID())],
+    entityId,
+    accessibleEntities: [entityId, ...Array.from({ length: 999 }, () => randomUUID())],
     scopes: ['threats:read'],
     justification: null,
     metadata: {},

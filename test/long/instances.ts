@@ -29,7 +29,7 @@ const REVOCATIONS = 1;
 const catalog = defineScopes({ threats: { read: 'List and read threats.' } });
 const policy = definePolicy(catalog, { list: ['threats:read'] });
 const peppers = [{ id: 'p1', secret: 'a pepper of this test alone, with 32 bytes' }];
-const authority = { entityUuid: '0a0a0a0a-0000-4000-8000-00000000000a', scopes: 'all' } as const;
+const authority = { entityId: '0a0a0a0a-0000-4000-8000-00000000000a', scopes: 'all' } as const;
 const input = { name: 'n', scopes: ['threats:read'], expiresAt: 'never' } as const;
 
 /** The sums over all instances. */

@@ -33,7 +33,7 @@ const QUERIES = KEYSCOPE_TEST_QUERIES === undefined ? undefined : Number(KEYSCOP
 
 const catalog = defineScopes({ threats: { read: 'List and read threats.' } });
 const peppers = [{ id: 'p1', secret: 'a pepper of this test alone, with 32 bytes' }];
-const authority = { entityUuid: '0a0a0a0a-0000-4000-8000-00000000000a', scopes: 'all' } as const;
+const authority = { entityId: '0a0a0a0a-0000-4000-8000-00000000000a', scopes: 'all' } as const;
 
 // ── The databases ────────────────────────────────────────────────────────────────────────────────
 

@@ -37,7 +37,7 @@ const LENGTH = PREFIX.length + 33;
 
 const catalog = defineScopes({ threats: { read: 'List and read threats.' } });
 const peppers = [{ id: 'p1', secret: 'a pepper of this test alone, with 32 bytes' }];
-const authority = { entityUuid: '0a0a0a0a-0000-4000-8000-00000000000a', scopes: 'all' } as const;
+const authority = { entityId: '0a0a0a0a-0000-4000-8000-00000000000a', scopes: 'all' } as const;
 
 type Verify = (key: string, live: string) => Promise<unknown>;
 

@@ -110,7 +110,7 @@ const ENDS: Readonly<Record<string, Happening>> = {
 /** Happenings after which it can grant less. They do not matter to `resume`. */
 const LOSSES: Readonly<Record<string, Happening>> = {
   'is rotated, so that it ends earlier': ({ keyring }, keyId) => rotated(keyring, keyId),
-  'loses an entity': ({ keyring }, keyId) => keyring.withdraw(keyId, { entityUuid: OTHER }),
+  'loses an entity': ({ keyring }, keyId) => keyring.withdraw(keyId, { entityId: OTHER }),
 };
 
 /** Happenings to the first row of a chain. */
@@ -190,7 +190,7 @@ describe.each(Object.keys(CALLS) as Name[])('%s under a key', (name) => {
     });
 
     it('is undone without peppers too if that key is of another entity', async () => {
-      const foreign: Happening = ({ edits }, keyId) => edits.set(keyId, { entityUuid: OTHER });
+      const foreign: Happening = ({ edits }, keyId) => edits.set(keyId, { entityId: OTHER });
       await expectRefused(name, first, foreign, { peppers: 'none' });
     });
   });

@@ -109,7 +109,7 @@ describe.each(Object.entries(CALLS))('%s under a key', (_name, call) => {
     const given = await arrange();
     const unknown = { ...given, keyId: NOWHERE };
     await refused(given, () => call(unknown), 'invalid_token', 'unknown_key');
-    const theirs = await given.keyring.issue(PLAIN, { ...AUTHORITY, entityUuid: OTHER });
+    const theirs = await given.keyring.issue(PLAIN, { ...AUTHORITY, entityId: OTHER });
     const foreign = { ...given, keyId: theirs.info.keyId };
     await refused(given, () => call(foreign), 'not_found', 'foreign_key');
   });
@@ -157,7 +157,7 @@ describe('authority.keyId', () => {
     expect((await keyring.list({}, authority)).keys).toHaveLength(1);
     const wide = { ...AUTHORITY, entities: [OTHER] };
     const { info } = await keyring.issue({ ...PLAIN, accessibleEntities: [OTHER] }, wide);
-    await keyring.withdraw(info.keyId, { ...authority, entityUuid: OTHER });
+    await keyring.withdraw(info.keyId, { ...authority, entityId: OTHER });
     expect((await rowOf(store, info.keyId)).withdrawn).toEqual([OTHER]);
   });
 });
@@ -281,7 +281,7 @@ describe('the row of the key that makes the call', () => {
     const input = { ...PLAIN, accessibleEntities: [OTHER] };
     const { info } = await keyring.issue(input, { ...AUTHORITY, entities: [OTHER] });
     await keyring.issue(input, under(info.keyId));
-    await keyring.withdraw(info.keyId, { entityUuid: OTHER });
+    await keyring.withdraw(info.keyId, { entityId: OTHER });
     const act = () => keyring.issue(input, under(info.keyId));
     const error = await refused(given, act, 'ceiling_exceeded', 'entities_beyond_authority');
     expect(error.excess).toEqual([OTHER]);

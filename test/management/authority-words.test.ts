@@ -122,7 +122,7 @@ describe('actor and reason', () => {
     const { keyring, store, events } = setUp();
     const input = { ...PLAIN, accessibleEntities: [OTHER] };
     const { info } = await keyring.issue(input, { ...AUTHORITY, entities: [OTHER] });
-    const authority = { entityUuid: OTHER, actor: 'people of theirs', reason: 'why they left' };
+    const authority = { entityId: OTHER, actor: 'people of theirs', reason: 'why they left' };
     await keyring.withdraw(info.keyId, authority);
     expect(JSON.stringify(await rowOf(store, info.keyId))).not.toMatch(/theirs|they left/);
     expect(events.at(-1)).toMatchObject({ actor: 'people of theirs', reason: 'why they left' });

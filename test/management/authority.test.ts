@@ -32,7 +32,7 @@ const GRANTS = ['issue', 'rotate'].map((name): [string, ManagementCall] => [
 describe('readAuthority', () => {
   it('fills in absent fields: only the own entity, and no scopes', () => {
     const checked = {
-      entityUuid: OWN,
+      entityId: OWN,
       entities: [OWN],
       actor: undefined,
       reason: undefined,
@@ -42,25 +42,25 @@ describe('readAuthority', () => {
       notAfter: Number.POSITIVE_INFINITY,
       keyId: null,
     };
-    expect(readAuthority({ entityUuid: OWN })).toEqual(checked);
+    expect(readAuthority({ entityId: OWN })).toEqual(checked);
     const absent = { entities: undefined, actor: undefined, reason: undefined };
     const unlimited = { maxLifetimeMs: undefined, notAfter: undefined, keyId: undefined };
-    expect(readAuthority({ entityUuid: OWN, ...absent, ...unlimited })).toEqual(checked);
+    expect(readAuthority({ entityId: OWN, ...absent, ...unlimited })).toEqual(checked);
   });
 
   it('adds the own entity to the list', () => {
-    const { entities } = readAuthority({ entityUuid: OWN, entities: [OTHER, OWN, OTHER] });
+    const { entities } = readAuthority({ entityId: OWN, entities: [OTHER, OWN, OTHER] });
     expect(entities).toEqual([OWN, OTHER]);
   });
 
   it("keeps an empty list of scopes, which grants nothing, and reads 'all' as *:*", () => {
-    expect(readAuthority({ entityUuid: OWN, scopes: [] }).scopes).toEqual([]);
-    expect(readAuthority({ entityUuid: OWN, scopes: 'all' }).scopes).toEqual(['*:*']);
-    expect(readAuthority({ entityUuid: OWN, scopes: ['*:*'] }).scopes).toEqual(['*:*']);
+    expect(readAuthority({ entityId: OWN, scopes: [] }).scopes).toEqual([]);
+    expect(readAuthority({ entityId: OWN, scopes: 'all' }).scopes).toEqual(['*:*']);
+    expect(readAuthority({ entityId: OWN, scopes: ['*:*'] }).scopes).toEqual(['*:*']);
   });
 
   it('copies its lists, so that later changes have no effect', () => {
-    const given = { entityUuid: OWN, entities: [OTHER], scopes: ['threats:read'] };
+    const given = { entityId: OWN, entities: [OTHER], scopes: ['threats:read'] };
     const checked = readGrantAuthority(given);
     given.entities.push(THIRD);
     given.scopes.push('*:*');
@@ -72,14 +72,14 @@ describe('the scopes of an authority', () => {
   // Omitting them used to grant the whole catalog.
   it.each(GRANTS)('cannot be omitted in %s', async (_name, call) => {
     const message = /^authority\.scopes: list the scopes that this call may grant, or 'all'$/;
-    await refusedAsBug((keyring) => call(keyring, { entityUuid: OWN }), message);
+    await refusedAsBug((keyring) => call(keyring, { entityId: OWN }), message);
   });
 
   it('can be omitted in every other call', () => {
     const others = EACH_CALL.filter(([name]) => name !== 'issue' && name !== 'rotate');
     expect(others).toHaveLength(7);
-    expect(readAuthority({ entityUuid: OWN }).scopes).toBeNull();
-    expect(complaint(() => readGrantAuthority({ entityUuid: OWN }))).toMatch(/^authority\.scopes/);
+    expect(readAuthority({ entityId: OWN }).scopes).toBeNull();
+    expect(complaint(() => readGrantAuthority({ entityId: OWN }))).toMatch(/^authority\.scopes/);
   });
 
   it.each(EACH_CALL)('are checked in %s, too', async (_name, call) => {
@@ -99,7 +99,7 @@ describe('the scopes of an authority', () => {
       [new Set(['threats:read']), /scopes: pass a list of strings/],
     ];
     for (const [scopes, message] of odd) {
-      await refusedAsBug((keyring) => call(keyring, { entityUuid: OWN, scopes }), message);
+      await refusedAsBug((keyring) => call(keyring, { entityId: OWN, scopes }), message);
     }
   });
 
@@ -110,7 +110,7 @@ describe('the scopes of an authority', () => {
     [['threats:write'], ['*:read'], ['threats:write']],
   ])('are exceeded by %j if they are %j, by %j', async (scopes, held, excess) => {
     const { keyring, told } = watched();
-    const authority = { entityUuid: OWN, scopes: held };
+    const authority = { entityId: OWN, scopes: held };
     const act = () => keyring.issue(untypedInput({ scopes }), authority);
     const error = await denied(act, 'ceiling_exceeded', 'scopes_beyond_authority');
     expect(error.excess).toEqual(excess);
@@ -121,7 +121,7 @@ describe('the scopes of an authority', () => {
   it("are the whole catalog if they are 'all', including reserved scopes", async () => {
     const { keyring } = setUp();
     const input = untypedInput({ scopes: [...catalog.all], justification: 'to test' });
-    const { info } = await keyring.issue(input, { entityUuid: OWN, scopes: 'all' });
+    const { info } = await keyring.issue(input, { entityId: OWN, scopes: 'all' });
     expect(info.scopes).toEqual(catalog.all);
   });
 });
@@ -174,7 +174,7 @@ describe('an authority', () => {
         const ceiling = held.scopes === 'all' ? ['*:*'] : held.scopes;
         const reach = new Set([OWN, ...(held.entities ?? [])]);
         const made = await keyring
-          .issue(ask, { entityUuid: OWN, ...held })
+          .issue(ask, { entityId: OWN, ...held })
           .catch((error: unknown) => error);
         if (isAccessError(made)) {
           const isAllowed = (one: string) =>
@@ -201,18 +201,18 @@ describe('an authority', () => {
     ['null', null, /authority: pass an object/],
     ['only the entity', OWN, /authority: pass an object/],
     ['a list', [OWN], /authority: pass an object/],
-    ['a Map', new Map([['entityUuid', OWN]]), /authority: pass an object/],
+    ['a Map', new Map([['entityId', OWN]]), /authority: pass an object/],
     ['a Date', new Date(), /authority: pass an object/],
-    ['empty', {}, /authority\.entityUuid: pass a UUID/],
+    ['empty', {}, /authority\.entityId: pass a UUID/],
     [
       'inherited',
-      Object.create({ entityUuid: OWN }) as unknown,
-      /authority: write entityUuid as an own field/,
+      Object.create({ entityId: OWN }) as unknown,
+      /authority: write entityId as an own field/,
     ],
     [
       'of an upper-case entity',
-      authorityWith({ entityUuid: OWN.toUpperCase() }),
-      new RegExp(`authority\\.entityUuid: pass a UUID in lower case, not "${OWN.toUpperCase()}"`),
+      authorityWith({ entityId: OWN.toUpperCase() }),
+      new RegExp(`authority\\.entityId: pass a UUID in lower case, not "${OWN.toUpperCase()}"`),
     ],
     [
       'of an upper-case entity in the list',
@@ -224,13 +224,13 @@ describe('an authority', () => {
       authorityWith({ keyId: OWN.toUpperCase() }),
       new RegExp(`authority\\.keyId: pass a UUID in lower case, not "${OWN.toUpperCase()}"`),
     ],
-    ['of a braced entity', authorityWith({ entityUuid: `{${OWN}}` }), /authority\.entityUuid/],
-    ['of an entity and a newline', authorityWith({ entityUuid: `${OWN}\n` }), /entityUuid/],
-    ['of a list of one entity', authorityWith({ entityUuid: [OWN] }), /authority\.entityUuid/],
+    ['of a braced entity', authorityWith({ entityId: `{${OWN}}` }), /authority\.entityId/],
+    ['of an entity and a newline', authorityWith({ entityId: `${OWN}\n` }), /entityId/],
+    ['of a list of one entity', authorityWith({ entityId: [OWN] }), /authority\.entityId/],
     [
       'with an unknown field',
       authorityWith({ scope: [] }),
-      /^authority: unknown field "scope"; known fields are entityUuid, entities, actor, reason, /,
+      /^authority: unknown field "scope"; known fields are entityId, entities, actor, reason, /,
     ],
     [
       'with a field of an input',
@@ -260,7 +260,7 @@ describe('an authority', () => {
       'a getter of its class',
       (scopes: string[]) =>
         new (class Session {
-          entityUuid = OWN;
+          entityId = OWN;
           get scopes() {
             return scopes;
           }
@@ -269,11 +269,11 @@ describe('an authority', () => {
     [
       'inherited',
       (scopes: string[]) =>
-        Object.assign(Object.create({ scopes }) as object, { entityUuid: OWN }) as object,
+        Object.assign(Object.create({ scopes }) as object, { entityId: OWN }) as object,
     ],
     [
       'not enumerable',
-      (scopes: string[]) => Object.defineProperty({ entityUuid: OWN }, 'scopes', { value: scopes }),
+      (scopes: string[]) => Object.defineProperty({ entityId: OWN }, 'scopes', { value: scopes }),
     ],
   ])('grants nothing if its scopes are %s', async (_what, authority) => {
     for (const [, call] of EACH_CALL) {

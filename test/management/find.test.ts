@@ -108,7 +108,7 @@ describe('requireOwn', () => {
 
   it('denies an unknown key, a malformed id and another entity’s key in the same way', async () => {
     const { context } = await prepared();
-    const foreign = readAuthority({ entityUuid: OTHER, entities: [OWN] });
+    const foreign = readAuthority({ entityId: OTHER, entities: [OWN] });
     const calls = [
       ['no_such_key', () => requireOwn(context, own, NOWHERE)],
       ['no_such_key', () => requireOwn(context, own, 'no id')],
@@ -137,19 +137,19 @@ describe('readInfo', () => {
   it.each([
     { ...RECORD, scopes: ['*:*'] },
     { ...RECORD, name: 7 },
-    { keyId: RECORD.keyId, entityUuid: OWN },
+    { keyId: RECORD.keyId, entityId: OWN },
   ])('shows only the ids of a malformed row: case %#', (row) => {
     const { keyId } = RECORD;
-    expect(readInfo(showing(), row)).toStrictEqual({ state: 'damaged', keyId, entityUuid: OWN });
+    expect(readInfo(showing(), row)).toStrictEqual({ state: 'damaged', keyId, entityId: OWN });
   });
 
   it.each([
     {},
     { keyId: RECORD.keyId },
-    { entityUuid: OWN },
+    { entityId: OWN },
     { ...RECORD, keyId: 'x' },
     { ...RECORD, keyId: RECORD.keyId.toUpperCase() },
-    { ...RECORD, entityUuid: null },
+    { ...RECORD, entityId: null },
   ])('treats a row without key id or entity as a broken store: case %#', async (row) => {
     const { message } = await storeError(async () => readInfo(showing(), row));
     expect(message).toBe('the store returned a row without its key id or entity');
@@ -202,7 +202,7 @@ describe('management calls', () => {
     const { keyId } = info;
     await keyring.list({}, AUTHORITY);
     await keyring.get(keyId, AUTHORITY);
-    for (const entityUuid of [OTHER, OTHER]) await keyring.withdraw(keyId, { entityUuid });
+    for (const entityId of [OTHER, OTHER]) await keyring.withdraw(keyId, { entityId });
     for (const name of ['suspend', 'suspend', 'resume', 'resume'] as const) {
       await keyring[name](keyId, AUTHORITY);
     }

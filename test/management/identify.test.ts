@@ -34,7 +34,7 @@ describe('identify', () => {
       events.length = 0;
       expect(await keyring.identify(key)).toEqual(info);
       expect(events).toEqual([
-        { type: 'key.identified', time: START + 5, keyId: info.keyId, entityUuid: OWN },
+        { type: 'key.identified', time: START + 5, keyId: info.keyId, entityId: OWN },
       ]);
       expect(canariesIn(events, keyCanaries('key', key))).toEqual([]);
     },
@@ -46,8 +46,8 @@ describe('identify', () => {
       const { keyring, events, key, keyId } = await bring(name);
       const found = await keyring.identify(key);
       expect(found).toEqual(await keyring.get(keyId, AUTHORITY));
-      expect(found).toMatchObject({ state: LIVES[name].state, keyId, entityUuid: OWN });
-      expect(events).toMatchObject([{ type: 'key.identified', keyId, entityUuid: OWN }]);
+      expect(found).toMatchObject({ state: LIVES[name].state, keyId, entityId: OWN });
+      expect(events).toMatchObject([{ type: 'key.identified', keyId, entityId: OWN }]);
     },
   );
 
@@ -94,7 +94,7 @@ describe('identify', () => {
       /^identify: actor: write the id or hint of an API key/,
     ],
     [{ reason: 7 }, /^identify: reason: pass a string/],
-    [{ entityUuid: OWN }, /^identify: unknown field/],
+    [{ entityId: OWN }, /^identify: unknown field/],
     [0, /^identify: pass an object with actor, reason/],
   ])('refuses a malformed actor or reason: case %#', async (options, message) => {
     const { keyring, events } = setUp();
@@ -204,7 +204,7 @@ describe('the store behind identify', () => {
 
   it('is broken if a row has no key id or entity', async () => {
     const { inner, key, keyId } = await bring('live');
-    for (const edit of [{ keyId: 'x', name: 7 }, { entityUuid: null }]) {
+    for (const edit of [{ keyId: 'x', name: 7 }, { entityId: null }]) {
       const { keyring } = setUp({ store: editing(inner, keyId, edit) });
       await storeError(() => keyring.identify(key));
     }

@@ -40,7 +40,7 @@ describe('issue', () => {
           metadata: { b: '2', a: '1' },
         }),
         {
-          entityUuid: OWN,
+          entityId: OWN,
           entities: [OTHER, THIRD],
           scopes: ['*:read'],
           actor: 'ada',
@@ -57,7 +57,7 @@ describe('issue', () => {
         name: 'ci',
         digest: digestKey(key, PEPPER),
         seal: expect.stringMatching(/^[0-9a-f]{64}$/) as unknown,
-        entityUuid: OWN,
+        entityId: OWN,
         accessibleEntities: [OWN, THIRD, OTHER],
         scopes: ['threats:read'],
         justification: 'nightly',
@@ -94,7 +94,7 @@ describe('issue', () => {
           type: 'key.issued',
           time: START,
           keyId: info.keyId,
-          entityUuid: OWN,
+          entityId: OWN,
           scopes: ['threats:read'],
           accessibleEntities: [OWN, THIRD, OTHER],
           expiresAt: START + HOUR,
@@ -373,7 +373,7 @@ describe('the first argument of issue', () => {
   // In better-auth (CVE-2025-61928), a field of the body decided whose key was made.
   it('carries no authority, even if a request body is spread into it', async () => {
     const bodies = [
-      { entityUuid: OTHER },
+      { entityId: OTHER },
       { entities: [OTHER] },
       { keyId: NOWHERE },
       { rotatedFrom: NOWHERE },
@@ -386,7 +386,7 @@ describe('the first argument of issue', () => {
       { maxLifetimeMs: 1e15 },
       { rootKeyId: NOWHERE },
       { withdrawn: [] },
-      JSON.parse('{"__proto__":{"entityUuid":"x"}}') as object,
+      JSON.parse('{"__proto__":{"entityId":"x"}}') as object,
       { constructor: 1 },
     ];
     for (const body of bodies) {

@@ -57,7 +57,7 @@ describe.each(PEPPERS)('two prefixes over one store, %s', (_how, peppers) => {
       expect(await own.identify(mine.key)).toEqual(mine.info);
       expect(await own.identify(theirs.key)).toBeNull();
       expect((await own.list({}, AUTHORITY)).keys).toEqual([mine.info]);
-      const { keys } = await own.list({ addressing: true }, { entityUuid: OTHER });
+      const { keys } = await own.list({ addressing: true }, { entityId: OTHER });
       expect(keys).toMatchObject([{ keyId: mine.info.keyId, prefix: mine.info.prefix }]);
       expect(await own.get(mine.info.keyId, AUTHORITY)).toEqual(mine.info);
       expect(await own.get(theirs.info.keyId, AUTHORITY)).toBeNull();
@@ -69,7 +69,7 @@ describe.each(PEPPERS)('two prefixes over one store, %s', (_how, peppers) => {
     async (name) => {
       const { store, live, test, ofLive, ofTest } = await prepared(peppers);
       const before = [await rowOf(store, ofLive.info.keyId), await rowOf(store, ofTest.info.keyId)];
-      const authority = name === 'withdraw' ? { entityUuid: OTHER } : AUTHORITY;
+      const authority = name === 'withdraw' ? { entityId: OTHER } : AUTHORITY;
       const sides = [
         [live, ofTest],
         [test, ofLive],
@@ -161,6 +161,6 @@ describe('a pepper that two prefixes share', () => {
     await store.insert({ ...injected, rootKeyId: ofLive.info.keyId });
     const ended = await live.revokeLineage(ofLive.info.keyId, AUTHORITY);
     expect(ended).toEqual([ofLive.info.keyId]);
-    expect(await rowOf(store, NOWHERE)).toMatchObject({ revokedAt: null, entityUuid: OWN });
+    expect(await rowOf(store, NOWHERE)).toMatchObject({ revokedAt: null, entityId: OWN });
   });
 });

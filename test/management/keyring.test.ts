@@ -72,7 +72,7 @@ describe('a keyring', () => {
     await get(info.keyId, AUTHORITY);
     await list({}, AUTHORITY);
     await identify(key);
-    await withdraw(info.keyId, { entityUuid: OTHER });
+    await withdraw(info.keyId, { entityId: OTHER });
     await suspend(info.keyId, AUTHORITY);
     await resume(info.keyId, AUTHORITY);
     const next = await rotate(info.keyId, { overlapMs: 0 }, AUTHORITY);
@@ -110,7 +110,7 @@ describe('a keyring', () => {
       throw new Error('down');
     });
     const { keyring } = setUp({ store });
-    await typeError(() => keyring.issue(PLAIN, untyped({ entityUuid: OWN })), /authority\.scopes/);
+    await typeError(() => keyring.issue(PLAIN, untyped({ entityId: OWN })), /authority\.scopes/);
     await inputError(() => keyring.issue(untypedInput({ name: '' }), AUTHORITY), 'name', /^name/);
     await inputError(() => keyring.list({ limit: 0 }, AUTHORITY), 'limit', /^limit/);
     await inputError(() => keyring.revoke(untyped(7), AUTHORITY), 'keyId', /^keyId/);

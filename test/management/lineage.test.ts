@@ -56,7 +56,7 @@ describe('revokeLineage', () => {
           });
         }
         const words = { actor: 'eve', reason: 'found on GitHub' };
-        const told = { type: 'key.revoked', time: START + 5, entityUuid: OWN, ...words };
+        const told = { type: 'key.revoked', time: START + 5, entityId: OWN, ...words };
         expect(events).toEqual(ended.map((id) => ({ ...told, keyId: id })));
         expect(await leftIn(store)).toEqual([bystander.info.keyId]);
       }
@@ -146,7 +146,7 @@ describe('revokeLineage', () => {
     const { keyring, store, events } = setUp();
     const [keyId = ''] = await idsOfChain(keyring, 2);
     events.length = 0;
-    const authority = { entityUuid: OTHER, entities: [OWN] };
+    const authority = { entityId: OTHER, entities: [OWN] };
     await denied(() => keyring.revokeLineage(keyId, authority), 'not_found', 'foreign_key');
     await denied(() => keyring.revokeLineage(NOWHERE, EVE), 'not_found', 'no_such_key');
     const odd = () => keyring.revokeLineage(untyped(7), EVE);
@@ -237,7 +237,7 @@ describe('unusual rows in a lineage', () => {
     const { keyring, store } = setUp();
     const [first = '', second = ''] = await idsOfChain(keyring, 2);
     const shared = { rootKeyId: first, rotatedFrom: first };
-    const theirs = { ...shared, entityUuid: OTHER, accessibleEntities: [OTHER, OWN] };
+    const theirs = { ...shared, entityId: OTHER, accessibleEntities: [OTHER, OWN] };
     const foreign = injected(theirs);
     const elsewhere = injected({ ...shared, prefix: 'acme_eu' });
     const own = injected(shared);

@@ -22,13 +22,13 @@ import {
 import { RECORD } from '../support/records.ts';
 
 const BROAD = { ...AUTHORITY, entities: [OTHER, THIRD] } as const;
-const THEIRS = { entityUuid: OTHER } as const;
+const THEIRS = { entityId: OTHER } as const;
 
 const issueBroad = (keyring: Ring) =>
   keyring.issue(untypedInput({ accessibleEntities: [OTHER, THIRD] }), BROAD);
 
-const addressed = async (keyring: Ring, entityUuid: string = OTHER) =>
-  (await keyring.list({ addressing: true }, { entityUuid })).keys;
+const addressed = async (keyring: Ring, entityId: string = OTHER) =>
+  (await keyring.list({ addressing: true }, { entityId })).keys;
 
 /** A keyring over a store that returns the rows of the test. */
 function listing(rows: readonly object[], inner: KeyStore = memoryStore()) {
@@ -73,7 +73,7 @@ describe('AddressedKey', () => {
       prefix: 'acme',
       hint: 'KrPP',
       name: 'a name that they may see',
-      entityUuid: OWN,
+      entityId: OWN,
       accessibleEntities: [OTHER],
       withdrawn: [],
       scopes: ['threats:read', 'decoys:read'],
@@ -112,9 +112,9 @@ describe('AddressedKey', () => {
     ];
     const { keyId } = SECRETIVE;
     expect(await addressed(listing(rows))).toStrictEqual([
-      { state: 'damaged', keyId, entityUuid: OWN },
-      { state: 'unknown_format', keyId, entityUuid: OWN },
-      { state: 'revoked', keyId, entityUuid: OWN },
+      { state: 'damaged', keyId, entityId: OWN },
+      { state: 'unknown_format', keyId, entityId: OWN },
+      { state: 'revoked', keyId, entityId: OWN },
     ]);
   });
 });
@@ -124,14 +124,14 @@ describe('list with addressing', () => {
     const { keyring, clock } = setUp();
     const broad = await issueBroad(keyring);
     await issue(keyring);
-    await keyring.issue(PLAIN, { ...AUTHORITY, entityUuid: OTHER });
+    await keyring.issue(PLAIN, { ...AUTHORITY, entityId: OTHER });
     clock.advance(1);
     const input = { ...PLAIN, accessibleEntities: [OTHER] };
-    const third = { entityUuid: THIRD, entities: [OTHER], scopes: 'all' } as const;
+    const third = { entityId: THIRD, entities: [OTHER], scopes: 'all' } as const;
     const theirs = await keyring.issue(input, third);
     expect(await addressed(keyring)).toMatchObject([
-      { keyId: theirs.info.keyId, entityUuid: THIRD },
-      { keyId: broad.info.keyId, entityUuid: OWN },
+      { keyId: theirs.info.keyId, entityId: THIRD },
+      { keyId: broad.info.keyId, entityId: OWN },
     ]);
     expect(await addressed(keyring, OWN)).toEqual([]);
     expect(await addressed(keyring, NOWHERE)).toEqual([]);
@@ -194,20 +194,20 @@ describe('list with addressing', () => {
       return call();
     });
     await setUp({ store }).keyring.list({ addressing: true, limit: 7 }, THEIRS);
-    const query = { prefix: 'acme', entityUuid: OTHER, addressing: true, after: null, limit: 8 };
+    const query = { prefix: 'acme', entityId: OTHER, addressing: true, after: null, limit: 8 };
     expect(asked).toEqual([query]);
   });
 });
 
 describe('a store that returns too much', () => {
   const accessibleEntities = [THIRD, NOWHERE];
-  const others = { ...SECRETIVE, entityUuid: THIRD, accessibleEntities, withdrawn: [] };
+  const others = { ...SECRETIVE, entityId: THIRD, accessibleEntities, withdrawn: [] };
 
   it.each([
-    ['a key that the entity owns', { ...SECRETIVE, entityUuid: OTHER }],
+    ['a key that the entity owns', { ...SECRETIVE, entityId: OTHER }],
     ['a key that does not address it', others],
     ['a key of another prefix', { ...SECRETIVE, prefix: 'acme_eu' }],
-    ['a row without its owner', { ...SECRETIVE, entityUuid: undefined }],
+    ['a row without its owner', { ...SECRETIVE, entityId: undefined }],
   ])('is broken if it lists %s', async (_what, row) => {
     await storeError(() => addressed(listing([row])));
   });
@@ -237,7 +237,7 @@ describe('a row with edited entities', () => {
     );
     expect(await addressed(setUp({ store: edited }).keyring)).toMatchObject([
       { keyId: after.info.keyId, state: 'live', accessibleEntities: [OTHER] },
-      { keyId: info.keyId, state: 'damaged', entityUuid: OWN },
+      { keyId: info.keyId, state: 'damaged', entityId: OWN },
       { keyId: before.info.keyId, state: 'live', accessibleEntities: [OTHER] },
     ]);
   });

@@ -28,7 +28,7 @@ import { outcome } from '../support/outcome.ts';
 
 type Shown = KeyInfo | DamagedKey;
 
-const THEIRS = { ...AUTHORITY, entityUuid: OTHER } as const;
+const THEIRS = { ...AUTHORITY, entityId: OTHER } as const;
 
 /** Every page from the first to the last. */
 async function pages(
@@ -83,8 +83,8 @@ describe('list', () => {
         { state: 'live' },
         { state: 'live' },
       ]);
-      expect((await keyring.list({}, { entityUuid: OTHER })).keys).toHaveLength(1);
-      expect(await keyring.list({}, { entityUuid: NOWHERE })).toEqual({ keys: [], next: null });
+      expect((await keyring.list({}, { entityId: OTHER })).keys).toHaveLength(1);
+      expect(await keyring.list({}, { entityId: NOWHERE })).toEqual({ keys: [], next: null });
     },
   );
 
@@ -140,7 +140,7 @@ describe('list', () => {
     await keyring.list({ after: null, limit: undefined, addressing: undefined }, AUTHORITY);
     await keyring.list(undefined, AUTHORITY);
     await keyring.list({ limit: 100, addressing: false }, AUTHORITY);
-    const query = { prefix: 'acme', entityUuid: OWN, addressing: false, after: null, limit: 101 };
+    const query = { prefix: 'acme', entityId: OWN, addressing: false, after: null, limit: 101 };
     expect(asked).toEqual(Array(4).fill(query));
   });
 
@@ -167,7 +167,7 @@ describe('the input of list', () => {
     ['input', null, /^list: pass an object with after, limit, addressing$/],
     ['input', [], /^list: pass an object/],
     ['input', { offset: 0 }, /^list: unknown field "offset"/],
-    ['input', { entityUuid: OTHER }, /^list: unknown field "entityUuid"/],
+    ['input', { entityId: OTHER }, /^list: unknown field "entityId"/],
     ['input', { prefix: 'acme_eu' }, /^list: unknown field "prefix"/],
     ['input', Object.create({ limit: 1 }) as object, /^list: write limit as an own field/],
     ['limit', { limit: 0 }, /^limit: pass a whole number from 1 to 1000$/],
@@ -228,7 +228,7 @@ describe('a store that lists rows outside the query', () => {
     for (const edit of [
       { prefix: 'acme_eu' },
       { prefix: undefined },
-      { entityUuid: null },
+      { entityId: null },
       { keyId: 'none' },
       { keyId: null, name: 7 },
     ]) {
@@ -288,11 +288,11 @@ describe('a row that cannot be read', () => {
     for (const [position, keyId] of whole.entries()) {
       const edited = tampering(inner, (row) => (row.keyId === keyId ? { ...row, ...edit } : row));
       const through = setUp({ store: edited }).keyring;
-      const expected = sound.with(position, untyped({ state, keyId, entityUuid: OWN }));
+      const expected = sound.with(position, untyped({ state, keyId, entityId: OWN }));
       for (const limit of [1, 2, 3, 4, 5, 6]) {
         expect((await pages(through, limit)).flat()).toEqual(expected);
       }
-      expect(await through.get(keyId, AUTHORITY)).toStrictEqual({ state, keyId, entityUuid: OWN });
+      expect(await through.get(keyId, AUTHORITY)).toStrictEqual({ state, keyId, entityId: OWN });
     }
   });
 
@@ -305,7 +305,7 @@ describe('a row that cannot be read', () => {
     const found: { readonly revokedAt?: unknown } = edit;
     const [ended] = await rows();
     expect(ended).toMatchObject({ seal: null, revokedAt: found.revokedAt ?? START });
-    const shown = { state: 'revoked', keyId: info.keyId, entityUuid: OWN };
+    const shown = { state: 'revoked', keyId: info.keyId, entityId: OWN };
     expect(await keyring.get(info.keyId, AUTHORITY)).toStrictEqual(shown);
     expect(await outcome(() => keyring.verify(key))).toMatch(/^invalid_token/);
   });
@@ -316,7 +316,7 @@ describe('a row that cannot be read', () => {
     const whole = await issueMany(keyring, clock, 4);
     const edited = tampering(inner, (row) => ({ ...row, scopes: ['*:*'] }));
     const all = (await pages(setUp({ store: edited }).keyring, 2)).flat();
-    expect(all).toEqual(whole.map((keyId) => ({ state: 'damaged', keyId, entityUuid: OWN })));
+    expect(all).toEqual(whole.map((keyId) => ({ state: 'damaged', keyId, entityId: OWN })));
   });
 });
 
@@ -325,7 +325,7 @@ describe('get', () => {
     const { keyring } = setUp({ store: delayed(memoryStore()) });
     const { info } = await issue(keyring);
     expect(await keyring.get(info.keyId, AUTHORITY)).toEqual(info);
-    expect(await keyring.get(info.keyId, { entityUuid: OTHER, entities: [OWN] })).toBeNull();
+    expect(await keyring.get(info.keyId, { entityId: OTHER, entities: [OWN] })).toBeNull();
     for (const keyId of [
       NOWHERE,
       '',

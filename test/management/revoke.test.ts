@@ -56,7 +56,7 @@ describe('revoke', () => {
           type: 'key.revoked',
           time: START + HOUR,
           keyId: info.keyId,
-          entityUuid: OWN,
+          entityId: OWN,
           actor: 'eve',
           reason: 'leaked',
         },
@@ -133,7 +133,7 @@ describe('revoke', () => {
       'x'.repeat(1e6),
     ]) {
       // Not even if the authority may grant the entity: the keys of one entity are meant.
-      const authority = { entityUuid: OTHER, entities: [OWN] };
+      const authority = { entityId: OTHER, entities: [OWN] };
       const reason = keyId === info.keyId ? 'foreign_key' : 'no_such_key';
       errors.push(await denied(() => keyring.revoke(keyId, authority), 'not_found', reason));
     }
@@ -167,7 +167,7 @@ describe('revoke', () => {
     },
   );
 
-  it.each([undefined, {}, { entityUuid: '*' }, { entityUuid: OWN, all: true }])(
+  it.each([undefined, {}, { entityId: '*' }, { entityId: OWN, all: true }])(
     'refuses %j as an authority',
     async (authority) => {
       await typeError(() => setUp().keyring.revoke(NOWHERE, untyped(authority)), /authority/);

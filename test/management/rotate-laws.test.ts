@@ -190,13 +190,13 @@ async function perform(world: World, given: Step): Promise<void> {
   const keyring = world.releases[release] as Keyring;
   const old = world.at(key);
   const { keyId } = old.info;
-  const own = { entityUuid: OWN };
+  const own = { entityId: OWN };
   switch (act) {
     case 'wait':
       world.clock.advance(waitMs);
       return;
     case 'withdraw':
-      await keyring.withdraw(keyId, { entityUuid: entity });
+      await keyring.withdraw(keyId, { entityId: entity });
       for (const each of world.chainOf(old)) {
         each.reach = each.reach.filter((reached) => reached !== entity);
       }

@@ -95,7 +95,7 @@ describe('a narrower successor', () => {
 
   it('is possible under an authority that covers only the successor', async () => {
     const { rotate } = await prepared();
-    const lesser = { entityUuid: OWN, scopes: ['decoys:*'] };
+    const lesser = { entityId: OWN, scopes: ['decoys:*'] };
     await denied(() => rotate({}, lesser), 'ceiling_exceeded', 'scopes_beyond_authority');
     const next = await rotate({ scopes: ['decoys:read'], accessibleEntities: [] }, lesser);
     expect(next.info).toMatchObject({ scopes: ['decoys:read'], accessibleEntities: [OWN] });
@@ -220,7 +220,7 @@ describe('scopes that left the catalog', () => {
 describe('entities that withdrew', () => {
   it('are not copied, and cannot be requested', async () => {
     const { keyring, keyId, rotate } = await prepared();
-    await keyring.withdraw(keyId, { entityUuid: OTHER });
+    await keyring.withdraw(keyId, { entityId: OTHER });
     const act = () => rotate({ accessibleEntities: [OTHER, THIRD] });
     const error = await denied(act, 'ceiling_exceeded', 'entities_beyond_predecessor');
     expect(error.excess).toEqual([OTHER]);
@@ -230,7 +230,7 @@ describe('entities that withdrew', () => {
 
   it('do not count against the authority', async () => {
     const { keyring, keyId, rotate } = await prepared();
-    await keyring.withdraw(keyId, { entityUuid: OTHER });
+    await keyring.withdraw(keyId, { entityId: OTHER });
     const next = await rotate({}, { ...AUTHORITY, entities: [THIRD] });
     expect(next.info.accessibleEntities).toEqual([OWN, THIRD]);
   });

@@ -25,7 +25,7 @@ import { issueWide, WIDE } from '../support/wide.ts';
 type Act = (keyring: Ring, keyId: string) => Promise<unknown>;
 
 const suspend: Act = (keyring, keyId) => keyring.suspend(keyId, AUTHORITY);
-const withdraw: Act = (keyring, keyId) => keyring.withdraw(keyId, { entityUuid: OTHER });
+const withdraw: Act = (keyring, keyId) => keyring.withdraw(keyId, { entityId: OTHER });
 const revoke: Act = (keyring, keyId) => keyring.revoke(keyId, AUTHORITY);
 const revokeAll: Act = (keyring, keyId) => keyring.revokeLineage(keyId, AUTHORITY);
 const rotate: Act = (keyring, keyId) => keyring.rotate(keyId, { overlapMs: HOUR }, WIDE);

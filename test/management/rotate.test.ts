@@ -69,7 +69,7 @@ describe('rotate', () => {
           type: 'key.rotated',
           time: START + HOUR,
           keyId: next.info.keyId,
-          entityUuid: OWN,
+          entityId: OWN,
           rotatedFrom: old.info.keyId,
           retireAt: START + 3 * HOUR,
           scopes: ['threats:read', 'users:delete'],
@@ -269,7 +269,7 @@ describe('the authority over a rotation', () => {
     const before = await dump(store);
     const errors: AccessError[] = [];
     for (const keyId of [info.keyId, NOWHERE, 'no id', '']) {
-      const authority = { entityUuid: OTHER, entities: [OWN], scopes: 'all' } as const;
+      const authority = { entityId: OTHER, entities: [OWN], scopes: 'all' } as const;
       const reason = keyId === info.keyId ? 'foreign_key' : 'no_such_key';
       const act = () => keyring.rotate(keyId, { overlapMs: 0 }, authority);
       errors.push(await denied(act, 'not_found', reason));
@@ -312,7 +312,7 @@ describe('the input of rotate', () => {
       Object.create({ overlapMs: 0 }) as object,
       /^rotate: write overlapMs as an own field/,
     ],
-    ['input', { overlapMs: 0, entityUuid: OTHER }, /^rotate: unknown field "entityUuid"/],
+    ['input', { overlapMs: 0, entityId: OTHER }, /^rotate: unknown field "entityId"/],
     ['input', { overlapMs: 0, metadata: {} }, /^rotate: unknown field "metadata"/],
     ['input', { overlapMs: 0, actor: 'root' }, /^rotate: unknown field "actor"/],
     ['input', { overlapMs: 0, entities: [OTHER] }, /^rotate: unknown field "entities"/],

@@ -94,7 +94,7 @@ describe.each([
     const wrote = JSON.stringify(after) !== JSON.stringify(before);
     expect([answer, wrote, info?.state]).toEqual(effects[name]);
     // The call that wrote emits the event of the act. A call that did not emits a refusal.
-    const told = wrote ? [{ type, time: clock.now(), keyId, entityUuid: OWN, ...words }] : [];
+    const told = wrote ? [{ type, time: clock.now(), keyId, entityId: OWN, ...words }] : [];
     const refused = answer === CONFLICT ? [{ type: 'management.denied', action: call }] : [];
     expect(events).toMatchObject([...told, ...refused]);
   });
@@ -201,15 +201,15 @@ describe('who may suspend', () => {
     const { keyring, inner, keyId } = await bring('suspended');
     const before = await rowOf(inner, keyId);
     for (const authority of [
-      { entityUuid: OTHER },
-      { entityUuid: OTHER, entities: [OWN], scopes: 'all' as const },
+      { entityId: OTHER },
+      { entityId: OTHER, entities: [OWN], scopes: 'all' as const },
     ]) {
       await denied(() => keyring[call](keyId, authority), 'not_found', 'foreign_key');
     }
     expect(await rowOf(inner, keyId)).toEqual(before);
     // No scopes are required.
-    await keyring[call](keyId, { entityUuid: OWN });
-    await keyring[call](keyId, { entityUuid: OWN, scopes: [] });
+    await keyring[call](keyId, { entityId: OWN });
+    await keyring[call](keyId, { entityId: OWN, scopes: [] });
   });
 });
 

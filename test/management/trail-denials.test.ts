@@ -184,7 +184,7 @@ describe('management.denied', () => {
       {
         type: 'management.denied',
         time: START + 5,
-        entityUuid: OWN,
+        entityId: OWN,
         keyId: isAboutKey ? given.keyId : null,
         ...WORDS,
         ...said,
@@ -199,9 +199,9 @@ describe('management.denied', () => {
   const elsewhere: readonly (readonly [string, (given: Prepared) => Promise<unknown>])[] = [
     ...CALLS_ON_A_KEY.map((name): [string, (given: Prepared) => Promise<unknown>] => [
       name,
-      ({ keyring, keyId }) => keyring[name](keyId, { ...ADA, entityUuid: THIRD }),
+      ({ keyring, keyId }) => keyring[name](keyId, { ...ADA, entityId: THIRD }),
     ]),
-    ['rotate', ({ keyring, keyId }) => keyring.rotate(keyId, input, { ...ADA, entityUuid: THIRD })],
+    ['rotate', ({ keyring, keyId }) => keyring.rotate(keyId, input, { ...ADA, entityId: THIRD })],
   ];
 
   it.each(elsewhere)(
@@ -218,7 +218,7 @@ describe('management.denied', () => {
           time: START + 5,
           action,
           keyId: given.keyId,
-          entityUuid: THIRD,
+          entityId: THIRD,
           code: 'not_found',
           denialReason: 'foreign_key',
           excess: undefined,
@@ -260,7 +260,7 @@ describe('management.denied', () => {
 
   it('has no actor and reason if not given', async () => {
     const { keyring, events, keyId } = await prepared();
-    await thrown(() => keyring.revoke(keyId, { entityUuid: THIRD }));
+    await thrown(() => keyring.revoke(keyId, { entityId: THIRD }));
     expect(events).toMatchObject([{ denialReason: 'foreign_key' }]);
     expect(events[0]).toMatchObject({ actor: undefined, reason: undefined });
   });
@@ -279,9 +279,9 @@ describe('management.denied', () => {
 
   it('reports a withdrawal from a key that does not address the entity', async () => {
     const { keyring, events, keyId } = await prepared();
-    const act = () => keyring.withdraw(keyId, { entityUuid: THIRD, ...WORDS });
+    const act = () => keyring.withdraw(keyId, { entityId: THIRD, ...WORDS });
     await denied(act, 'not_found', 'foreign_key');
-    expect(events).toMatchObject([{ action: 'withdraw', keyId, entityUuid: THIRD, ...WORDS }]);
+    expect(events).toMatchObject([{ action: 'withdraw', keyId, entityId: THIRD, ...WORDS }]);
   });
 
   it('has the time at which the call began', async () => {
@@ -292,7 +292,7 @@ describe('management.denied', () => {
     });
     const { keyring, events } = setUp({ store: slow, now: clock.now });
     const began = clock.now();
-    await thrown(() => keyring.revoke(keyId, { entityUuid: THIRD }));
+    await thrown(() => keyring.revoke(keyId, { entityId: THIRD }));
     expect(events).toMatchObject([{ time: began }]);
   });
 
@@ -315,7 +315,7 @@ describe('errors without management.denied', () => {
 
   it('include malformed input and a malformed authority', async () => {
     expect(await shown((keyring) => keyring.issue(untypedInput({ name: '' }), ADA))).toEqual([]);
-    const odd = untyped<typeof ADA>({ ...ADA, entityUuid: '*' });
+    const odd = untyped<typeof ADA>({ ...ADA, entityId: '*' });
     expect(await shown((keyring, keyId) => keyring.revoke(keyId, odd))).toEqual([]);
     expect(await shown((keyring, keyId) => keyring.withdraw(keyId, ADA))).toEqual([]);
   });

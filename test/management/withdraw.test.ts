@@ -28,7 +28,7 @@ import { meanwhile, refusalsIn } from '../support/managing.ts';
 
 const BROAD = { ...AUTHORITY, entities: [OTHER, THIRD] } as const;
 /** The authority of the addressed entity. */
-const THEIRS = { entityUuid: OTHER, actor: 'zoe', reason: 'no longer a customer' } as const;
+const THEIRS = { entityId: OTHER, actor: 'zoe', reason: 'no longer a customer' } as const;
 
 const issueBroad = (keyring: Ring) =>
   keyring.issue(untypedInput({ accessibleEntities: [OTHER, THIRD] }), BROAD);
@@ -47,8 +47,8 @@ describe('withdraw', () => {
     async (_how, through) => {
       const { keyring, inner, events, clock, key, keyId } = await prepared(through);
       const before = await rowOf(inner, keyId);
-      const enter = (entityUuid: string) =>
-        keyring.admit(bearer(key), { operation: 'list', entityUuid });
+      const enter = (entityId: string) =>
+        keyring.admit(bearer(key), { operation: 'list', entityId });
       await enter(OTHER);
       clock.advance(HOUR);
       events.length = 0;
@@ -59,7 +59,7 @@ describe('withdraw', () => {
           time: START + HOUR,
           keyId,
           // The owner's audit trail gets the event.
-          entityUuid: OWN,
+          entityId: OWN,
           withdrawnEntity: OTHER,
           actor: 'zoe',
           reason: 'no longer a customer',
@@ -84,7 +84,7 @@ describe('withdraw', () => {
   it('leaves the key live and sealed, and shows its owner who withdrew', async () => {
     const { keyring, key, keyId } = await prepared();
     await keyring.withdraw(keyId, THEIRS);
-    await keyring.withdraw(keyId, { entityUuid: THIRD });
+    await keyring.withdraw(keyId, { entityId: THIRD });
     expect(await keyring.get(keyId, AUTHORITY)).toMatchObject({
       state: 'live',
       tampered: false,
@@ -155,7 +155,7 @@ describe('withdraw is refused', () => {
   it('from a key that does not address the entity, as from an unknown key', async () => {
     const { keyring, inner, events, keyId } = await prepared();
     const before = await rowOf(inner, keyId);
-    const stranger = { entityUuid: NOWHERE, entities: [OTHER, OWN], actor: 'mal' };
+    const stranger = { entityId: NOWHERE, entities: [OTHER, OWN], actor: 'mal' };
     const error = await denied(() => keyring.withdraw(keyId, stranger), 'not_found', 'foreign_key');
     const none = await denied(
       () => keyring.withdraw(NOWHERE, stranger),
@@ -226,11 +226,7 @@ describe('an edited row', () => {
     const { inner, key, keyId } = await prepared();
     const { keyring } = setUp({ store: editing(inner, keyId, { withdrawn: [OWN] }) });
     await denied(() => keyring.verify(key), 'invalid_token', 'record_tampered');
-    expect(await keyring.get(keyId, AUTHORITY)).toEqual({
-      state: 'damaged',
-      keyId,
-      entityUuid: OWN,
-    });
+    expect(await keyring.get(keyId, AUTHORITY)).toEqual({ state: 'damaged', keyId, entityId: OWN });
   });
 });
 
@@ -255,7 +251,7 @@ describe('a withdrawal from a key with a successor', () => {
 
   it('does not change a row that an attacker added to the chain from another owner', async () => {
     const { keyring, store, edit, events, keyId, nextId } = await succeeded([OTHER]);
-    await edit(await rowOf(store, nextId), { entityUuid: THIRD });
+    await edit(await rowOf(store, nextId), { entityId: THIRD });
     const before = await rowOf(store, nextId);
     await keyring.withdraw(keyId, THEIRS);
     expect(await rowOf(store, nextId)).toEqual(before);
@@ -286,7 +282,7 @@ describe('a call during a withdrawal', () => {
   it('takes effect if it is another entity’s withdrawal', async () => {
     const { inner, keyring, keyId } = await prepared();
     const moment = { when: 'before', method: 'mark' } as const;
-    const store = meanwhile(inner, moment, () => keyring.withdraw(keyId, { entityUuid: THIRD }));
+    const store = meanwhile(inner, moment, () => keyring.withdraw(keyId, { entityId: THIRD }));
     await setUp({ store }).keyring.withdraw(keyId, THEIRS);
     expect((await rowOf(inner, keyId)).withdrawn).toEqual([THIRD, OTHER]);
   });

@@ -43,7 +43,7 @@ describe('the gate', () => {
     const { key, info } = await issue(keyring);
     const request = post(key, call('listThreats', { limit: '2' }));
     const { principal, authInfo, parsedBody } = entered(await gate(request));
-    expect(principal).toMatchObject({ keyId: info.keyId, entityUuid: OWN });
+    expect(principal).toMatchObject({ keyId: info.keyId, entityId: OWN });
     expect(authInfo).toMatchObject({ token: `key:${info.keyId}` });
     expect(principalOf(authInfo)).toBe(principal);
     expect(parsedBody).toEqual(call('listThreats', { limit: '2' }));
@@ -148,7 +148,7 @@ describe('the gate, on a tool call', () => {
       type: 'access.denied',
       time: START,
       keyId: info.keyId,
-      entityUuid: OWN,
+      entityId: OWN,
       operation: 'updateThreat',
       code: 'insufficient_scope',
       reason: 'scope_missing',
@@ -177,7 +177,7 @@ describe('the gate, on a tool call', () => {
       type: 'access.granted',
       time: START,
       keyId: info.keyId,
-      entityUuid: OWN,
+      entityId: OWN,
       operation: 'listThreats',
     };
     expect(events.slice(1)).toEqual([granted]);
@@ -227,7 +227,7 @@ describe('the gate, with an operation for every request', () => {
       type: 'access.denied',
       time: START,
       keyId: null,
-      entityUuid: null,
+      entityId: null,
       operation: 'connect',
       code: 'invalid_token',
       reason,
@@ -381,7 +381,7 @@ describe('the gate, on a marked key', () => {
     const ask = (entity: string) =>
       gate(post(credential, call('listThreats', { entity_uuid: entity })));
     for (const entity of [OWN, OTHER]) entered(await ask(entity));
-    await keyring.withdraw(info.keyId, { entityUuid: OTHER });
+    await keyring.withdraw(info.keyId, { entityId: OTHER });
     const { principal, authInfo } = entered(await ask(OWN));
     expect(principal.accessibleEntities).toEqual([OWN]);
     expect(principalOf(authInfo)).toBe(principal);

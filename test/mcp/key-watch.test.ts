@@ -134,7 +134,7 @@ describe('the signal of an entry', () => {
     const { key, info } = await issueForTwo(keyring);
     const credential = of === 'a key' ? key : await tokenFor(await keyring.verify(key));
     const { signal } = entered(await gate(post(credential, LIST)));
-    await keyring.withdraw(info.keyId, { entityUuid: OTHER });
+    await keyring.withdraw(info.keyId, { entityId: OTHER });
     await vi.advanceTimersByTimeAsync(RECHECK_MS);
     // The signature is verified on another thread.
     await vi.waitUntil(() => signal.aborted);
@@ -203,9 +203,9 @@ describe('createKeyWatch', () => {
       now: Date.now,
       report: () => {},
     });
-    return async (entityUuid = OWN): Promise<(count: number) => AbortSignal[]> => {
+    return async (entityId = OWN): Promise<(count: number) => AbortSignal[]> => {
       const { key } = await issue(keyring);
-      const principal = { ...(await keyring.verify(key)), entityUuid };
+      const principal = { ...(await keyring.verify(key)), entityId };
       const watched: Watched = { principal, authenticate: async () => principal, left: undefined };
       return (count) => Array.from({ length: count }, () => startWatch(watched));
     };

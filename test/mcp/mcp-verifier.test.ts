@@ -120,7 +120,7 @@ describe.each([
     const { keyring } = setUp({ tokens });
     const { key, info } = await issueForTwo(keyring);
     const token = await tokenFor(await keyring.verify(key));
-    await keyring.withdraw(info.keyId, { entityUuid: OTHER });
+    await keyring.withdraw(info.keyId, { entityId: OTHER });
     const ask = await start(keyring);
     for (const credential of [key, token]) {
       const { status, authInfo } = await ask(`Bearer ${credential}`);

@@ -85,7 +85,7 @@ describe('a session', () => {
       await start(id, credential);
       entered(await callIn(id, gate, credential));
     }
-    await keyring.withdraw(info.keyId, { entityUuid: OTHER });
+    await keyring.withdraw(info.keyId, { entityId: OTHER });
     for (const [id, credential] of Object.entries({ key, token })) {
       expect((await refused(await callIn(id, gate, credential))).status).toBe(404);
       await start(`new ${id}`, credential);

@@ -32,12 +32,12 @@ async function createCaller(): Promise<Caller> {
 describe('guardTool', () => {
   it('returns the checked entity', async () => {
     const { principal, authInfo } = await createCaller();
-    expect(guardTool({ policy }, authInfo, 'listThreats')).toEqual({ principal, entityUuid: OWN });
+    expect(guardTool({ policy }, authInfo, 'listThreats')).toEqual({ principal, entityId: OWN });
     expect(guardTool({ policy }, authInfo, 'listThreats', OTHER)).toEqual({
       principal,
-      entityUuid: OTHER,
+      entityId: OTHER,
     });
-    expect(guardTool({ policy }, authInfo, 'listThreats', null).entityUuid).toBe(OWN);
+    expect(guardTool({ policy }, authInfo, 'listThreats', null).entityId).toBe(OWN);
   });
 
   it.each([
@@ -83,7 +83,7 @@ describe('allowedTools', () => {
       const authInfo = toAuthInfo(principal, { resource: RESOURCE });
       const passing = tools.filter(({ name }) => {
         try {
-          return guardTool({ policy }, authInfo, name).entityUuid === OWN;
+          return guardTool({ policy }, authInfo, name).entityId === OWN;
         } catch {
           return false;
         }

@@ -24,7 +24,7 @@ describe('a call of an unknown tool', () => {
         type: 'access.denied',
         time: START,
         keyId: info.keyId,
-        entityUuid: OWN,
+        entityId: OWN,
         operation: 'tools/call',
         code: 'not_found',
         reason: 'unknown_tool',

@@ -48,9 +48,9 @@ describe('docs/migrating.md', () => {
   /** Expects the guard and its answers to be unaffected by old keys. */
   async function expectGuarded(ask: Ask, move: Move, keyring: ReturnType<typeof createAcme>) {
     const { key, info } = await moved(shared, keyring, { ...move, isSuspended: false });
-    expect(await ask('/list', asBearer(key))).toBe(`200 ${info.entityUuid}`);
+    expect(await ask('/list', asBearer(key))).toBe(`200 ${info.entityId}`);
     expect(await ask('/update', asBearer(key))).toBe('403');
-    await keyring.revoke(info.keyId, { entityUuid: info.entityUuid });
+    await keyring.revoke(info.keyId, { entityId: info.entityId });
     expect(await ask('/list', asBearer(key))).toBe('401');
     expect(await ask('/list', {})).toBe('401');
   }
@@ -113,9 +113,9 @@ describe('docs/migrating.md', () => {
       const needs = { listThreats: permissions, updateThreat: { threats: ['write'] } };
       await serving(shared, keyring, betterAuthKeys(api, needs), async (ask) => {
         const of = ({ key: text }: { key: string }) => ({ 'x-api-key': text });
-        expect(await ask('/list', of(live))).toBe(`200 ${info.entityUuid}`);
+        expect(await ask('/list', of(live))).toBe(`200 ${info.entityId}`);
         expect(await ask('/update', of(live))).toBe('401');
-        expect(await ask('/update', of(mighty))).toBe(`200 ${info.entityUuid}`);
+        expect(await ask('/update', of(mighty))).toBe(`200 ${info.entityId}`);
         expect(await ask('/list', of(off))).toBe('401');
         expect(await ask('/list', of(bare))).toBe('401');
         expect(await ask('/list', { 'x-api-key': key })).toBe('401');
@@ -193,7 +193,7 @@ describe('docs/migrating.md', () => {
         const { info } = await moved(shared, keyring, move);
         await serving(shared, keyring, old, async (ask) => {
           const its = asBearer('sk_live_abc1');
-          expect(await ask('/list', its)).toBe(`200 ${info.entityUuid}`);
+          expect(await ask('/list', its)).toBe(`200 ${info.entityId}`);
           expect(await ask('/update', its)).toBe('401');
           expect(await ask('/list', asBearer('sk_live_other'))).toBe('401');
           expect(await ask('/list', asBearer('sk_live_down'))).toBe('500');
@@ -236,7 +236,7 @@ describe('docs/migrating.md', () => {
       const old = prefixedKeys('acme', async (short) => rows.get(short), needs);
       await serving(shared, keyring, old, async (ask) => {
         expect(isKey(token, ACME)).toBe(false);
-        expect(await ask('/list', asBearer(token))).toBe(`200 ${info.entityUuid}`);
+        expect(await ask('/list', asBearer(token))).toBe(`200 ${info.entityId}`);
         expect(await ask('/update', asBearer(token))).toBe('401');
         const forged = `${token.slice(0, -1)}${token.endsWith('1') ? '2' : '1'}`;
         expect(await ask('/list', asBearer(forged))).toBe('401');
@@ -302,13 +302,13 @@ describe('docs/migrating.md', () => {
       const { info } = await moved(shared, keyring, move);
       await serving(shared, keyring, old, async (ask) => {
         const its = asBearer(`5|${secret}`);
-        expect(await ask('/list', its)).toBe(`200 ${info.entityUuid}`);
+        expect(await ask('/list', its)).toBe(`200 ${info.entityId}`);
         expect(await ask('/update', its)).toBe('401');
         expect(await ask('/list', asBearer(`6|${secret}`))).toBe('401');
         expect(await ask('/list', asBearer(`5|${secret}x`))).toBe('401');
         expect(await ask('/list', asBearer(`5|${secret}|`))).toBe('401');
         rows.set('5', { ...row, abilities: '["*"]' });
-        expect(await ask('/update', its)).toBe(`200 ${info.entityUuid}`);
+        expect(await ask('/update', its)).toBe(`200 ${info.entityId}`);
         for (const over of ['2026-01-01 00:00:00', 'yesterday']) {
           rows.set('5', { ...row, expires_at: over });
           expect(await ask('/list', its), over).toBe('401');

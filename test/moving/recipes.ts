@@ -60,15 +60,15 @@ const entities = new Map<string, string>();
 
 /** As if the owners' table had a column for it. */
 function entityOf(owner: string): string {
-  const entityUuid = entities.get(owner) ?? crypto.randomUUID();
-  entities.set(owner, entityUuid);
-  return entityUuid;
+  const entityId = entities.get(owner) ?? crypto.randomUUID();
+  entities.set(owner, entityId);
+  return entityId;
 }
 
 /** A successor, issued by a member of the owner's organization. */
 export async function moved(shared: Shared, keyring: Acme, move: Move): Promise<MovedKey> {
-  const entityUuid = entityOf(move.owner);
-  const authority = { entityUuid, scopes: 'all', actor: 'ada' } as const;
+  const entityId = entityOf(move.owner);
+  const authority = { entityId, scopes: 'all', actor: 'ada' } as const;
   const { key, info } = await shared.issueSuccessor(keyring, move, authority);
   const now = await keyring.get(info.keyId, authority);
   if (now === null || !('name' in now)) throw new Error('The successor is not there.');
@@ -93,8 +93,8 @@ export async function serving(
   const guard = createGuard({ keyring, realm: 'acme' });
   const either = shared.createDoor(guard, old, entityOf);
   const app = express();
-  app.get('/list', either('listThreats'), (req, res) => void res.send(req.entityUuid));
-  app.get('/update', either('updateThreat'), (req, res) => void res.send(req.entityUuid));
+  app.get('/list', either('listThreats'), (req, res) => void res.send(req.entityId));
+  app.get('/update', either('updateThreat'), (req, res) => void res.send(req.entityId));
   const server = createServer(app);
   const url = await listening(server);
   try {

@@ -107,7 +107,7 @@ const policy = definePolicy(catalog, {
   listThreats: ['threats:read'],
   updateThreat: ['threats:write'],
 });
-const authority = { entityUuid: ENTITY, scopes: 'all' } as const;
+const authority = { entityId: ENTITY, scopes: 'all' } as const;
 /** For this key the store fails, with an error that quotes the query. */
 const broken = generateKey({ prefix: 'acme' });
 
@@ -181,8 +181,8 @@ async function setUp(recipes: Recipes) {
       try {
         const operation = url?.startsWith('/update') ? 'updateThreat' : 'listThreats';
         const context = { agent: headers['user-agent'] ?? '' };
-        const entityUuid = new URL(url ?? '', 'http://localhost').searchParams.getAll('entity');
-        await keyring.admit(request, { operation, entityUuid, context });
+        const entityId = new URL(url ?? '', 'http://localhost').searchParams.getAll('entity');
+        await keyring.admit(request, { operation, entityId, context });
         response.end();
       } catch (error) {
         logged.log.error({ err: error }, 'refused');
@@ -257,7 +257,7 @@ describe('the recipes of docs/observing.md', () => {
     ];
     expect(statuses).toEqual(REQUESTS.map(([status]) => status));
     await keyring.suspend(keyId, authority);
-    await keyring.revoke(keyId, { ...authority, entityUuid: OTHER }).catch(() => {});
+    await keyring.revoke(keyId, { ...authority, entityId: OTHER }).catch(() => {});
     // `onError` runs after the call has answered.
     await new Promise((resolve) => setImmediate(resolve));
     await service.otel.reader.forceFlush();

@@ -51,7 +51,7 @@ async function use(client: RedisClient): Promise<void> {
   const store = redisStore(client, { prefix });
   const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers: 'none' });
   const input = { name: 'its-name', scopes: ['threats:read'], expiresAt: 'never' } as const;
-  const authority = { entityUuid: crypto.randomUUID(), scopes: 'all' } as const;
+  const authority = { entityId: crypto.randomUUID(), scopes: 'all' } as const;
   const { key, info } = await keyring.issue(input, authority);
   await keyring.verify(key);
   await keyring.revoke(info.keyId, { ...authority, reason: 'its-reason' });

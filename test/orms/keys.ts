@@ -11,7 +11,7 @@ export function keyringOf(store: KeyStore) {
 
 export async function issueKey(store: KeyStore): Promise<string> {
   const input = { name: 'n', scopes: ['threats:read'], expiresAt: 'never' } as const;
-  const { key } = await keyringOf(store).issue(input, { entityUuid: OWN, scopes: 'all' });
+  const { key } = await keyringOf(store).issue(input, { entityId: OWN, scopes: 'all' });
   return key;
 }
 
@@ -21,7 +21,7 @@ export async function expectKeysIn(store: KeyStore): Promise<void> {
   const key = await issueKey(store);
   const { keyId, scopes } = await keyring.verify(key);
   expect(scopes).toEqual(['threats:read']);
-  await keyring.revoke(keyId, { entityUuid: OWN });
+  await keyring.revoke(keyId, { entityId: OWN });
   const error = await keyring.verify(key).catch((reason: unknown) => reason);
   expect(isAccessError(error) && error.reason).toBe('revoked');
 }

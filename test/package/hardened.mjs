@@ -20,7 +20,7 @@ const catalog = defineScopes(
   { reserved: ['constructor:*'] },
 );
 const policy = definePolicy(catalog, { toString: ['constructor:read'] });
-const entityUuid = '0192f0c1-7a44-7cc3-9d5e-2b8f6a1c4e70';
+const entityId = '0192f0c1-7a44-7cc3-9d5e-2b8f6a1c4e70';
 const peppers = [{ id: 'p1', secret: 'a secret of at least thirty-two bytes' }];
 const keyring = createKeyring({ prefix: 'acme', policy, store: memoryStore(), peppers });
 const metadata = JSON.parse('{ "__proto__": "own", "valueOf": "own" }');
@@ -33,7 +33,7 @@ const { key, info } = await keyring.issue(
     justification: 'to test',
     metadata,
   },
-  { entityUuid, scopes: 'all' },
+  { entityId, scopes: 'all' },
 );
 const { principal } = await keyring.admit(
   { authorization: `Bearer ${key}` },
@@ -43,9 +43,9 @@ assert.equal(toMe(principal).scopes[0], 'constructor:read');
 assert.equal(JSON.stringify(principal.metadata), JSON.stringify(metadata));
 assert.equal({}.own, undefined);
 
-const next = await keyring.rotate(info.keyId, { overlapMs: 0 }, { entityUuid, scopes: 'all' });
+const next = await keyring.rotate(info.keyId, { overlapMs: 0 }, { entityId, scopes: 'all' });
 await keyring.flush();
-await keyring.revoke(next.info.keyId, { entityUuid });
+await keyring.revoke(next.info.keyId, { entityId });
 const error = await keyring.verify(next.key).catch((reason) => reason);
 assert.ok(isAccessError(error));
 assert.equal(toResponse(error, { realm: 'acme' }).status, 401);

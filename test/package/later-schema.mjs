@@ -11,7 +11,7 @@ const { PGlite } = await import(pathToFileURL(join(process.argv[2], 'dist/index.
 
 const catalog = defineScopes({ threats: { read: 'List and read threats.' } });
 const peppers = [{ id: 'p1', secret: 'a pepper of at least 32 bytes, for this test' }];
-const authority = { entityUuid: '0a0a0a0a-0000-4000-8000-00000000000a', scopes: 'all' };
+const authority = { entityId: '0a0a0a0a-0000-4000-8000-00000000000a', scopes: 'all' };
 const input = { name: 'ci', scopes: ['threats:read'], expiresAt: 'never' };
 
 const db = new PGlite();

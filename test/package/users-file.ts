@@ -15,7 +15,7 @@ const policy = definePolicy(catalog, { listThreats: ['threats:read'] });
 const keyring = createKeyring({ prefix: 'acme', policy, store: memoryStore(), peppers: 'none' });
 
 export async function use(principal: Principal): Promise<Me> {
-  const authority = { entityUuid: principal.entityUuid, scopes: 'all' } as const;
+  const authority = { entityId: principal.entityId, scopes: 'all' } as const;
   await keyring.issue({ name: 'a', scopes: ['threats:*'], expiresAt: 'never' }, authority);
   // @ts-expect-error a scope that the catalog does not have
   await keyring.issue({ name: 'a', scopes: ['threats:raed'], expiresAt: 'never' }, authority);

@@ -36,17 +36,17 @@ export declare const peppers: Peppers;
 export const keyring = createKeyring({ prefix: 'acme', policy, store, peppers: 'none' });
 
 export declare const session: {
-  readonly entityUuid: string;
+  readonly entityId: string;
   readonly scopes: readonly string[];
   readonly email: string;
 };
-export const authority = { entityUuid: session.entityUuid, scopes: session.scopes };
+export const authority = { entityId: session.entityId, scopes: session.scopes };
 export declare function userOf(
   request: Request,
 ): Promise<(typeof session & { readonly role: string }) | null>;
 export declare const principal: Principal;
 export declare const keyId: string;
-export declare const entityUuid: string;
+export declare const entityId: string;
 export declare const subsidiary: string;
 export declare const request: IncomingMessage & { readonly url: string };
 export declare const server: Server;
@@ -56,5 +56,5 @@ export declare const url: string;
 export declare const accessToken: string;
 export declare const admin: KeyAdmin;
 export declare const leaks: LeakHandler;
-export declare function threats(entityUuid: string): readonly object[];
+export declare function threats(entityId: string): readonly object[];
 export declare function myStore(): KeyStore;

@@ -51,20 +51,20 @@ describe('the entity of a tenant', () => {
 
   test('works as a keyscope entity: its key acts for it and for no other tenant', async () => {
     const { keyring } = setUp();
-    const entityUuid = entityOf('42');
-    const { key, info } = await keyring.issue(PLAIN, { entityUuid, scopes: 'all' });
-    expect((await keyring.verify(key)).entityUuid).toBe(entityUuid);
-    const revoking = () => keyring.revoke(info.keyId, { entityUuid: entityOf('43') });
+    const entityId = entityOf('42');
+    const { key, info } = await keyring.issue(PLAIN, { entityId, scopes: 'all' });
+    expect((await keyring.verify(key)).entityId).toBe(entityId);
+    const revoking = () => keyring.revoke(info.keyId, { entityId: entityOf('43') });
     await denied(revoking, 'not_found', 'foreign_key');
-    await keyring.revoke(info.keyId, { entityUuid: entityOf('42') });
+    await keyring.revoke(info.keyId, { entityId: entityOf('42') });
   });
 
   test('differs in another namespace, where it has no keys', async () => {
     const { keyring } = setUp();
-    await keyring.issue(PLAIN, { ...AUTHORITY, entityUuid: entityOf('42') });
+    await keyring.issue(PLAIN, { ...AUTHORITY, entityId: entityOf('42') });
     const moved = uuid.v5('42', OTHER);
     expect(moved).not.toBe(entityOf('42'));
-    expect((await keyring.list({}, { entityUuid: moved })).keys).toEqual([]);
+    expect((await keyring.list({}, { entityId: moved })).keys).toEqual([]);
   });
 
   test('differs for every other spelling', () => {
@@ -79,6 +79,6 @@ describe('the entity of a tenant', () => {
   test('is not confused with the id itself', async () => {
     const { keyring } = setUp();
     await issue(keyring);
-    await typeError(() => keyring.list({}, { entityUuid: '42' }), /entityUuid/);
+    await typeError(() => keyring.list({}, { entityId: '42' }), /entityId/);
   });
 });

@@ -56,7 +56,7 @@ async function setUp(framework: Framework) {
   const keyring = createKeyring({ prefix: 'acme', policy, store, peppers: 'none', onEvent });
   const issue = async () => {
     const input = { name: 'n', scopes: ['threats:read'], expiresAt: 'never' } as const;
-    return (await keyring.issue(input, { entityUuid: OWN, scopes: 'all' })).key;
+    return (await keyring.issue(input, { entityId: OWN, scopes: 'all' })).key;
   };
   const key = await issue();
   const other = await issue();
@@ -143,7 +143,7 @@ test('a key in X-API-Key is refused among as many lines as the server reads', as
   };
   const input = { operation: 'whoami' } as const;
   const { principal } = await setup.keyring.admit(asked(38), input);
-  expect(principal.entityUuid).toBe(OWN);
+  expect(principal.entityId).toBe(OWN);
   await denied(() => setup.keyring.admit(asked(39), input), 'invalid_request', 'malformed_header');
 });
 

@@ -18,7 +18,7 @@ import { type Recipes, writeRecipes } from '../support/recipes.ts';
 interface Caller {
   readonly keyId: string;
   readonly ownerUuid: string;
-  readonly entityUuid: string;
+  readonly entityId: string;
 }
 interface Printed {
   callerOf(admission: Admission): Caller;
@@ -35,13 +35,13 @@ beforeAll(async () => {
 });
 afterAll(() => recipes.remove());
 
-/** Queues a job for a new key, as text, about `entityUuid`. */
-async function queue(entityUuid: string = OWN) {
+/** Queues a job for a new key, as text, about `entityId`. */
+async function queue(entityId: string = OWN) {
   const { keyring, clock, store } = setUp();
   const input = { ...PLAIN, expiresAt: new Date(clock.now() + 2 * HOUR) };
   const granted = { ...input, accessibleEntities: [OTHER] };
   const { key, info } = await keyring.issue(granted, GRANT);
-  const asked = { operation: 'list', entityUuid } as const;
+  const asked = { operation: 'list', entityId } as const;
   const admission = await keyring.admit({ headers: { authorization: bearer(key) } }, asked);
   const queued = JSON.stringify(printed.callerOf(admission));
   const runs = (operation = 'list', by: unknown = keyring) =>
@@ -67,7 +67,7 @@ describe('a job', () => {
     ['revoked', (keyring, keyId) => keyring.revoke(keyId, AUTHORITY)],
     ['suspended', (keyring, keyId) => keyring.suspend(keyId, AUTHORITY)],
     ['rotated', (keyring, keyId) => keyring.rotate(keyId, { overlapMs: 0 }, GRANT)],
-    ['withdrawn from', (keyring, keyId) => keyring.withdraw(keyId, { entityUuid: OTHER })],
+    ['withdrawn from', (keyring, keyId) => keyring.withdraw(keyId, { entityId: OTHER })],
   ])('does not run after its key was %s', async (_, end) => {
     const { runs, keyring, keyId } = await queue(OTHER);
     await end(keyring as unknown as Keyring, keyId);
@@ -90,9 +90,9 @@ describe('a job', () => {
 
   test('does not run for an entity that the key cannot address', async () => {
     const { keyring, keyId } = await queue();
-    const elsewhere = { keyId, ownerUuid: OTHER, entityUuid: OTHER };
+    const elsewhere = { keyId, ownerUuid: OTHER, entityId: OTHER };
     expect(await printed.mayStill(keyring, 'list', elsewhere)).toBe(false);
-    const beyond = { keyId, ownerUuid: OWN, entityUuid: '0c0c0c0c-0000-4000-8000-00000000000c' };
+    const beyond = { keyId, ownerUuid: OWN, entityId: '0c0c0c0c-0000-4000-8000-00000000000c' };
     expect(await printed.mayStill(keyring, 'list', beyond)).toBe(false);
   });
 

@@ -93,8 +93,8 @@ const EVENTS = { 'payload 1.0': payloadOne('rest'), 'payload 2.0': payloadTwo('h
 /** Serves fetch requests through the guard, as API Gateway would. */
 function serve(toEvent: ToEvent, { handle, ...options }: AdapterSetup) {
   const guard = guards.createGuard(options);
-  const answer = async (_: object, { principal, entityUuid }: Admission): Promise<Answer> => {
-    const body = await handle(principal, entityUuid);
+  const answer = async (_: object, { principal, entityId }: Admission): Promise<Answer> => {
+    const body = await handle(principal, entityId);
     return { statusCode: 200, body };
   };
   const whoami = guard('whoami', answer);
@@ -117,9 +117,9 @@ describe.each(Object.entries(EVENTS))('the guard of a function, %s', (_, toEvent
     const { keyring } = setUp();
     const { key } = await issue(keyring);
     const options = { keyring };
-    const answer = async (_: object, { entityUuid }: Admission) => ({
+    const answer = async (_: object, { entityId }: Admission) => ({
       statusCode: 200,
-      body: entityUuid,
+      body: entityId,
     });
     return { key, handler: guards.createGuard(options)('list', answer) };
   }

@@ -19,8 +19,8 @@ const tools = [
     name: 'listThreats',
     add: (server: McpServer) =>
       server.registerTool('listThreats', { inputSchema: z.object({}) }, (_args, ctx) => {
-        const { entityUuid } = guardTool({ policy }, ctx.http?.authInfo, 'listThreats');
-        return { content: [{ type: 'text', text: entityUuid }] };
+        const { entityId } = guardTool({ policy }, ctx.http?.authInfo, 'listThreats');
+        return { content: [{ type: 'text', text: entityId }] };
       }),
   },
 ];

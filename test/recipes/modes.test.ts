@@ -24,7 +24,7 @@ interface Printed {
 
 const catalog = defineScopes({ threats: { read: 'List and read threats.' } });
 const policy = definePolicy(catalog, { listThreats: ['threats:read'] });
-const authority = { entityUuid: OWN, scopes: 'all' } as const;
+const authority = { entityId: OWN, scopes: 'all' } as const;
 
 let recipes: Recipes;
 let printed: Printed;

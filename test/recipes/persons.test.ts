@@ -18,7 +18,7 @@ import { type Recipes, writeRecipes } from '../support/recipes.ts';
 
 interface Person {
   readonly id: string;
-  readonly entityUuid: string;
+  readonly entityId: string;
   readonly scopes: readonly string[];
 }
 interface Printed {
@@ -27,11 +27,11 @@ interface Printed {
   revokeAllOf(keyring: Keyring, person: Person, authority: Authority): Promise<void>;
 }
 
-const ADA: Person = { id: 'ada', entityUuid: OWN, scopes: ['threats:read'] };
-const BOB: Person = { id: 'bob', entityUuid: OWN, scopes: ['threats:*'] };
+const ADA: Person = { id: 'ada', entityId: OWN, scopes: ['threats:read'] };
+const BOB: Person = { id: 'bob', entityId: OWN, scopes: ['threats:*'] };
 /** The same person in another organization. */
-const ADA_ELSEWHERE: Person = { ...ADA, entityUuid: OTHER };
-const ADMIN: Authority = { entityUuid: OWN, actor: 'admin', reason: 'left the company' };
+const ADA_ELSEWHERE: Person = { ...ADA, entityId: OTHER };
+const ADMIN: Authority = { entityId: OWN, actor: 'admin', reason: 'left the company' };
 
 let recipes: Recipes;
 let printed: Printed;
@@ -59,7 +59,7 @@ describe("a person's key", () => {
   test('belongs to the organization and names its owner', async () => {
     const keyring = start();
     const { key, info } = await printed.issueFor(keyring, ADA, PLAIN);
-    expect(info).toMatchObject({ entityUuid: OWN, createdBy: 'ada', metadata: { person: 'ada' } });
+    expect(info).toMatchObject({ entityId: OWN, createdBy: 'ada', metadata: { person: 'ada' } });
     expect((await keyring.verify(key)).metadata).toEqual({ person: 'ada' });
   });
 
@@ -68,7 +68,7 @@ describe("a person's key", () => {
     const input = untypedInput({ metadata: { person: 'bob', networks: '0.0.0.0/0' } });
     const { info } = await printed.issueFor(keyring, ADA, input);
     expect(info.metadata).toEqual({ person: 'ada' });
-    for (const over of [{ entityUuid: OTHER }, { actor: 'bob' }, { createdBy: 'bob' }]) {
+    for (const over of [{ entityId: OTHER }, { actor: 'bob' }, { createdBy: 'bob' }]) {
       await inputError(() => printed.issueFor(keyring, ADA, untypedInput(over)), 'input', /./);
     }
   });
@@ -108,7 +108,7 @@ describe('the keys of a person', () => {
       wanted.push((await printed.issueFor(keyring, ADA, PLAIN)).info.keyId);
       await printed.issueFor(keyring, BOB, PLAIN);
       await printed.issueFor(keyring, ADA_ELSEWHERE, PLAIN);
-      await keyring.issue(PLAIN, { entityUuid: OWN, scopes: 'all' });
+      await keyring.issue(PLAIN, { entityId: OWN, scopes: 'all' });
     }
     expect([...(await idsOf(paged, ADA))].sort()).toEqual(wanted.sort());
     expect(asked.length).toBeGreaterThan(4);
@@ -121,7 +121,7 @@ describe('the keys of a person', () => {
     const rotated = await keyring.rotate(
       second.info.keyId,
       { overlapMs: 60_000 },
-      { entityUuid: OWN, scopes: 'all' },
+      { entityId: OWN, scopes: 'all' },
     );
     const suspended = await printed.issueFor(keyring, ADA, PLAIN);
     await keyring.suspend(suspended.info.keyId, ADMIN);

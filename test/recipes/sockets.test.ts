@@ -64,7 +64,7 @@ describe('a WebSocket', () => {
       socket.on('close', () => ends.emit('close'));
       socket.on('message', (data: unknown) => {
         received.push(String(data));
-        socket.send(`${admission.entityUuid} ${String(data)}`);
+        socket.send(`${admission.entityId} ${String(data)}`);
       });
     });
     const port = await listen(server);
@@ -167,7 +167,7 @@ describe('a WebSocket', () => {
     await once(connect(bearer(key)), 'open');
     const [request] = requests;
     if (request === undefined) throw new Error('no request');
-    expect((await admit(request)).entityUuid).toBe(OWN);
+    expect((await admit(request)).entityId).toBe(OWN);
     await keyring.revoke(keyId, AUTHORITY);
     await denied(() => admit(request), 'invalid_token', 'revoked');
   });

@@ -65,12 +65,12 @@ describe('expiringKeys', () => {
     const { keyring, store, clock } = setUp();
     const until = (ms: number) => ({ ...PLAIN, expiresAt: new Date(START + ms) });
     const late = await keyring.issue(until(13 * DAY), { ...AUTHORITY, actor: 'ada' });
-    const soon = await keyring.issue(until(DAY), { entityUuid: OTHER, scopes: 'all' });
+    const soon = await keyring.issue(until(DAY), { entityId: OTHER, scopes: 'all' });
     await keyring.issue(PLAIN, AUTHORITY);
     const revoked = await keyring.issue(until(DAY), AUTHORITY);
     await keyring.revoke(revoked.info.keyId, AUTHORITY);
-    const suspended = await keyring.issue(until(2 * DAY), { entityUuid: THIRD, scopes: 'all' });
-    await keyring.suspend(suspended.info.keyId, { entityUuid: THIRD });
+    const suspended = await keyring.issue(until(2 * DAY), { entityId: THIRD, scopes: 'all' });
+    await keyring.suspend(suspended.info.keyId, { entityId: THIRD });
     clock.advance(5);
     await keyring.admit(bearer(late.key), { operation: 'whoami' });
     await keyring.flush();
@@ -82,7 +82,7 @@ describe('expiringKeys', () => {
       prefix: 'acme',
       hint,
       name: 'ci',
-      entityUuid: AUTHORITY.entityUuid,
+      entityId: AUTHORITY.entityId,
       createdBy: 'ada',
       expiresAt: new Date(START + 13 * DAY),
       retireAt: null,
@@ -167,11 +167,11 @@ describe('expiringKeys', () => {
     const damaged = expiringIn(2, 2, { name: untyped<string>(5) });
     const later = expiringIn(3, 3, { format: 2, scopes: untyped<string[]>('a later idea') });
     const store = storeOf([expiringIn(1, 1), damaged, later, expiringIn(4, 4)]);
-    const { entityUuid } = RECORD;
+    const { entityId } = RECORD;
     const keys = await expiringKeys(store, OPTIONS);
     expect(idsOf(keys)).toEqual([1, 2, 3, 4].map((n) => numberedRecord(n).keyId));
-    expect(keys[1]).toEqual({ keyId: damaged.keyId, entityUuid, state: 'damaged' });
-    expect(keys[2]).toEqual({ keyId: later.keyId, entityUuid, state: 'unknown_format' });
+    expect(keys[1]).toEqual({ keyId: damaged.keyId, entityId, state: 'damaged' });
+    expect(keys[2]).toEqual({ keyId: later.keyId, entityId, state: 'unknown_format' });
   });
 
   it('lists unreadable keys, unless their deadlines show that they have ended', async () => {
@@ -238,7 +238,7 @@ describe('a store that answers expiringKeys with', () => {
     ['a key that never expires', part([{ ...item, expiresAt: null }])],
     ['a key that expires later', part([{ ...item, expiresAt: BEFORE.getTime() }])],
     ['a row without its key id', part([{ ...item, keyId: 'x' }])],
-    ['a row without its entity', part([{ ...item, entityUuid: null }])],
+    ['a row without its entity', part([{ ...item, entityId: null }])],
   ])('%s is broken', async (_what, answer) => {
     for (const list of [() => answer, async () => answer]) {
       const error = await storeError(() => expiringKeys(listing(list), OPTIONS));
@@ -325,7 +325,7 @@ describe('the arguments of expiringKeys', () => {
     [{ ...OPTIONS, from: BEFORE }, /^from/],
     [{ ...OPTIONS, now: START }, /^now: pass a function/],
     [{ ...OPTIONS, timeoutMs: 1.5 }, /^timeoutMs: pass a whole number/],
-    [{ ...OPTIONS, entityUuid: OTHER }, /unknown field "entityUuid"/],
+    [{ ...OPTIONS, entityId: OTHER }, /unknown field "entityId"/],
   ])('cannot be %j', async (options, message) => {
     await typeError(() => expiringKeys(memoryStore(), untyped(options)), message);
   });

@@ -34,7 +34,7 @@ describe('pepperReport', () => {
     await first.keyring.suspend(suspended.info.keyId, AUTHORITY);
     const ended = await issue(first.keyring);
     await first.keyring.revoke(ended.info.keyId, AUTHORITY);
-    await first.keyring.issue(PLAIN, { entityUuid: OTHER, scopes: 'all' });
+    await first.keyring.issue(PLAIN, { entityId: OTHER, scopes: 'all' });
     const second = setUp({ store, peppers: [PEPPER_2, PEPPER] });
     second.clock.advance(5);
     await second.keyring.admit(bearer(used.key), { operation: 'whoami' });

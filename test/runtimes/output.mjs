@@ -3,8 +3,8 @@
 import { createKeyring, definePolicy, defineScopes, isStoreError } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 
-const entityUuid = '0a0a0a0a-0000-4000-8000-00000000000a';
-const authority = { entityUuid, scopes: 'all' };
+const entityId = '0a0a0a0a-0000-4000-8000-00000000000a';
+const authority = { entityId, scopes: 'all' };
 const catalog = defineScopes({ threats: { read: 'List and read threats.' } });
 const policy = definePolicy(catalog, { whoami: [], listThreats: ['threats:read'] });
 

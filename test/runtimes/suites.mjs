@@ -76,9 +76,9 @@ async function denialOf(promise) {
   return toResponse(error, { realm: 'acme' });
 }
 
-const entityUuid = '0a0a0a0a-0000-4000-8000-00000000000a';
+const entityId = '0a0a0a0a-0000-4000-8000-00000000000a';
 const other = '0b0b0b0b-0000-4000-8000-00000000000b';
-const authority = { entityUuid, entities: [other], scopes: 'all' };
+const authority = { entityId, entities: [other], scopes: 'all' };
 const peppers = [{ id: 'p1', secret: 'a secret of at least thirty-two bytes' }];
 const catalog = defineScopes(
   {
@@ -178,7 +178,7 @@ function expiryOf(time) {
 
 /** Returns the entity for a number in the vectors: 1 is the key's own. */
 function entityOf(number) {
-  return number === 1 ? entityUuid : `00000000-0000-4000-8000-00000000000${number}`;
+  return number === 1 ? entityId : `00000000-0000-4000-8000-00000000000${number}`;
 }
 
 const wideAuthority = { ...authority, entities: [2, 3, 4].map(entityOf) };
@@ -199,7 +199,7 @@ async function perform({ issue, rotate, withdraw, ...step }, keyring, made) {
     made.push(await keyring.rotate(made[key].info.keyId, input, wideAuthority));
   }
   if (withdraw) {
-    const theirs = { entityUuid: entityOf(withdraw.entity) };
+    const theirs = { entityId: entityOf(withdraw.entity) };
     await keyring.withdraw(made[withdraw.key].info.keyId, theirs);
   }
   for (const name of ['revoke', 'revokeLineage', 'suspend', 'resume']) {
@@ -285,16 +285,16 @@ async function walkThroughDoors(keyring, { key, info }) {
   const { principal } = await keyring.admit(request, { operation: 'whoami' });
   same(meSchema.parse(toMe(principal)), toMe(principal), 'the schema of /me');
   const me = {
-    entity_uuid: entityUuid,
+    entity_uuid: entityId,
     key_id: info.keyId,
     scopes: ['threats:read', 'threats:write'],
-    accessible_entities: [entityUuid, other],
+    accessible_entities: [entityId, other],
   };
   same(toMe(principal), me, '/me');
 
-  const listing = { operation: 'listThreats', entityUuid: [other] };
+  const listing = { operation: 'listThreats', entityId: [other] };
   const admitted = await keyring.admit(request, listing);
-  same(admitted.entityUuid, other, 'another entity');
+  same(admitted.entityId, other, 'another entity');
 
   const deleting = { operation: 'deleteUser' };
   const { status, headers } = await denialOf(keyring.admit(request, deleting));
@@ -368,9 +368,9 @@ function serve({ keyring, handle, ...challenge }) {
   async function admitted(request) {
     const { pathname, searchParams } = new URL(request.url);
     const operation = ROUTES[pathname];
-    const input = { operation, entityUuid: searchParams.getAll('entity') };
-    const { principal, entityUuid } = await keyring.admit(request, input);
-    return { status: 200, body: handle(principal, entityUuid) };
+    const input = { operation, entityId: searchParams.getAll('entity') };
+    const { principal, entityId } = await keyring.admit(request, input);
+    return { status: 200, body: handle(principal, entityId) };
   }
 
   function failed(error) {

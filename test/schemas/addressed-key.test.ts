@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { authority, createVectorKeyring, type Fields, NOW } from '../support/schemas.ts';
 import { uuid } from '../support/vectors.ts';
 
-const GUEST = { entityUuid: uuid(1) };
+const GUEST = { entityId: uuid(1) };
 const keyring = createVectorKeyring();
 
 /** Two keys that address the guest, which withdrew from the second. */
@@ -44,7 +44,7 @@ describe('an addressed key', () => {
     ['a field that only the owner sees', { metadata: {} }],
     ['its creator', { createdBy: 'ada' }],
     ['its last use', { lastUsedAt: null }],
-    ['no owner', { entityUuid: undefined }],
+    ['no owner', { entityId: undefined }],
     ['a time in milliseconds', { createdAt: NOW }],
     ['an unknown state', { state: 'withdrawn' }],
     ['a wildcard', { scopes: ['threats:*'] }],

@@ -18,9 +18,9 @@ describe('a damaged key', () => {
   ])('is accepted as the core shows it: %s', async (state, change) => {
     const row = { ...RECORD, ...change };
     const store: KeyStore = { ...memoryStore(), list: () => [row] };
-    const { entityUuid } = row;
-    const { keys } = await createVectorKeyring(store).list({}, { entityUuid });
-    expect(keys).toEqual([{ state, keyId: row.keyId, entityUuid }]);
+    const { entityId } = row;
+    const { keys } = await createVectorKeyring(store).list({}, { entityId });
+    expect(keys).toEqual([{ state, keyId: row.keyId, entityId }]);
     expect(damagedKeySchema.parse(keys[0])).toEqual(keys[0]);
     const isValid = await createValidator(damagedKeyJsonSchema);
     expect(await isValid(untyped<Json>(keys[0]))).toBe(true);
@@ -28,12 +28,12 @@ describe('a damaged key', () => {
     expect(keyInfoSchema.safeParse(keys[0]).success).toBe(false);
   });
 
-  const { keyId, entityUuid } = RECORD;
+  const { keyId, entityId } = RECORD;
   test.each<[string, Fields]>([
-    ['the state of a key that can be read', { state: 'live', keyId, entityUuid }],
+    ['the state of a key that can be read', { state: 'live', keyId, entityId }],
     ['no entity', { state: 'damaged', keyId }],
-    ['a field that cannot be read', { state: 'damaged', keyId, entityUuid, name: 'ci' }],
-    ['a malformed key id', { state: 'damaged', keyId: 'x', entityUuid }],
+    ['a field that cannot be read', { state: 'damaged', keyId, entityId, name: 'ci' }],
+    ['a malformed key id', { state: 'damaged', keyId: 'x', entityId }],
   ])('is refused with %s', async (_what, fields) => {
     expect(damagedKeySchema.safeParse(fields).success).toBe(false);
     const isValid = await createValidator(damagedKeyJsonSchema);

@@ -25,7 +25,7 @@ test('every state of a key that can be read is accepted', async () => {
     const store: KeyStore = { ...memoryStore(), findById: () => row };
     const options = { prefix: 'acme', catalog, store, peppers: 'none', now: () => NOW } as const;
     const keyring = createKeyring(options);
-    const info = await keyring.get(row.keyId, { entityUuid: row.entityUuid });
+    const info = await keyring.get(row.keyId, { entityId: row.entityId });
     expect(info?.state).toBe(state);
     expect(keyInfoSchema.parse(info).state).toBe(state);
   }

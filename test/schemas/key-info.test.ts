@@ -44,7 +44,7 @@ describe('a key as the core shows it', () => {
     hint: words,
     name: words,
     digest: fc.constantFrom(digestKey(KEY), 'h1.gone$00'),
-    entityUuid: fc.constant(uuid(1)),
+    entityId: fc.constant(uuid(1)),
     accessibleEntities: fc.array(fc.uuid(), { maxLength: 4 }).map((others) => [uuid(1), ...others]),
     scopes: fc.array(scope, { maxLength: 4 }),
     justification: fc.option(words),
@@ -72,7 +72,7 @@ describe('a key as the core shows it', () => {
     const property = fc.asyncProperty(record, async (row) => {
       const store: KeyStore = { ...memoryStore(), list: () => [row] };
       const keyring = createKeyring({ prefix: 'acme', catalog, store, peppers: 'none' });
-      const { keys } = await keyring.list({}, { entityUuid: uuid(1) });
+      const { keys } = await keyring.list({}, { entityId: uuid(1) });
       expect(keys[0]).toHaveProperty('name');
       const shown = asJson(keys[0]);
       expect(keyInfoSchema.parse(shown)).toEqual(shown);
@@ -93,7 +93,7 @@ describe('a key as the core shows it', () => {
     await store.mark(keyId, { kind: 'retire', ...retired, retireAt: NOW + 1 });
     await store.mark(keyId, { kind: 'suspend', ...retired, at: NOW });
     await store.mark(keyId, { kind: 'revoke', ...retired, at: NOW, seal: null });
-    await store.mark(keyId, { kind: 'withdraw', at: NOW, entityUuid: uuid(1) });
+    await store.mark(keyId, { kind: 'withdraw', at: NOW, entityId: uuid(1) });
     const { keys } = await keyring.list({}, authority);
     const found = await keyring.get(keyId, authority);
     for (const shown of [info, ...keys, found]) {

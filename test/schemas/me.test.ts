@@ -19,7 +19,7 @@ function storeWith(body: Body): KeyStore {
     digest: digestKey(KEY),
     seal: null,
     keyId: body.key_id,
-    entityUuid: body.entity_uuid,
+    entityId: body.entity_uuid,
     accessibleEntities: body.accessible_entities,
     scopes: body.scopes,
   };

@@ -123,7 +123,7 @@ describe('rotateInputSchema', () => {
     expect(next.info).toMatchObject({
       name: '\u00e9',
       scopes: ['threats:read', 'users:read'],
-      accessibleEntities: [authority.entityUuid, uuid(2)],
+      accessibleEntities: [authority.entityId, uuid(2)],
       justification: 'Less.',
     });
     expect(schema.parse({ overlapMs: 5 })).toEqual({ overlapMs: 5 });

@@ -38,10 +38,10 @@ function suite(target: Target): () => void {
       }
       expect(await store.findByDigest([digestOf(KEYS)])).toEqual([]);
       const asked = { prefix: recordOf(0).prefix, after: null, limit: KEYS };
-      const own = await store.list({ ...asked, entityUuid: LARGE });
+      const own = await store.list({ ...asked, entityId: LARGE });
       const ofLarge = idsWhere((index) => Math.floor(index / KINDS) % 5 === 0);
       expect(own.map(({ keyId }) => keyId)).toEqual(ofLarge.toReversed());
-      const others = await store.list({ ...asked, entityUuid: ADDRESSED, addressing: true });
+      const others = await store.list({ ...asked, entityId: ADDRESSED, addressing: true });
       const addressing = idsWhere((index) => index % KINDS === ADDRESSING);
       expect(others.map(({ keyId }) => keyId)).toEqual(addressing.toReversed());
       const query = { rootKeyId: recordOf(40).keyId, after: null, limit: KEYS };

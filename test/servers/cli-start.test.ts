@@ -24,7 +24,7 @@ async function start(database: string, where: Record<string, string>) {
   const issued = await run(['issue', ...asked, '--expires', '1d']);
   expect(issued).toMatchObject({ exit: 0 });
   const found = await run(['whois', '--json'], issued.stdout);
-  expect(JSON.parse(found.stdout)).toMatchObject({ state: 'live', entityUuid: ENTITY });
+  expect(JSON.parse(found.stdout)).toMatchObject({ state: 'live', entityId: ENTITY });
   const { stdout, exit } = await run(['doctor', '--json']);
   const rows = stdout
     .trim()

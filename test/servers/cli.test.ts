@@ -96,7 +96,7 @@ describePostgres('the command over PostgreSQL', () => {
     const peppers = await place.run(['peppers', '--json']);
     expect(JSON.parse(peppers.stdout)).toMatchObject({ pepper: 'p1', live: 1 });
     const expiring = await place.run(['expiring', '--within', '100d', '--json']);
-    expect(JSON.parse(expiring.stdout)).toMatchObject({ entityUuid: ENTITY });
+    expect(JSON.parse(expiring.stdout)).toMatchObject({ entityId: ENTITY });
   });
 
   it('checks clock, primary, triggers, pool and seals', async () => {

@@ -66,14 +66,14 @@ for (const kind of Object.keys(SUITES) as ('memory' | StoreKind)[]) {
     });
 
     async function fill() {
-      const entityUuid = randomUUID();
-      const stolen = (await service.ask('issue', entityUuid)) as Handed;
-      await service.ask('fill', entityUuid, stolen.keyId, KEYS);
-      return { entityUuid, stolen };
+      const entityId = randomUUID();
+      const stolen = (await service.ask('issue', entityId)) as Handed;
+      await service.ask('fill', entityId, stolen.keyId, KEYS);
+      return { entityId, stolen };
     }
 
-    async function endOf({ entityUuid, stolen }: Awaited<ReturnType<typeof fill>>) {
-      return (await operator.ask('revokeLineage', entityUuid, stolen.keyId)) as Ended;
+    async function endOf({ entityId, stolen }: Awaited<ReturnType<typeof fill>>) {
+      return (await operator.ask('revokeLineage', entityId, stolen.keyId)) as Ended;
     }
 
     test('ends, and nothing that a thief made of it lives', { timeout }, async () => {

@@ -75,7 +75,7 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
       await fetch(`${origin}/v1/me`, { headers: { Authorization: `Bearer ${key}` } })
     ).json() as Promise<object>;
   const count = async () =>
-    (await platform.keyring.list({ limit: 1000 }, { entityUuid: ENTITY })).keys.length;
+    (await platform.keyring.list({ limit: 1000 }, { entityId: ENTITY })).keys.length;
 
   it('creates a key in the six steps of the interface, and shows it once', async () => {
     const page = await visit();
@@ -222,7 +222,7 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
   /** A key of another organization, which reaches this one. */
   async function issueElsewhere(name: string): Promise<void> {
     const input = { name, scopes: ['threats:*', 'decoys:read'], expiresAt: 'never' } as const;
-    const authority = { entityUuid: OTHER_ENTITY, entities: [ENTITY], scopes: 'all' } as const;
+    const authority = { entityId: OTHER_ENTITY, entities: [ENTITY], scopes: 'all' } as const;
     await platform.keyring.issue({ ...input, accessibleEntities: [ENTITY] }, authority);
   }
 

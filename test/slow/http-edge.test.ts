@@ -49,7 +49,7 @@ const MAKERS = {
 beforeAll(async () => {
   const platform = await openPlatform(folder, { publicUrl: PUBLIC_URL });
   const input = { name: 'test', scopes: ['canaries:write'], expiresAt: 'never' } as const;
-  key = (await platform.keyring.issue(input, { entityUuid: ENTITY, scopes: 'all' })).key;
+  key = (await platform.keyring.issue(input, { entityId: ENTITY, scopes: 'all' })).key;
   const keyring: typeof platform.keyring = {
     ...platform.keyring,
     async admit(request, what) {

@@ -32,7 +32,7 @@ describeMysql('two instances on MySQL', () => {
     return [await start('one'), await start('two')] as const;
   }
 
-  const authority = { entityUuid: ENTITY, scopes: 'all' } as const;
+  const authority = { entityId: ENTITY, scopes: 'all' } as const;
   const input = { name: 'n', scopes: [], expiresAt: 'never' } as const;
 
   // Without a channel, one instance kept accepting what the other had revoked until its cache

@@ -119,7 +119,7 @@ describe.concurrent('at SIGTERM, the service', () => {
     expect(await server.ended).toBe(0);
 
     const { keyring, close } = await openPlatform(path);
-    const { keys } = await keyring.list({ limit: 1 }, { entityUuid: ENTITY });
+    const { keys } = await keyring.list({ limit: 1 }, { entityId: ENTITY });
     await close();
     expect(keys[0]).toHaveProperty('lastUsedAt', expect.any(Date));
   });

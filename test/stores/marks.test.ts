@@ -110,7 +110,7 @@ describe('a mark', () => {
     });
 
     it('adds an entity to the end of withdrawn, once', () => {
-      const mark: Mark = { kind: 'withdraw', at: 99, entityUuid: THIRD };
+      const mark: Mark = { kind: 'withdraw', at: 99, entityId: THIRD };
       for (const withdrawn of [[], [OTHER]]) {
         const record = recordOf(state, withdrawn);
         const changes = { withdrawn: [...withdrawn, THIRD], changedAt: 99 };
@@ -129,7 +129,7 @@ describe('a mark', () => {
       ['live', { kind: 'suspend', at: 39, ...BY }],
       ['suspended', { kind: 'resume', at: 39 }],
       ['live', { kind: 'retire', at: 39, retireAt: 120, ...BY }],
-      ['revoked', { kind: 'withdraw', at: 39, entityUuid: OTHER }],
+      ['revoked', { kind: 'withdraw', at: 39, entityId: OTHER }],
     ];
     for (const [state, mark] of marks) {
       const record = recordOf(state);
@@ -158,7 +158,7 @@ describe('a mark', () => {
 
   it('does not modify the given record', () => {
     const record = Object.freeze({ ...recordOf('live'), withdrawn: Object.freeze([OTHER]) });
-    applyMark(record, { kind: 'withdraw', at: 99, entityUuid: THIRD });
+    applyMark(record, { kind: 'withdraw', at: 99, entityId: THIRD });
     expect(record).toEqual(recordOf('live', [OTHER]));
   });
 });

@@ -11,7 +11,7 @@ test('has every method, answers synchronously, and shares nothing with another s
   const store = memoryStore();
   store.insert(RECORD);
   const { prefix, rootKeyId } = RECORD;
-  const query = { prefix, entityUuid: OWN, after: null, limit: 10 };
+  const query = { prefix, entityId: OWN, after: null, limit: 10 };
   const all = { after: null, limit: 10 };
   expect(store.list(query)).toEqual([RECORD]);
   expect(store.listLineage({ ...all, rootKeyId })).toEqual([RECORD]);
@@ -33,7 +33,7 @@ test('summarizes now by default, and lists from the newest key by default', asyn
   await store.insert({ ...another(1), expiresAt: Date.now() - 1 });
   await store.insert({ ...another(2), expiresAt: Date.now() + 60_000 });
   expect(store.summarize()).toEqual([{ scheme: 's1', live: 1, lastUsedAt: null }]);
-  await expectLooseCalls(store, RECORD.entityUuid);
+  await expectLooseCalls(store, RECORD.entityId);
 });
 
 test('keeps a malformed record unchanged, even if the caller edits the object later', async () => {
@@ -48,15 +48,15 @@ test('lists a record once, however often it names an entity', () => {
   const store = memoryStore();
   store.insert({ ...RECORD, accessibleEntities: [OTHER, OWN, OTHER, OWN] });
   const query = { prefix: RECORD.prefix, after: null, limit: 10 };
-  expect(store.list({ ...query, entityUuid: OWN })).toHaveLength(1);
-  expect(store.list({ ...query, entityUuid: OTHER, addressing: true })).toHaveLength(1);
+  expect(store.list({ ...query, entityId: OWN })).toHaveLength(1);
+  expect(store.list({ ...query, entityId: OTHER, addressing: true })).toHaveLength(1);
 });
 
 // An index that searches by prefix, or on a prototype, would find these.
 test.each(['constructor', '__proto__', 'toString', ''])('finds no keys for %o', (name) => {
   const store = memoryStore();
   store.insert({ ...RECORD, accessibleEntities: [OWN, THIRD] });
-  const query = { prefix: RECORD.prefix, entityUuid: name, after: null, limit: 10 };
+  const query = { prefix: RECORD.prefix, entityId: name, after: null, limit: 10 };
   expect(store.list(query)).toEqual([]);
   expect(store.list({ ...query, addressing: true })).toEqual([]);
   expect(store.listLineage({ rootKeyId: name, after: null, limit: 10 })).toEqual([]);
@@ -68,7 +68,7 @@ test('keeps nothing of a rejected or unreadable record', () => {
   const store = memoryStore();
   store.insert(RECORD);
   const digest = 's1$other';
-  const refused = { ...RECORD, digest, entityUuid: OTHER, rootKeyId: THIRD };
+  const refused = { ...RECORD, digest, entityId: OTHER, rootKeyId: THIRD };
   expect(() => store.insert(refused)).toThrow('a record with this key id or digest exists already');
   const keyId = THIRD;
   const unlisted = { ...RECORD, digest, keyId, accessibleEntities: 5 as unknown as string[] };

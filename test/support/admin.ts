@@ -9,7 +9,7 @@ import { OWN, setUp } from './keyring.ts';
 
 export const BASE = 'https://api.example.com';
 export const ACTOR = 'ada@example.com';
-export const GRANT = { entityUuid: OWN, scopes: 'all', actor: ACTOR } as const;
+export const GRANT = { entityId: OWN, scopes: 'all', actor: ACTOR } as const;
 export const BODY = { name: 'ci', scopes: ['threats:read'], expiresAt: 'never' } as const;
 
 function createSqlite(): KeyStore {

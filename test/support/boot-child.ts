@@ -17,7 +17,7 @@ async function start(folder: string): Promise<string> {
   try {
     const platform = await openPlatform(folder);
     const input = { name: 'test', scopes: [], expiresAt: 'never' } as const;
-    const { key } = await platform.keyring.issue(input, { entityUuid: ENTITY, scopes: 'all' });
+    const { key } = await platform.keyring.issue(input, { entityId: ENTITY, scopes: 'all' });
     await platform.keyring.verify(key);
     const jwks = JSON.stringify(platform.tokens.jwks);
     await platform.close();

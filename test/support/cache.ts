@@ -164,7 +164,7 @@ const suspend: Act = (keyring, keyId) => keyring.suspend(keyId, AUTHORITY);
 const resume: Act = (keyring, keyId) => keyring.resume(keyId, AUTHORITY);
 const retire: Act = (keyring, keyId) =>
   keyring.rotate(keyId, { overlapMs: 0 }, { ...AUTHORITY, entities: [OTHER] });
-const withdraw: Act = (keyring, keyId) => keyring.withdraw(keyId, { entityUuid: OTHER });
+const withdraw: Act = (keyring, keyId) => keyring.withdraw(keyId, { entityId: OTHER });
 
 /** Every kind of mark. */
 export const MARKINGS: readonly Marking[] = [

@@ -8,7 +8,7 @@ export const FIXED: readonly string[] = [
   'hint',
   'name',
   'digest',
-  'entity_uuid',
+  'entity_id',
   'accessible_entities',
   'scopes',
   'justification',

@@ -15,7 +15,7 @@ export const CONTRACT_APPS = {
     const app = express();
     const guard = expressGuard(options);
     const answer = (req: express.Request, res: express.Response) =>
-      res.send(handle(req.principal, req.entityUuid));
+      res.send(handle(req.principal, req.entityId));
     app.get('/whoami', guard('whoami'), answer);
     // As in the docs: `req.query` stops at 1,000 parameters.
     const entity = (req: express.Request) =>
@@ -28,7 +28,7 @@ export const CONTRACT_APPS = {
   async fastify({ handle, ...options }: AdapterSetup): Promise<RequestListener> {
     const app = fastify();
     const guard = fastifyGuard(options);
-    const answer = async (request: FastifyRequest) => handle(request.principal, request.entityUuid);
+    const answer = async (request: FastifyRequest) => handle(request.principal, request.entityId);
     const entity = (request: FastifyRequest) => (request.query as { entity?: unknown }).entity;
     app.get('/whoami', { onRequest: guard('whoami') }, answer);
     app.get('/reports', { onRequest: guard('readReports', { entity }) }, answer);
@@ -39,7 +39,7 @@ export const CONTRACT_APPS = {
   hono({ handle, ...options }: AdapterSetup): Hono<Guarded> {
     const app = new Hono<Guarded>();
     const guard = honoGuard(options);
-    const answer = (c: Context<Guarded>) => c.text(handle(c.get('principal'), c.get('entityUuid')));
+    const answer = (c: Context<Guarded>) => c.text(handle(c.get('principal'), c.get('entityId')));
     app.get('/whoami', guard('whoami'), answer);
     app.get('/reports', guard('readReports', { entity: (c) => c.req.queries('entity') }), answer);
     app.onError(() => new Response(null, { status: 500 }));

@@ -10,7 +10,7 @@ export const RECORD: KeyRecord = { ...BASE, accessibleEntities: [OWN, OTHER] };
 export const another: (n: number) => KeyRecord = numbered(RECORD);
 
 /** The listing that contains it. */
-export const WHOSE = { prefix: 'acme', entityUuid: OWN, after: null, limit: 10 } as const;
+export const WHOSE = { prefix: 'acme', entityId: OWN, after: null, limit: 10 } as const;
 
 /** Makes a revocation that gives the record another seal. */
 export function revokeAt(at: number): Mark {
@@ -21,7 +21,7 @@ export function revokeAt(at: number): Mark {
 export const MARKS: readonly Mark[] = [
   { kind: 'suspend', at: 1, by: 'a', reason: 'b' },
   { kind: 'resume', at: 2 },
-  { kind: 'withdraw', at: 3, entityUuid: OTHER },
+  { kind: 'withdraw', at: 3, entityId: OTHER },
   { kind: 'retire', at: 4, retireAt: 4, by: 'c', reason: null, withdrawn: [OTHER] },
   revokeAt(5),
 ];

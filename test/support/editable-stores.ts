@@ -116,7 +116,7 @@ export function editableSqlite(triggers: boolean): OpenEditable {
 const POSTGRES_TYPES: Readonly<Record<string, string>> = {
   format: 'integer',
   key_id: 'uuid',
-  entity_uuid: 'uuid',
+  entity_id: 'uuid',
   rotated_from: 'uuid',
   root_key_id: 'uuid',
   issued_under: 'uuid',

@@ -202,8 +202,8 @@ function refusalsOf(editable: Editable, field: SealedField, to: string): readonl
 }
 
 /** Returns the states of an entity's keys in `list`: `live`, `damaged` and others. */
-async function listedStates(keyring: Ring, entityUuid: string): Promise<readonly string[]> {
-  const { keys } = await keyring.list({}, { entityUuid });
+async function listedStates(keyring: Ring, entityId: string): Promise<readonly string[]> {
+  const { keys } = await keyring.list({}, { entityId });
   return keys.map(({ state }) => state).sort();
 }
 
@@ -223,11 +223,11 @@ function testSealedFields(editable: Editable): void {
       expect(allowed, why).toContain(await outcome(() => keyring.verify(key)));
       // Nor does the attacker's key pass.
       expect(REFUSED, why).toContain(await outcome(() => keyring.verify(attackers)));
-      for (const entityUuid of [OWN, OTHER]) {
-        const by = { entityUuid, scopes: 'all' } as const;
+      for (const entityId of [OWN, OTHER]) {
+        const by = { entityId, scopes: 'all' } as const;
         const rotated = await outcome(() => keyring.rotate(keyId, { overlapMs: 0 }, by));
         expect(NOT_ROTATED, `${why}, rotated`).toContain(rotated);
-        const listed = await outcome(() => keyring.list({}, { entityUuid }));
+        const listed = await outcome(() => keyring.list({}, { entityId }));
         // Without its id, the row belongs to no known key.
         const isNamed = field !== 'keyId' && refusals(editable, to).length === 1;
         expect(isNamed ? ['passed'] : ['passed', 'StoreError'], `${why}, listed`).toContain(listed);
@@ -257,7 +257,7 @@ function testJsonFields(editable: Editable): void {
         expect(await outcome(() => keyring.verify(other.key)), why).toBe('passed');
         expect(await listedStates(keyring, OWN), why).toEqual(['damaged', 'live']);
         const shown = await keyring.get(keyId, AUTHORITY);
-        expect(shown, why).toEqual({ state: 'damaged', keyId, entityUuid: OWN });
+        expect(shown, why).toEqual({ state: 'damaged', keyId, entityId: OWN });
         expect(await keyring.get(other.info.keyId, AUTHORITY), why).toMatchObject({
           state: 'live',
         });
@@ -361,7 +361,7 @@ function testWholeRows(editable: Editable): void {
     await write('format', LATER_FORMAT);
     expect(await outcome(() => keyring.verify(key))).toBe(UNKNOWN_FORMAT);
     expect(await listedStates(keyring, OWN)).toEqual(['live', 'unknown_format']);
-    const shown = { keyId, entityUuid: OWN };
+    const shown = { keyId, entityId: OWN };
     expect(await keyring.get(keyId, ADMIN)).toEqual({ ...shown, state: 'unknown_format' });
     await keyring.revoke(keyId, ADMIN);
     expect(await keyring.get(keyId, ADMIN)).toEqual({ ...shown, state: 'revoked' });
@@ -379,7 +379,7 @@ function testWholeRows(editable: Editable): void {
         await write(field, to);
         await keyring.revoke(keyId, ADMIN);
         expect(await outcome(() => keyring.verify(key)), why).toBe(TAMPERED);
-        const shown = { state: 'revoked', keyId, entityUuid: OWN };
+        const shown = { state: 'revoked', keyId, entityId: OWN };
         expect(await keyring.get(keyId, ADMIN), why).toEqual(shown);
         expect(await outcome(() => keyring.verify(other.key)), why).toBe('passed');
         expect(await listedStates(keyring, OWN), why).toEqual(['live', 'revoked']);
@@ -395,10 +395,10 @@ function testWholeRows(editable: Editable): void {
       const input = { ...PLAIN, accessibleEntities: [OTHER] };
       const other = await keyring.issue(input, ADMIN);
       await write(field, damages[field][0] ?? '');
-      const { keys } = await keyring.list({ addressing: true }, { entityUuid: OTHER });
+      const { keys } = await keyring.list({ addressing: true }, { entityId: OTHER });
       expect(keys).toHaveLength(2);
-      expect(keys).toContainEqual({ state: 'damaged', keyId, entityUuid: OWN });
-      const intact = { state: 'live', keyId: other.info.keyId, entityUuid: OWN };
+      expect(keys).toContainEqual({ state: 'damaged', keyId, entityId: OWN });
+      const intact = { state: 'live', keyId: other.info.keyId, entityId: OWN };
       expect(keys).toContainEqual(expect.objectContaining(intact));
       await editable.clear();
     },

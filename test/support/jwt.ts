@@ -35,7 +35,7 @@ export async function makePair(alg: Alg, kid: string = alg): Promise<Pair> {
 export const principal = testPrincipal({
   catalog,
   scopes: ['threats:read', 'threats:write'],
-  entityUuid: OWN,
+  entityId: OWN,
   accessibleEntities: [OTHER],
   keyId: KEY_ID,
 });

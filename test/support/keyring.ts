@@ -204,7 +204,7 @@ export type Ring = Keyring<typeof catalog>;
 /** The minimal input of `issue`. */
 export const PLAIN = { name: 'ci', scopes: ['threats:read'], expiresAt: 'never' } as const;
 /** An authority that may do everything to the keys of its entity. */
-export const AUTHORITY = { entityUuid: OWN, scopes: 'all' } as const;
+export const AUTHORITY = { entityId: OWN, scopes: 'all' } as const;
 
 export const issue = (keyring: Ring): Promise<IssuedKey> => keyring.issue(PLAIN, AUTHORITY);
 
@@ -233,8 +233,8 @@ export async function rowOf(store: KeyStore, keyId: string): Promise<KeyRecord> 
 
 /** Returns as text everything that a store holds for the entities of these tests. */
 export async function dump(store: KeyStore): Promise<string> {
-  const lists = [OWN, OTHER, THIRD].map((entityUuid) =>
-    store.list({ prefix: 'acme', entityUuid, after: null, limit: 1000 }),
+  const lists = [OWN, OTHER, THIRD].map((entityId) =>
+    store.list({ prefix: 'acme', entityId, after: null, limit: 1000 }),
   );
   return JSON.stringify(await Promise.all(lists));
 }

@@ -64,9 +64,9 @@ async function killRound(kill: Kill): Promise<void> {
   const { store, child, seen } = kill;
   const clock = { time: Date.now() };
   const keyring = keyringOver(store, () => clock.time);
-  const entityUuid = randomUUID();
-  const { key, info } = await keyring.issue(PLAIN, { entityUuid, scopes: 'all' });
-  const raced: Raced = { entityUuid, old: { key, keyId: info.keyId } };
+  const entityId = randomUUID();
+  const { key, info } = await keyring.issue(PLAIN, { entityId, scopes: 'all' });
+  const raced: Raced = { entityId, old: { key, keyId: info.keyId } };
 
   const handed = await killedInRotation(kill, raced);
   const at = child.heard.at(-1) ?? '';
@@ -87,7 +87,7 @@ async function killRound(kill: Kill): Promise<void> {
 /**
  * Asks for the rotation, kills the process at its moment, and returns its answer, if there was one.
  */
-async function killedInRotation(kill: Kill, { entityUuid, old }: Raced): Promise<unknown> {
+async function killedInRotation(kill: Kill, { entityId, old }: Raced): Promise<unknown> {
   const { child, moment, isStopped, isLocal } = kill;
   await child.ready;
   await child.ask('announce', isStopped ? moment : undefined);
@@ -96,7 +96,7 @@ async function killedInRotation(kill: Kill, { entityUuid, old }: Raced): Promise
       if (count === moment) resolve();
     };
   });
-  const answer = child.ask('rotate', entityUuid, old.keyId, HOUR);
+  const answer = child.ask('rotate', entityId, old.keyId, HOUR);
   await Promise.race([there, child.gone]);
   await child.kill();
   const handed = await answer;
@@ -154,12 +154,12 @@ async function checkPredecessor(
  */
 async function remedy(
   keyring: PatientKeyring,
-  { entityUuid, old }: Raced,
+  { entityId, old }: Raced,
   { before, made }: Left,
   handed: unknown,
   seen: Kills,
 ): Promise<void> {
-  const by = { entityUuid, scopes: 'all' } as const;
+  const by = { entityId, scopes: 'all' } as const;
   const again: KeyInfo | string = await keyring.rotate(old.keyId, { overlapMs: HOUR }, by).then(
     ({ info }) => info,
     (error: unknown) => (isAccessError(error) ? error.code : String(error)),

@@ -288,8 +288,8 @@ export class Ledger {
   }
 
   /** Checks whether management finds a record that nobody holds. */
-  #isListed({ keyId, prefix, entityUuid, rootKeyId }: KeyRecord): boolean {
-    const query = { prefix, entityUuid, after: null, limit: 100 };
+  #isListed({ keyId, prefix, entityId, rootKeyId }: KeyRecord): boolean {
+    const query = { prefix, entityId, after: null, limit: 100 };
     const listed = this.#database.list(query) as readonly KeyRecord[];
     const family = { rootKeyId, after: null, limit: 100 };
     const lineage = this.#database.listLineage(family) as readonly KeyRecord[];
@@ -385,7 +385,7 @@ function isOnward(before: KeyRecord, after: KeyRecord): boolean {
 const LASTING = [
   'keyId',
   'digest',
-  'entityUuid',
+  'entityId',
   'accessibleEntities',
   'scopes',
   'rotatedFrom',

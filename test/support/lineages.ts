@@ -50,8 +50,8 @@ export async function rotated(keyring: Ring, keyId: string): Promise<string> {
 }
 
 /** Returns the ids of the keys of the entity that are not marked as revoked, sorted. */
-export async function leftIn(store: KeyStore, entityUuid: string = OWN): Promise<string[]> {
-  const rows = await keysOf(store, entityUuid);
+export async function leftIn(store: KeyStore, entityId: string = OWN): Promise<string[]> {
+  const rows = await keysOf(store, entityId);
   const left = rows.filter(({ revokedAt }) => revokedAt === null);
   return left.map(({ keyId }) => keyId).sort();
 }

@@ -11,13 +11,13 @@ import { RECORD } from './records.ts';
  * checks that the length of `summarize` shows that it takes a time: otherwise the contract would
  * ask less of the store.
  */
-export async function expectLooseCalls(store: KeyStore, entityUuid: string): Promise<void> {
+export async function expectLooseCalls(store: KeyStore, entityId: string): Promise<void> {
   const { prefix } = RECORD;
-  const rows = await store.list({ prefix, entityUuid, after: null, limit: 10 });
+  const rows = await store.list({ prefix, entityId, after: null, limit: 10 });
   expect(rows).not.toEqual([]);
   const list = store.list as (query: object) => ReturnType<KeyStore['list']>;
   // Without `after`, two stores out of six used to throw a `TypeError`.
-  expect(await list({ prefix, entityUuid, limit: 10 })).toEqual(rows);
-  expect(await list({ prefix, entityUuid, after: undefined, limit: 10 })).toEqual(rows);
+  expect(await list({ prefix, entityId, limit: 10 })).toEqual(rows);
+  expect(await list({ prefix, entityId, after: undefined, limit: 10 })).toEqual(rows);
   expect(store.summarize).toHaveLength(1);
 }

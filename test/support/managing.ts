@@ -112,8 +112,8 @@ export function refusalsIn(events: readonly KeyringEvent[]) {
 // ── What is left ────────────────────────────────────────────────────────────────────────────────
 
 /** Returns the rows of an entity's keys with the prefix of these tests, newest first. */
-export function keysOf(store: KeyStore, entityUuid: string = OWN) {
-  return store.list({ prefix: 'acme', entityUuid, after: null, limit: 1000 });
+export function keysOf(store: KeyStore, entityId: string = OWN) {
+  return store.list({ prefix: 'acme', entityId, after: null, limit: 1000 });
 }
 
 /** Returns the rows that rotations of this key made, in any state. */

@@ -51,22 +51,22 @@ function markOf(kind: Kind, side: number, round: number): Mark {
       return { kind, at };
     case 'withdraw':
       // Both withdraw the same entity, or each another one, in turn.
-      return { kind, at, entityUuid: String(GUESTS[side * (round % 2)]) };
+      return { kind, at, entityId: String(GUESTS[side * (round % 2)]) };
   }
 }
 
 /** Makes a new key for each round, in most rounds one on which both marks could be written. */
 function recordOf(pair: Pair, round: number): KeyRecord {
   const keyId = randomUUID();
-  const entityUuid = randomUUID();
+  const entityId = randomUUID();
   const isSuspended = pair.includes('resume') === (round % 4 !== 3);
   return {
     ...RECORD,
     keyId,
     rootKeyId: keyId,
-    digest: `s1$${`${keyId}${entityUuid}`.replaceAll('-', '')}`,
-    entityUuid,
-    accessibleEntities: [entityUuid, ...GUESTS],
+    digest: `s1$${`${keyId}${entityId}`.replaceAll('-', '')}`,
+    entityId,
+    accessibleEntities: [entityId, ...GUESTS],
     suspendedAt: isSuspended ? 5 : null,
     endedBy: isSuspended ? 'somebody' : null,
     changedAt: isSuspended ? 5 : null,

@@ -57,11 +57,11 @@ export const tokens: TokenVerifier = {
 
 /** Makes a real JWT for the key of a principal. */
 export function tokenFor(principal: Principal, audience: unknown = RESOURCE): Promise<string> {
-  const { keyId, name, entityUuid, accessibleEntities, scopes } = principal;
+  const { keyId, name, entityId, accessibleEntities, scopes } = principal;
   const claimed = {
     keyId,
     name,
-    entityUuid,
+    entityId,
     accessibleEntities,
     scopes,
     metadata: {},

@@ -38,7 +38,7 @@ export function usageOf(
 /** A listing of the keys of the entity of all records, newest first. */
 export const OWN_KEYS: ListQuery = {
   prefix: RECORD.prefix,
-  entityUuid: RECORD.entityUuid,
+  entityId: RECORD.entityId,
   after: null,
   limit: 9,
 };

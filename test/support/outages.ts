@@ -32,10 +32,10 @@ export const OPERATIONS: Readonly<
   revokeLineage: (keyring, { keyId }) => keyring.revokeLineage(keyId, AUTHORITY),
   suspend: (keyring, { keyId }) => keyring.suspend(keyId, AUTHORITY),
   resume: (keyring, { keyId }) => keyring.resume(keyId, AUTHORITY),
-  withdraw: (keyring, { keyId }) => keyring.withdraw(keyId, { entityUuid: OTHER }),
+  withdraw: (keyring, { keyId }) => keyring.withdraw(keyId, { entityId: OTHER }),
   rotate: (keyring, { keyId }) => keyring.rotate(keyId, { overlapMs: HOUR }, WIDE),
   list: (keyring) => keyring.list({}, AUTHORITY),
-  'list addressing': (keyring) => keyring.list({ addressing: true }, { entityUuid: OTHER }),
+  'list addressing': (keyring) => keyring.list({ addressing: true }, { entityId: OTHER }),
   get: (keyring, { keyId }) => keyring.get(keyId, AUTHORITY),
   flush: (keyring) => keyring.flush(),
 };

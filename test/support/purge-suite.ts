@@ -81,9 +81,9 @@ async function expectPurged(
   expect(deleted.toSorted()).toEqual(idsOf(gone));
   const { items } = await store.listAll({ after: null, limit: 1000 });
   expect(byId(items)).toEqual(byId(kept));
-  const place = { prefix: 'acme', entityUuid: OTHER, after: null, limit: 1000 } as const;
+  const place = { prefix: 'acme', entityId: OTHER, after: null, limit: 1000 } as const;
   const addressing = await store.list({ ...place, addressing: true });
-  const foreign = kept.filter(({ entityUuid }) => entityUuid !== OTHER);
+  const foreign = kept.filter(({ entityId }) => entityId !== OTHER);
   expect(idsOf(addressing)).toEqual(idsOf(foreign));
   const found = gone.map(async ({ keyId }) => store.findById(keyId));
   expect((await Promise.all(found)).filter((record) => record !== null)).toEqual([]);
@@ -156,8 +156,8 @@ function testEnds(make: MakePlace): void {
     const revoke = { kind: 'revoke', at: BEFORE, ...by, seal: null } as const;
     const histories: readonly (readonly Mark[])[] = [
       [revoke],
-      [{ kind: 'withdraw', at: SINCE, entityUuid: OTHER }, revoke],
-      [revoke, { kind: 'withdraw', at: SINCE, entityUuid: OTHER }],
+      [{ kind: 'withdraw', at: SINCE, entityId: OTHER }, revoke],
+      [revoke, { kind: 'withdraw', at: SINCE, entityId: OTHER }],
       [{ kind: 'retire', at: 5, retireAt: BEFORE, ...by }],
       [{ kind: 'retire', at: SINCE, retireAt: 1, ...by }],
       [{ kind: 'suspend', at: 5, ...by }],
@@ -193,7 +193,7 @@ function testChains(make: MakePlace): void {
       ...[distant, nextOf(middle, given)],
       // The first key of the issued chain has a live key itself.
       ...[issuer, issued, nextOf(issued, { issuedUnder: issuer.keyId, ...given })],
-      ...[foreign, nextOf(foreign, { entityUuid: OTHER, ...given })],
+      ...[foreign, nextOf(foreign, { entityId: OTHER, ...given })],
     ];
     await expectRule(make, [middle], kept);
   });
@@ -250,7 +250,7 @@ const CHOICES = fc.record({
   issuer: fc.integer({ min: -20, max: 9 }),
   createdAt: fc.constantFrom(1, 2, 3, 4, BEFORE, SINCE),
   changedAt: fc.constantFrom(null, null, null, BEFORE, LIMIT),
-  entityUuid: fc.constantFrom(OWN, OTHER),
+  entityId: fc.constantFrom(OWN, OTHER),
   mark: fc.constantFrom('none', 'none', 'none', 'revoke', 'suspend', 'withdraw'),
   at: fc.constantFrom(6, BEFORE, LIMIT),
 });
@@ -258,19 +258,19 @@ const CHOICES = fc.record({
 type Choices = typeof CHOICES extends fc.Arbitrary<infer T> ? T : never;
 
 function chosen(choices: Choices, earlier: readonly KeyRecord[]): KeyRecord {
-  const { end, time, root, issuer, createdAt, changedAt, entityUuid } = choices;
+  const { end, time, root, issuer, createdAt, changedAt, entityId } = choices;
   const { rootKeyId } = earlier[root] ?? {};
   const issuedUnder = earlier[issuer]?.keyId ?? null;
   // A revocation is never in the future.
   const field = time === Number.POSITIVE_INFINITY ? 'expiresAt' : end;
-  const made = { createdAt, changedAt, entityUuid, issuedUnder };
+  const made = { createdAt, changedAt, entityId, issuedUnder };
   const ends = { [field]: time === Number.POSITIVE_INFINITY ? later() : time };
   return recordOf({ ...made, ...(rootKeyId === undefined ? {} : { rootKeyId }), ...ends });
 }
 
 function markOf({ mark, at }: Choices): Mark | null {
   if (mark === 'none') return null;
-  if (mark === 'withdraw') return { kind: mark, at, entityUuid: THIRD };
+  if (mark === 'withdraw') return { kind: mark, at, entityId: THIRD };
   return { kind: mark, at, by: null, reason: null, seal: null };
 }
 

@@ -34,7 +34,7 @@ export interface Races {
 
 /** The key of a round. */
 export interface Raced {
-  readonly entityUuid: string;
+  readonly entityId: string;
   readonly old: Handed;
 }
 
@@ -60,18 +60,18 @@ async function race(arena: Arena, count: number, tasksOf: (i: number) => Tasks):
   const reversed = arena.children.toReversed();
 
   async function prepare(i: number): Promise<() => Promise<Round>> {
-    const entityUuid = randomUUID();
-    const { key, info } = await keyring.issue(PLAIN, { entityUuid, scopes: 'all' });
+    const entityId = randomUUID();
+    const { key, info } = await keyring.issue(PLAIN, { entityId, scopes: 'all' });
     const { keyId } = info;
     const tasks = tasksOf(i);
     const children = i % 2 === 0 ? arena.children : reversed;
     return async () => {
       const asked = children.map((child, which) => {
         const { name, given } = tasks[which] as Task;
-        return child.ask(name, entityUuid, keyId, given);
+        return child.ask(name, entityId, keyId, given);
       });
       const answers = (await Promise.all(asked)) as [unknown, unknown];
-      return { entityUuid, old: { key, keyId }, answers };
+      return { entityId, old: { key, keyId }, answers };
     };
   }
 
@@ -95,8 +95,8 @@ export interface Left {
   readonly live: readonly string[];
 }
 
-export async function readLeft(store: KeyStore, { entityUuid, old }: Raced): Promise<Left> {
-  const rows = await store.list({ prefix: 'acme', entityUuid, after: null, limit: 100 });
+export async function readLeft(store: KeyStore, { entityId, old }: Raced): Promise<Left> {
+  const rows = await store.list({ prefix: 'acme', entityId, after: null, limit: 100 });
   const made = rows.filter(({ rotatedFrom }) => rotatedFrom === old.keyId);
   const before = rows.find(({ keyId }) => keyId === old.keyId);
   assert.ok(before, 'the predecessor is not listed');

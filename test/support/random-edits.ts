@@ -37,7 +37,7 @@ export interface EditTally {
   readonly violations: string[];
 }
 
-const ADMIN = { entityUuid: OWN, entities: [OTHER], scopes: 'all', actor: 'ada' } as const;
+const ADMIN = { entityId: OWN, entities: [OTHER], scopes: 'all', actor: 'ada' } as const;
 
 /** The number of edits per set of keys. */
 const EDITS_A_WORLD = 25;
@@ -358,7 +358,7 @@ const VALUES: Readonly<
   digest: () => [
     `h1.p1$${'0123456789abcdef'.repeat(3)}${globalThis.crypto.randomUUID().slice(0, 8)}`,
   ],
-  entityUuid: () => [OWN, OTHER],
+  entityId: () => [OWN, OTHER],
   accessibleEntities: () => [[OWN], [OWN, OTHER]],
   scopes: () => [['threats:read', 'threats:write'], []],
   justification: () => ['because', null],

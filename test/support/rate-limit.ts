@@ -33,14 +33,14 @@ export interface LimitedServer {
 const catalog = defineScopes({ threats: { read: 'List and read threats.' } });
 const policy = definePolicy(catalog, { listThreats: ['threats:read'] });
 const keyring = createKeyring({ prefix: 'acme', policy, store: memoryStore(), peppers: 'none' });
-const entityUuid = '0a0a0a0a-0000-4000-8000-00000000000a';
+const entityId = '0a0a0a0a-0000-4000-8000-00000000000a';
 
 /** Makes a key that every such server knows, by default with the scope of the route. */
 export async function issueKey(
   scopes: readonly 'threats:read'[] = ['threats:read'],
 ): Promise<Issued> {
   const input = { name: 'n', scopes, expiresAt: 'never' } as const;
-  const { key, info } = await keyring.issue(input, { entityUuid, scopes: 'all' });
+  const { key, info } = await keyring.issue(input, { entityId, scopes: 'all' });
   return { key, keyId: info.keyId };
 }
 

@@ -15,7 +15,7 @@ export const RECORD: KeyRecord = {
   hint: 'KrPP',
   name: 'ci 🦊',
   digest: `s1$${'ab'.repeat(32)}`,
-  entityUuid: OWN,
+  entityId: OWN,
   accessibleEntities: [OWN],
   scopes: ['threats:read'],
   justification: '',

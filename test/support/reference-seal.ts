@@ -13,7 +13,7 @@ export const NEVER_CHANGES: readonly string[] = [
   'hint',
   'name',
   'digest',
-  'entityUuid',
+  'entityId',
   'accessibleEntities',
   'scopes',
   'justification',

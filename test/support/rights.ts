@@ -28,7 +28,7 @@ const NOBODY = { by: null, reason: null } as const;
 const MARKS: readonly Mark[] = [
   { kind: 'suspend', at: 1, ...NOBODY },
   { kind: 'resume', at: 2 },
-  { kind: 'withdraw', at: 3, entityUuid: OTHER },
+  { kind: 'withdraw', at: 3, entityId: OTHER },
   { kind: 'retire', at: 4, retireAt: 4, ...NOBODY, withdrawn: [OTHER] },
   { kind: 'revoke', at: 5, ...NOBODY, seal: null },
 ];
@@ -42,12 +42,12 @@ export async function useEverything(store: Required<KeyStore>): Promise<void> {
   await store.insert(record);
   const page = { prefix: record.prefix, after: null, limit: 1_000 };
   const part = { after: null, limit: 1_000 };
-  await store.list({ ...page, entityUuid: OWN });
+  await store.list({ ...page, entityId: OWN });
   const found = [
     ...(await store.findByDigest([digest])),
     await store.findById(keyId),
     ...(await store.listLineage({ ...part, rootKeyId: keyId })),
-    ...(await store.list({ ...page, entityUuid: THIRD, addressing: true })),
+    ...(await store.list({ ...page, entityId: THIRD, addressing: true })),
   ];
   const seen = found.filter((each) => each?.keyId === keyId);
   if (seen.length !== 4) throw new Error(`the key is in ${seen.length} of 4 answers`);

@@ -35,7 +35,7 @@ export interface Held {
 }
 
 /** An authority that may hand out everything. */
-export const EVERYTHING = { entityUuid: OWN, entities: OTHERS, scopes: 'all' } as const;
+export const EVERYTHING = { entityId: OWN, entities: OTHERS, scopes: 'all' } as const;
 
 /** Makes a keyring without peppers, so that decisions take most of the time. */
 export function smallKeyring(
@@ -99,7 +99,7 @@ export async function tryAll({ authorities, old, asked }: Combinations) {
   let count = 0;
 
   async function tryOne(keyId: string, rights: Rights, wish: Asked, held: Held): Promise<boolean> {
-    const authority = { entityUuid: OWN, ...held };
+    const authority = { entityId: OWN, ...held };
     let answer: string;
     let isRotated = false;
     try {

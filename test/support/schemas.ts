@@ -26,7 +26,7 @@ interface InputFile {
   readonly catalog: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly reserved: readonly string[];
   readonly authority: {
-    readonly entityUuid: string;
+    readonly entityId: string;
     readonly entities: Json;
     readonly scopes: 'all';
   };

@@ -56,7 +56,7 @@ export async function perform(
     case 'rotate with overlap':
       return (await keyring.rotate(keyId, { overlapMs: OVERLAP_MS }, AUTHORITY)).key;
     case 'withdraw':
-      await keyring.withdraw(keyId, { entityUuid: OTHER });
+      await keyring.withdraw(keyId, { entityId: OTHER });
       return undefined;
     case 'revokeLineage':
       await keyring.revokeLineage(keyId, AUTHORITY);

@@ -18,7 +18,7 @@ import { isHanded, spareChildren, timesOf } from './store-process.ts';
 
 /** The acknowledged state of a key. */
 interface Said extends Handed {
-  readonly entityUuid: string;
+  readonly entityId: string;
   /** `unknown` if an operation on it had started when the process was killed. */
   state: 'live' | 'retiring' | 'retired' | 'revoked' | 'unknown';
 }
@@ -95,23 +95,23 @@ async function operate(
   choice: number,
 ): Promise<void> {
   if (on === undefined) {
-    const entityUuid = randomUUID();
-    const made = await child.ask('issue', entityUuid);
-    if (isHanded(made)) ledger.push({ ...made, entityUuid, state: 'live' });
+    const entityId = randomUUID();
+    const made = await child.ask('issue', entityId);
+    if (isHanded(made)) ledger.push({ ...made, entityId, state: 'live' });
     return;
   }
   on.state = 'unknown';
-  const { entityUuid, keyId } = on;
+  const { entityId, keyId } = on;
   if (choice === 0) {
-    const answer = await child.ask('revoke', entityUuid, keyId);
+    const answer = await child.ask('revoke', entityId, keyId);
     if (timesOf(answer).revoked) on.state = 'revoked';
     return;
   }
   const overlapMs = choice === 1 ? HOUR : 0;
-  const answer = await child.ask('rotate', entityUuid, keyId, overlapMs);
+  const answer = await child.ask('rotate', entityId, keyId, overlapMs);
   if (!isHanded(answer)) return;
   on.state = overlapMs === 0 ? 'retired' : 'retiring';
-  ledger.push({ ...answer, entityUuid, state: 'live' });
+  ledger.push({ ...answer, entityId, state: 'live' });
 }
 
 /** Compares a file with everything that was ever acknowledged. */

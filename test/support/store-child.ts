@@ -134,14 +134,14 @@ const TASKS: Readonly<Record<string, (...given: never[]) => unknown>> = {
     return 'announcing';
   },
 
-  async issue(entityUuid: string) {
-    const { key, info } = await current().keyring.issue(PLAIN, { entityUuid, scopes: 'all' });
+  async issue(entityId: string) {
+    const { key, info } = await current().keyring.issue(PLAIN, { entityId, scopes: 'all' });
     moment('issue', 'made');
     return { keyId: info.keyId, key };
   },
 
-  async rotate(entityUuid: string, keyId: string, overlapMs: number) {
-    const by = { entityUuid, scopes: 'all' } as const;
+  async rotate(entityId: string, keyId: string, overlapMs: number) {
+    const by = { entityId, scopes: 'all' } as const;
     const { key, info } = await current().keyring.rotate(keyId, { overlapMs }, by);
     moment('rotate', 'made');
     return { keyId: info.keyId, key, from: writes.getStore()?.from };
@@ -151,10 +151,10 @@ const TASKS: Readonly<Record<string, (...given: never[]) => unknown>> = {
    * Waits for some look-ups first: a rotation writes at its third call, and a revocation would
    * always be first.
    */
-  async revoke(entityUuid: string, keyId: string, lookUps = 0) {
+  async revoke(entityId: string, keyId: string, lookUps = 0) {
     const ring = current().keyring;
-    for (let i = 0; i < lookUps; i++) await ring.get(keyId, { entityUuid });
-    await ring.revoke(keyId, { entityUuid });
+    for (let i = 0; i < lookUps; i++) await ring.get(keyId, { entityId });
+    await ring.revoke(keyId, { entityId });
     moment('revoke', 'made');
     return { revoked: true, to: writes.getStore()?.to };
   },
@@ -162,12 +162,12 @@ const TASKS: Readonly<Record<string, (...given: never[]) => unknown>> = {
   // ── A thief and his victim ─────────────────────────────────────────────────────────────────────
 
   serve: () => serveKeys(current().keyring),
-  fill: (...[entityUuid, keyId, count]: [string, string, number]) =>
-    fillLineage(current().keyring, entityUuid, keyId, count),
+  fill: (...[entityId, keyId, count]: [string, string, number]) =>
+    fillLineage(current().keyring, entityId, keyId, count),
 
-  async revokeLineage(entityUuid: string, keyId: string) {
+  async revokeLineage(entityId: string, keyId: string) {
     const begun = performance.now();
-    const ended = await current().keyring.revokeLineage(keyId, { entityUuid });
+    const ended = await current().keyring.revokeLineage(keyId, { entityId });
     return { ended: ended.length, ms: performance.now() - begun };
   },
 

@@ -30,7 +30,7 @@ export async function serveKeys(keyring: PatientKeyring): Promise<string> {
 /** Issues many keys under one. */
 export async function fillLineage(
   keyring: PatientKeyring,
-  entityUuid: string,
+  entityId: string,
   keyId: string,
   count: number,
 ): Promise<void> {
@@ -38,7 +38,7 @@ export async function fillLineage(
   const lanes = Array.from({ length: 16 }, async () => {
     while (left > 0) {
       left -= 1;
-      await keyring.issue(PLAIN, { entityUuid, scopes: 'all', keyId });
+      await keyring.issue(PLAIN, { entityId, scopes: 'all', keyId });
     }
   });
   await Promise.all(lanes);

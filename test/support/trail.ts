@@ -16,10 +16,10 @@ export function trailOf(events: readonly KeyringEvent[], start: number, names: N
 }
 
 function lineOf(event: KeyringEvent, start: number, names: Names): string {
-  const { type, time, keyId, entityUuid } = event;
+  const { type, time, keyId, entityId } = event;
   const name = (id: string | null) => (id === null ? '-' : (names.get(id) ?? 'somebody'));
   const hours = `+${(time - start) / HOUR}h`;
-  const what = `${type} ${name(keyId)} of ${name(entityUuid)}`;
+  const what = `${type} ${name(keyId)} of ${name(entityId)}`;
   return [hours, whoAndWhy(event), what, detailsOf(event, name)].join(' | ');
 }
 

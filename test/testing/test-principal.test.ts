@@ -17,12 +17,12 @@ describe('testPrincipal', () => {
     const principal = testPrincipal({
       catalog,
       scopes: ['decoys:read', 'threats:read'],
-      entityUuid: OWN,
+      entityId: OWN,
     });
     expect(principal).toEqual({
       keyId: '00000000-0000-4000-8000-000000000002',
       name: 'test',
-      entityUuid: OWN,
+      entityId: OWN,
       accessibleEntities: [OWN],
       scopes: ['threats:read', 'decoys:read'],
       metadata: {},
@@ -48,7 +48,7 @@ describe('testPrincipal', () => {
     const principal = testPrincipal({
       catalog,
       scopes: [],
-      entityUuid: OWN,
+      entityId: OWN,
       accessibleEntities: [OTHER],
       ...given,
     });
@@ -60,7 +60,7 @@ describe('testPrincipal', () => {
     ['a scope that the catalog lacks', { scopes: ['users:read'] }],
     ['a wildcard', { scopes: ['threats:*'] }],
     ['a text instead of a list', { scopes: 'threats:read' }],
-    ['an entity that is not a UUID', { entityUuid: 'a' }],
+    ['an entity that is not a UUID', { entityId: 'a' }],
     ['accessible entities that are not UUIDs', { accessibleEntities: ['a'] }],
     ['an unknown option', { scope: [] }],
   ])('throws a TypeError on %s', (_what, given) => {
@@ -69,9 +69,9 @@ describe('testPrincipal', () => {
   });
 
   test('shows an entity in upper case instead of masking it', () => {
-    const entityUuid = '0A0A0A0A-0000-4000-8000-00000000000A';
-    expect(() => testPrincipal({ catalog, scopes: [], entityUuid })).toThrow(
-      `entityUuid: pass a UUID in lower case, not "${entityUuid}"`,
+    const entityId = '0A0A0A0A-0000-4000-8000-00000000000A';
+    expect(() => testPrincipal({ catalog, scopes: [], entityId })).toThrow(
+      `entityId: pass a UUID in lower case, not "${entityId}"`,
     );
   });
 

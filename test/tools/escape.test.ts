@@ -112,7 +112,7 @@ const REASONS = HOSTILE_TEXTS.filter((text) => /^[ -~]{1,400}$/.test(text));
 describe('the outputs of a lock', () => {
   it.each(HOSTILE_TEXTS)('show %j as plain text', async (text) => {
     const lock = lockNaming(text);
-    const key = { keyId: text, prefix: text, hint: text, name: text, entityUuid: text };
+    const key = { keyId: text, prefix: text, hint: text, name: text, entityId: text };
     const diff = diffLocks(NONE, lock, { keys: [{ ...key, scopes: [text] }] });
     const lines = lockMarkdown(diff).split('\n');
     for (const line of lines) expectPlainMarkdown(line.replace(/^(?:- |### )/, ''));

@@ -21,7 +21,7 @@ interface Env {
 }
 
 const catalog = defineScopes({ threats: { read: 'List and read threats.' } });
-const AUTHORITY = { entityUuid: '0a0a0a0a-0000-4000-8000-00000000000a', scopes: 'all' } as const;
+const AUTHORITY = { entityId: '0a0a0a0a-0000-4000-8000-00000000000a', scopes: 'all' } as const;
 const INPUT = { name: 'ci', scopes: ['threats:read'], expiresAt: 'never' } as const;
 const PEPPERS = [{ id: 'p1', secret: 'first-pepper-first-pepper-first-pepper!' }];
 const HELD_MS = 300;

@@ -28,7 +28,7 @@ function access(key: AddressedKey, canWithdraw: boolean): Html | string {
 
 function row(key: AddressedKey | DamagedKey, canWithdraw: boolean, list: AddressedKeys): Html {
   const { nameOf, now } = list;
-  const owner = cell('Organization', organization(key.entityUuid, nameOf));
+  const owner = cell('Organization', organization(key.entityId, nameOf));
   const state = stateOf(key, now);
   if (!('name' in key))
     return html`<tr><th scope="row"><code>${key.keyId}</code></th>

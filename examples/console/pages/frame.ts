@@ -87,11 +87,11 @@ export function cell(column: string, content: Html | readonly Html[] | string): 
   return html`<td data-column="${column}">${content}</td>`;
 }
 
-export type NameOf = (entityUuid: string) => string | null;
+export type NameOf = (entityId: string) => string | null;
 
 /** Returns the name of an organization, or its UUID if it has no name here. */
-export function organization(entityUuid: string, nameOf: NameOf): Html | string {
-  return nameOf(entityUuid) ?? html`<code>${entityUuid}</code>`;
+export function organization(entityId: string, nameOf: NameOf): Html | string {
+  return nameOf(entityId) ?? html`<code>${entityId}</code>`;
 }
 
 /** Returns a page with a message, for requests that the console cannot serve. */

@@ -4,8 +4,8 @@ import { keyring } from '../keys.ts';
 const guard = createGuard({ keyring });
 const entity = ({ url }: Request) => new URL(url).searchParams.getAll('entity_uuid');
 
-const threats = guard('listThreats', { entity })((_request, { entityUuid }) =>
-  Response.json({ threats: [], entity: entityUuid }),
+const threats = guard('listThreats', { entity })((_request, { entityId }) =>
+  Response.json({ threats: [], entity: entityId }),
 );
 
 Deno.serve({ port: Number(Deno.env.get('PORT') ?? 3000) }, (request) => {

@@ -14,7 +14,7 @@ export function createGuard<Op extends string>(options: GuardOptions<Op>) {
   const define = defineGuard(options);
   return (operation: Op, readers?: GuardReaders<Request>) => {
     const guard = define(operation, readers);
-    /** The handler gets `principal` and the checked `entityUuid`. Do not use any other entity. */
+    /** The handler gets `principal` and the checked `entityId`. Do not use any other entity. */
     return <C extends Guarded, T>(handler: (context: C & Admission) => T) =>
       Object.assign(async (context: C): Promise<Awaited<T> | Response> => {
         const { request, set } = context;

@@ -8,6 +8,6 @@ const entity = ({ url }: Request) => new URL(url).searchParams.getAll('entity_uu
 
 export const app = new Elysia().get(
   '/threats',
-  guard('listThreats', { entity })(({ entityUuid }) => ({ threats: [], entity: entityUuid })),
+  guard('listThreats', { entity })(({ entityId }) => ({ threats: [], entity: entityId })),
 );
 if (import.meta.main) app.listen(3000); // On Bun. On Node, add `@elysiajs/node`.

@@ -5,7 +5,7 @@
 import type { Admission, GuardOptions, GuardReaders } from 'keyscope';
 import { defineGuard } from 'keyscope';
 
-/** `rest` is what the runtime passes after the request. Use no entity except `entityUuid`. */
+/** `rest` is what the runtime passes after the request. Use no entity except `entityId`. */
 export type Handler<R extends Request, Rest extends readonly unknown[], A> = (
   request: R,
   admission: Admission,
@@ -15,7 +15,7 @@ export type Handler<R extends Request, Rest extends readonly unknown[], A> = (
 /** The answer of a handler. On Bun, it is undefined after `server.upgrade(request)`. */
 type Answer = Response | undefined;
 
-/** `export const GET = guard('listThreats')((request, { entityUuid }) => ...)`. */
+/** `export const GET = guard('listThreats')((request, { entityId }) => ...)`. */
 export function createGuard<Op extends string>(options: GuardOptions<Op>) {
   const define = defineGuard(options);
   return (operation: Op, readers?: GuardReaders<Request>) => {

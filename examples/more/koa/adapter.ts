@@ -5,7 +5,7 @@ import { defineGuard } from 'keyscope';
 import type { Context, Middleware } from 'koa';
 
 /**
- * `new Router<Guarded>()`. Use no entity other than `entityUuid`, which is checked. On a route
+ * `new Router<Guarded>()`. Use no entity other than `entityId`, which is checked. On a route
  * without a guard, both fields are undefined, whatever the types say.
  */
 export type Guarded = Admission;

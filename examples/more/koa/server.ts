@@ -10,7 +10,7 @@ const entity = (ctx: Koa.Context) => new URLSearchParams(ctx.querystring).getAll
 
 const router = new Router<Guarded>();
 router.get('/threats', guard('listThreats', { entity }), (ctx) => {
-  ctx.body = { threats: [], entity: ctx.state.entityUuid };
+  ctx.body = { threats: [], entity: ctx.state.entityId };
 });
 
 export const app = new Koa().use(router.routes());

@@ -5,7 +5,7 @@ import type { Admission, GuardOptions, GuardReaders } from 'keyscope';
 import { defineGuard } from 'keyscope';
 
 /**
- * `@Req() request: Guarded`. Use no entity other than `entityUuid`, which is checked. On a route
+ * `@Req() request: Guarded`. Use no entity other than `entityId`, which is checked. On a route
  * without a guard, both fields are undefined, whatever the types say.
  */
 export interface Guarded extends Admission {

@@ -16,7 +16,7 @@ class Threats {
   @Get('threats')
   @UseGuards(guard('listThreats', { entity }))
   list(@Req() request: Guarded) {
-    return { threats: [], entity: request.entityUuid };
+    return { threats: [], entity: request.entityId };
   }
 }
 

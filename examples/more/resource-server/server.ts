@@ -67,10 +67,10 @@ export function createServer(
   app.get('/v1/me', async (c) => c.json(toMe(await door.authenticate(c.req.raw))));
   app.get('/v1/reports/executive', async (c) => {
     const principal = await door.authenticate(c.req.raw);
-    const entityUuid = policy.authorize(principal, 'exportReport', {
-      entityUuid: c.req.queries('entity_uuid'),
+    const entityId = policy.authorize(principal, 'exportReport', {
+      entityId: c.req.queries('entity_uuid'),
     });
-    return c.json({ entity_uuid: entityUuid, rows: [] });
+    return c.json({ entity_uuid: entityId, rows: [] });
   });
   app.onError((error) => {
     if (!isAccessError(error)) report(error);

@@ -5,13 +5,13 @@ import type { Context } from './adapter.ts';
 import { createGuard, createResponseMeta } from './adapter.ts';
 
 const guard = createGuard({ keyring });
-const entity = (input: unknown) => (input as { entityUuid?: unknown } | undefined)?.entityUuid;
+const entity = (input: unknown) => (input as { entityId?: unknown } | undefined)?.entityId;
 
 const t = initTRPC.context<Context>().create();
 const router = t.router({
   threats: t.procedure
     .use(guard('listThreats', { entity }))
-    .query(({ ctx }) => ({ threats: [], entity: ctx.entityUuid })),
+    .query(({ ctx }) => ({ threats: [], entity: ctx.entityId })),
 });
 
 export const server = createHTTPServer({

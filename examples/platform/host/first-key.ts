@@ -33,7 +33,7 @@ Try:
  */
 export async function firstKey(platform: Platform, url: string, folder: string): Promise<string> {
   const { keyring } = platform;
-  const authority = { entityUuid: ENTITY, scopes: ['*:*'], actor: 'first-key' };
+  const authority = { entityId: ENTITY, scopes: ['*:*'], actor: 'first-key' };
   const { keys } = await keyring.list({ limit: 1 }, authority);
   if (keys.length > 0) {
     const another =

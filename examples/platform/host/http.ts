@@ -59,7 +59,7 @@ function readQuery(url: string): Record<string, string> {
 /** A request after its guard. */
 export interface Admitted {
   readonly principal: Principal;
-  readonly entityUuid: string;
+  readonly entityId: string;
   readonly params: { readonly id?: string | string[] };
   readonly url: string;
   readonly header: (name: string) => string | null | undefined;
@@ -91,12 +91,12 @@ function readBody({ header, body }: Admitted): unknown {
 }
 
 function handle(route: Route, domain: Domain, request: Admitted): Answer {
-  const { principal, entityUuid, params, url } = request;
+  const { principal, entityId, params, url } = request;
   const query = readQuery(url);
   const body = route.method === 'GET' ? undefined : readBody(request);
   if (route.body === null && body !== undefined)
     throw new Refusal(400, 'body: this operation takes none');
-  const answered = route.handle({ domain, principal, entityUuid, id: params.id, query, body });
+  const answered = route.handle({ domain, principal, entityId, id: params.id, query, body });
   const { status } = route;
   if (answered === undefined) return { status, headers: {}, body: '' };
   const headers = { 'Content-Type': 'application/json' };

@@ -35,55 +35,55 @@ import { seedRows } from './seed.ts';
 export class Conflict extends Error {}
 
 export interface Threats {
-  listThreats(entityUuid: string, input: PageInput): Page<Threat>;
-  readThreat(entityUuid: string, id: string): Threat | null;
+  listThreats(entityId: string, input: PageInput): Page<Threat>;
+  readThreat(entityId: string, id: string): Threat | null;
   updateThreat(
-    entityUuid: string,
+    entityId: string,
     id: string,
     change: Change<Pick<Threat, 'status' | 'notes'>>,
   ): Threat | null;
 }
 
 export interface Interactions {
-  listInteractions(entityUuid: string, input: PageInput): Page<Interaction>;
-  readInteraction(entityUuid: string, id: string): Interaction | null;
+  listInteractions(entityId: string, input: PageInput): Page<Interaction>;
+  readInteraction(entityId: string, id: string): Interaction | null;
 }
 
 export interface Decoys {
-  listDecoys(entityUuid: string, input: PageInput): Page<Decoy>;
-  readDecoy(entityUuid: string, id: string): DecoyWithBreadcrumbs | null;
+  listDecoys(entityId: string, input: PageInput): Page<Decoy>;
+  readDecoy(entityId: string, id: string): DecoyWithBreadcrumbs | null;
   /** Requests a software update. The decoy reports its new version afterwards. */
-  updateDecoy(entityUuid: string, id: string): Decoy | null;
+  updateDecoy(entityId: string, id: string): Decoy | null;
   /** Idempotent. The row stays, because interactions refer to it. False without such a row. */
-  decommissionDecoy(entityUuid: string, id: string): boolean;
+  decommissionDecoy(entityId: string, id: string): boolean;
 }
 
 export interface Canaries {
-  listCanaries(entityUuid: string, input: PageInput): Page<Canary>;
-  readCanary(entityUuid: string, id: string): Canary | null;
-  createCanary(entityUuid: string, input: Pick<Canary, 'name' | 'kind' | 'notes'>): Canary;
+  listCanaries(entityId: string, input: PageInput): Page<Canary>;
+  readCanary(entityId: string, id: string): Canary | null;
+  createCanary(entityId: string, input: Pick<Canary, 'name' | 'kind' | 'notes'>): Canary;
   updateCanary(
-    entityUuid: string,
+    entityId: string,
     id: string,
     change: Change<Pick<Canary, 'name' | 'notes'>>,
   ): Canary | null;
   /** Idempotent. The row stays. False without such a row. */
-  decommissionCanary(entityUuid: string, id: string): boolean;
+  decommissionCanary(entityId: string, id: string): boolean;
 }
 
 export interface Users {
-  listUsers(entityUuid: string, input: PageInput): Page<User>;
-  readUser(entityUuid: string, id: string): User | null;
+  listUsers(entityId: string, input: PageInput): Page<User>;
+  readUser(entityId: string, id: string): User | null;
   /** Throws {@link Conflict} if the entity has a user with this email. */
-  createUser(entityUuid: string, input: Pick<User, 'email' | 'name' | 'role'>): User;
+  createUser(entityId: string, input: Pick<User, 'email' | 'name' | 'role'>): User;
   /** False without such a user. */
-  deleteUser(entityUuid: string, id: string): boolean;
+  deleteUser(entityId: string, id: string): boolean;
 }
 
 export interface Domain extends Threats, Interactions, Decoys, Canaries, Users {
-  exportReport(entityUuid: string): Report;
+  exportReport(entityId: string): Report;
   /** Gives an entity sample data, the same on each machine. Does nothing if it has decoys. */
-  seed(entityUuid: string): void;
+  seed(entityId: string): void;
 }
 
 export interface DomainOptions {
@@ -101,16 +101,16 @@ interface Context {
 
 function threatsOf({ db }: Context): Threats {
   return {
-    listThreats: (entityUuid, input) => listRows(db, 'threats', entityUuid, input),
-    readThreat: (entityUuid, id) => findRow(db, 'threats', entityUuid, id),
-    updateThreat: (entityUuid, id, change) => updateRow(db, 'threats', entityUuid, id, change),
+    listThreats: (entityId, input) => listRows(db, 'threats', entityId, input),
+    readThreat: (entityId, id) => findRow(db, 'threats', entityId, id),
+    updateThreat: (entityId, id, change) => updateRow(db, 'threats', entityId, id, change),
   };
 }
 
 function interactionsOf({ db }: Context): Interactions {
   return {
-    listInteractions: (entityUuid, input) => listRows(db, 'interactions', entityUuid, input),
-    readInteraction: (entityUuid, id) => findRow(db, 'interactions', entityUuid, id),
+    listInteractions: (entityId, input) => listRows(db, 'interactions', entityId, input),
+    readInteraction: (entityId, id) => findRow(db, 'interactions', entityId, id),
   };
 }
 
@@ -120,74 +120,73 @@ function requireActive(row: Decoy | Canary): void {
 
 function decoysOf({ db, time }: Context): Decoys {
   return {
-    listDecoys: (entityUuid, input) => listRows(db, 'decoys', entityUuid, input),
-    readDecoy(entityUuid, id) {
-      const decoy = findRow(db, 'decoys', entityUuid, id);
+    listDecoys: (entityId, input) => listRows(db, 'decoys', entityId, input),
+    readDecoy(entityId, id) {
+      const decoy = findRow(db, 'decoys', entityId, id);
       if (decoy === null) return null;
-      return { ...decoy, breadcrumbs: listBreadcrumbs(db, entityUuid, id) };
+      return { ...decoy, breadcrumbs: listBreadcrumbs(db, entityId, id) };
     },
-    updateDecoy(entityUuid, id) {
-      const decoy = findRow(db, 'decoys', entityUuid, id);
+    updateDecoy(entityId, id) {
+      const decoy = findRow(db, 'decoys', entityId, id);
       if (decoy === null) return null;
       requireActive(decoy);
-      return updateRow(db, 'decoys', entityUuid, id, { update_requested_at: time() });
+      return updateRow(db, 'decoys', entityId, id, { update_requested_at: time() });
     },
-    decommissionDecoy: (entityUuid, id) =>
-      updateRow(db, 'decoys', entityUuid, id, { status: 'decommissioned' }) !== null,
+    decommissionDecoy: (entityId, id) =>
+      updateRow(db, 'decoys', entityId, id, { status: 'decommissioned' }) !== null,
   };
 }
 
 function canariesOf({ db, time, newId }: Context): Canaries {
   return {
-    listCanaries: (entityUuid, input) => listRows(db, 'canaries', entityUuid, input),
-    readCanary: (entityUuid, id) => findRow(db, 'canaries', entityUuid, id),
-    createCanary(entityUuid, input) {
+    listCanaries: (entityId, input) => listRows(db, 'canaries', entityId, input),
+    readCanary: (entityId, id) => findRow(db, 'canaries', entityId, id),
+    createCanary(entityId, input) {
       const row: Canary = { id: newId(), created_at: time(), ...input, status: 'active' };
-      return insertRow(db, 'canaries', entityUuid, row);
+      return insertRow(db, 'canaries', entityId, row);
     },
-    updateCanary(entityUuid, id, change) {
-      const canary = findRow(db, 'canaries', entityUuid, id);
+    updateCanary(entityId, id, change) {
+      const canary = findRow(db, 'canaries', entityId, id);
       if (canary === null) return null;
       requireActive(canary);
-      return updateRow(db, 'canaries', entityUuid, id, change);
+      return updateRow(db, 'canaries', entityId, id, change);
     },
-    decommissionCanary: (entityUuid, id) =>
-      updateRow(db, 'canaries', entityUuid, id, { status: 'decommissioned' }) !== null,
+    decommissionCanary: (entityId, id) =>
+      updateRow(db, 'canaries', entityId, id, { status: 'decommissioned' }) !== null,
   };
 }
 
 function usersOf({ db, time, newId }: Context): Users {
   return {
-    listUsers: (entityUuid, input) => listRows(db, 'users', entityUuid, input),
-    readUser: (entityUuid, id) => findRow(db, 'users', entityUuid, id),
-    createUser(entityUuid, input) {
-      if (hasEmail(db, entityUuid, input.email))
-        throw new Conflict('A user with this email exists.');
-      return insertRow(db, 'users', entityUuid, { id: newId(), created_at: time(), ...input });
+    listUsers: (entityId, input) => listRows(db, 'users', entityId, input),
+    readUser: (entityId, id) => findRow(db, 'users', entityId, id),
+    createUser(entityId, input) {
+      if (hasEmail(db, entityId, input.email)) throw new Conflict('A user with this email exists.');
+      return insertRow(db, 'users', entityId, { id: newId(), created_at: time(), ...input });
     },
-    deleteUser: (entityUuid, id) => deleteRow(db, 'users', entityUuid, id),
+    deleteUser: (entityId, id) => deleteRow(db, 'users', entityId, id),
   };
 }
 
-function exportReport({ db, time }: Context, entityUuid: string): Report {
+function exportReport({ db, time }: Context, entityId: string): Report {
   return {
     generated_at: time(),
-    threats_by_status: countBy(db, 'threats', 'status', entityUuid),
-    threats_by_severity: countBy(db, 'threats', 'severity', entityUuid),
-    interactions: countRows(db, 'interactions', entityUuid),
-    top_sources: topSources(db, entityUuid),
-    decoys_by_status: countBy(db, 'decoys', 'status', entityUuid),
-    canaries_by_status: countBy(db, 'canaries', 'status', entityUuid),
+    threats_by_status: countBy(db, 'threats', 'status', entityId),
+    threats_by_severity: countBy(db, 'threats', 'severity', entityId),
+    interactions: countRows(db, 'interactions', entityId),
+    top_sources: topSources(db, entityId),
+    decoys_by_status: countBy(db, 'decoys', 'status', entityId),
+    canaries_by_status: countBy(db, 'canaries', 'status', entityId),
   };
 }
 
-function seed({ db }: Context, entityUuid: string): void {
+function seed({ db }: Context, entityId: string): void {
   // The check is part of the transaction, so that only one of several starting processes seeds.
   inTransaction(db, () => {
-    const { items } = listRows(db, 'decoys', entityUuid, { limit: 1, after: null });
+    const { items } = listRows(db, 'decoys', entityId, { limit: 1, after: null });
     if (items.length > 0) return;
-    for (const [table, list] of Object.entries(seedRows(entityUuid))) {
-      for (const row of list) insertRow(db, table as Table, entityUuid, row);
+    for (const [table, list] of Object.entries(seedRows(entityId))) {
+      for (const row of list) insertRow(db, table as Table, entityId, row);
     }
   });
 }
@@ -203,7 +202,7 @@ export function createDomain(db: DatabaseSync, options: DomainOptions = {}): Dom
     ...decoysOf(context),
     ...canariesOf(context),
     ...usersOf(context),
-    exportReport: (entityUuid) => exportReport(context, entityUuid),
-    seed: (entityUuid) => seed(context, entityUuid),
+    exportReport: (entityId) => exportReport(context, entityId),
+    seed: (entityId) => seed(context, entityId),
   };
 }

@@ -10,7 +10,7 @@ interface Call<Query, Body, Id = string> {
   readonly domain: Domain;
   readonly principal: Principal;
   /** The entity that the guard checked. A handler must not use any other. */
-  readonly entityUuid: string;
+  readonly entityId: string;
   /** `:id` of the path; empty if the path has none. */
   readonly id: Id;
   readonly query: Query;

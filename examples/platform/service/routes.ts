@@ -48,104 +48,104 @@ export const routes: readonly Route[] = [
     summary: 'List threats, newest first.',
     query: paging,
     answer: shapes.Threats,
-    handle: ({ domain, entityUuid, query }) => listed(domain.listThreats(entityUuid, query)),
+    handle: ({ domain, entityId, query }) => listed(domain.listThreats(entityId, query)),
   }),
   route('GET /threats/:id', 'readThreat', {
     summary: 'Read one threat.',
     answer: shapes.Threat,
-    handle: ({ domain, entityUuid, id }) => requireFound(domain.readThreat(entityUuid, id)),
+    handle: ({ domain, entityId, id }) => requireFound(domain.readThreat(entityId, id)),
   }),
   route('PATCH /threats/:id', 'updateThreat', {
     summary: "Update a threat's triage status and notes.",
     body: someOf({ status: z.enum(THREAT_STATUSES), notes }),
     answer: shapes.Threat,
-    handle: ({ domain, entityUuid, id, body }) =>
-      requireFound(domain.updateThreat(entityUuid, id, body)),
+    handle: ({ domain, entityId, id, body }) =>
+      requireFound(domain.updateThreat(entityId, id, body)),
   }),
 
   route('GET /interactions', 'listInteractions', {
     summary: 'List the interactions captured by decoys, newest first.',
     query: paging,
     answer: shapes.Interactions,
-    handle: ({ domain, entityUuid, query }) => listed(domain.listInteractions(entityUuid, query)),
+    handle: ({ domain, entityId, query }) => listed(domain.listInteractions(entityId, query)),
   }),
   route('GET /interactions/:id', 'readInteraction', {
     summary: 'Read one interaction.',
     answer: shapes.Interaction,
-    handle: ({ domain, entityUuid, id }) => requireFound(domain.readInteraction(entityUuid, id)),
+    handle: ({ domain, entityId, id }) => requireFound(domain.readInteraction(entityId, id)),
   }),
 
   route('GET /decoys', 'listDecoys', {
     summary: 'List decoys, newest first.',
     query: paging,
     answer: shapes.Decoys,
-    handle: ({ domain, entityUuid, query }) => listed(domain.listDecoys(entityUuid, query)),
+    handle: ({ domain, entityId, query }) => listed(domain.listDecoys(entityId, query)),
   }),
   route('GET /decoys/:id', 'readDecoy', {
     summary: 'Read one decoy with its breadcrumbs.',
     answer: shapes.DecoyWithBreadcrumbs,
-    handle: ({ domain, entityUuid, id }) => requireFound(domain.readDecoy(entityUuid, id)),
+    handle: ({ domain, entityId, id }) => requireFound(domain.readDecoy(entityId, id)),
   }),
   route('POST /decoys/:id/software-update', 'updateDecoy', {
     summary:
       "Trigger a software update of a decoy. It goes on after the answer; 'readDecoy' shows it.",
     status: 202,
     answer: shapes.Decoy,
-    handle: ({ domain, entityUuid, id }) => requireFound(domain.updateDecoy(entityUuid, id)),
+    handle: ({ domain, entityId, id }) => requireFound(domain.updateDecoy(entityId, id)),
   }),
   route('DELETE /decoys/:id', 'decommissionDecoy', {
     summary: 'Decommission a decoy, for good.',
     answer: null,
-    handle: ({ domain, entityUuid, id }) => requireEnded(domain.decommissionDecoy(entityUuid, id)),
+    handle: ({ domain, entityId, id }) => requireEnded(domain.decommissionDecoy(entityId, id)),
   }),
 
   route('GET /canaries', 'listCanaries', {
     summary: 'List canaries, newest first.',
     query: paging,
     answer: shapes.Canaries,
-    handle: ({ domain, entityUuid, query }) => listed(domain.listCanaries(entityUuid, query)),
+    handle: ({ domain, entityId, query }) => listed(domain.listCanaries(entityId, query)),
   }),
   route('GET /canaries/:id', 'readCanary', {
     summary: 'Read one canary.',
     answer: shapes.Canary,
-    handle: ({ domain, entityUuid, id }) => requireFound(domain.readCanary(entityUuid, id)),
+    handle: ({ domain, entityId, id }) => requireFound(domain.readCanary(entityId, id)),
   }),
   route('POST /canaries', 'createCanary', {
     summary: 'Create a canary.',
     body: z.strictObject({ name: line, kind: z.enum(CANARY_KINDS), notes: notes.default('') }),
     status: 201,
     answer: shapes.Canary,
-    handle: ({ domain, entityUuid, body }) => domain.createCanary(entityUuid, body),
+    handle: ({ domain, entityId, body }) => domain.createCanary(entityId, body),
   }),
   route('PATCH /canaries/:id', 'updateCanary', {
     summary: 'Update the name or the notes of a canary.',
     body: someOf({ name: line, notes }),
     answer: shapes.Canary,
-    handle: ({ domain, entityUuid, id, body }) =>
-      requireFound(domain.updateCanary(entityUuid, id, body)),
+    handle: ({ domain, entityId, id, body }) =>
+      requireFound(domain.updateCanary(entityId, id, body)),
   }),
   route('DELETE /canaries/:id', 'decommissionCanary', {
     summary: 'Decommission a canary, for good.',
     answer: null,
-    handle: ({ domain, entityUuid, id }) => requireEnded(domain.decommissionCanary(entityUuid, id)),
+    handle: ({ domain, entityId, id }) => requireEnded(domain.decommissionCanary(entityId, id)),
   }),
 
   route('GET /reports/executive', 'exportReport', {
     summary: 'Export the executive report.',
     answer: shapes.Report,
-    handle: ({ domain, entityUuid }) => domain.exportReport(entityUuid),
+    handle: ({ domain, entityId }) => domain.exportReport(entityId),
   }),
 
   route('GET /users', 'listUsers', {
     summary: 'List console users, newest first.',
     query: paging,
     answer: shapes.Users,
-    handle: ({ domain, entityUuid, query }) => listed(domain.listUsers(entityUuid, query)),
+    handle: ({ domain, entityId, query }) => listed(domain.listUsers(entityId, query)),
   }),
   route('GET /users/:id', 'readUser', {
     summary: 'Read one console user.',
     answer: shapes.User,
-    handle: ({ domain, entityUuid, id }) => requireFound(domain.readUser(entityUuid, id)),
+    handle: ({ domain, entityId, id }) => requireFound(domain.readUser(entityId, id)),
   }),
   route('POST /users', 'createUser', {
     summary: 'Create a console user.',
@@ -156,11 +156,11 @@ export const routes: readonly Route[] = [
     }),
     status: 201,
     answer: shapes.User,
-    handle: ({ domain, entityUuid, body }) => domain.createUser(entityUuid, body),
+    handle: ({ domain, entityId, body }) => domain.createUser(entityId, body),
   }),
   route('DELETE /users/:id', 'deleteUser', {
     summary: 'Delete a console user, for good.',
     answer: null,
-    handle: ({ domain, entityUuid, id }) => requireEnded(domain.deleteUser(entityUuid, id)),
+    handle: ({ domain, entityId, id }) => requireEnded(domain.deleteUser(entityId, id)),
   }),
 ];

@@ -39,7 +39,7 @@ function selectFrom(table: Table): string {
 export function listRows<T extends Table>(
   db: DatabaseSync,
   table: T,
-  entityUuid: string,
+  entityId: string,
   { limit, after }: PageInput,
 ): Page<Tables[T]> {
   const { created_at, id } = after ?? NEWEST;
@@ -47,7 +47,7 @@ export function listRows<T extends Table>(
     WHERE entity_uuid = ? AND (created_at, id) < (?, ?)
     ORDER BY created_at DESC, id DESC LIMIT ?`);
   // One more row than requested shows whether there is a next page.
-  const rows = query.all(entityUuid, created_at, id, limit + 1) as unknown as Tables[T][];
+  const rows = query.all(entityId, created_at, id, limit + 1) as unknown as Tables[T][];
   const items = rows.slice(0, limit);
   const last = items.at(-1);
   if (last === undefined || rows.length <= limit) return { items, next: null };
@@ -57,25 +57,25 @@ export function listRows<T extends Table>(
 export function findRow<T extends Table>(
   db: DatabaseSync,
   table: T,
-  entityUuid: string,
+  entityId: string,
   id: string,
 ): Tables[T] | null {
   const query = db.prepare(`${selectFrom(table)} WHERE entity_uuid = ? AND id = ?`);
-  const row = query.get(entityUuid, id) as unknown as Tables[T] | undefined;
+  const row = query.get(entityId, id) as unknown as Tables[T] | undefined;
   return row ?? null;
 }
 
 export function insertRow<T extends Table>(
   db: DatabaseSync,
   table: T,
-  entityUuid: string,
+  entityId: string,
   row: Tables[T],
 ): Tables[T] {
   const columns = ['entity_uuid', 'id', 'created_at', ...COLUMNS[table]];
   const values = columns.map((column) => `:${column}`);
   const insert = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${values.join(', ')})`;
   const fields = row as unknown as Record<string, string>;
-  db.prepare(insert).run({ entity_uuid: entityUuid, ...fields });
+  db.prepare(insert).run({ entity_uuid: entityId, ...fields });
   return row;
 }
 
@@ -83,7 +83,7 @@ export function insertRow<T extends Table>(
 export function updateRow<T extends Table>(
   db: DatabaseSync,
   table: T,
-  entityUuid: string,
+  entityId: string,
   id: string,
   change: Change<Tables[T]>,
 ): Tables[T] | null {
@@ -93,34 +93,34 @@ export function updateRow<T extends Table>(
   const sets = given.map(([column]) => `${column} = :${column}`).join(', ');
   const values = Object.fromEntries(given) as Record<string, string>;
   const update = `UPDATE ${table} SET ${sets} WHERE entity_uuid = :entity AND id = :id`;
-  db.prepare(update).run({ ...values, entity: entityUuid, id });
-  return findRow(db, table, entityUuid, id);
+  db.prepare(update).run({ ...values, entity: entityId, id });
+  return findRow(db, table, entityId, id);
 }
 
 /** @returns Whether the row existed. */
-export function deleteRow(db: DatabaseSync, table: Table, entityUuid: string, id: string): boolean {
+export function deleteRow(db: DatabaseSync, table: Table, entityId: string, id: string): boolean {
   const statement = db.prepare(`DELETE FROM ${table} WHERE entity_uuid = ? AND id = ?`);
-  return statement.run(entityUuid, id).changes === 1;
+  return statement.run(entityId, id).changes === 1;
 }
 
 export function listBreadcrumbs(
   db: DatabaseSync,
-  entityUuid: string,
+  entityId: string,
   decoyId: string,
 ): readonly Breadcrumb[] {
   const query = db.prepare(`${selectFrom('breadcrumbs')}
     WHERE entity_uuid = ? AND decoy_id = ? ORDER BY created_at, id`);
-  return query.all(entityUuid, decoyId) as unknown as Breadcrumb[];
+  return query.all(entityId, decoyId) as unknown as Breadcrumb[];
 }
 
-export function hasEmail(db: DatabaseSync, entityUuid: string, email: string): boolean {
+export function hasEmail(db: DatabaseSync, entityId: string, email: string): boolean {
   const query = db.prepare('SELECT 1 FROM users WHERE entity_uuid = ? AND email = ?');
-  return query.get(entityUuid, email) !== undefined;
+  return query.get(entityId, email) !== undefined;
 }
 
-export function countRows(db: DatabaseSync, table: Table, entityUuid: string): number {
+export function countRows(db: DatabaseSync, table: Table, entityId: string): number {
   const query = db.prepare(`SELECT count(*) AS total FROM ${table} WHERE entity_uuid = ?`);
-  const { total } = query.get(entityUuid) as { readonly total: number };
+  const { total } = query.get(entityId) as { readonly total: number };
   return total;
 }
 
@@ -129,18 +129,18 @@ export function countBy(
   db: DatabaseSync,
   table: Table,
   column: string,
-  entityUuid: string,
+  entityId: string,
 ): Record<string, number> {
   const query = db.prepare(`SELECT ${column} AS name, count(*) AS total FROM ${table}
     WHERE entity_uuid = ? GROUP BY 1 ORDER BY 1`);
-  const counts = query.all(entityUuid);
+  const counts = query.all(entityId);
   return Object.fromEntries(counts.map(({ name, total }) => [String(name), Number(total)]));
 }
 
-export function topSources(db: DatabaseSync, entityUuid: string): readonly SourceCount[] {
+export function topSources(db: DatabaseSync, entityId: string): readonly SourceCount[] {
   const query = db.prepare(`SELECT source_ip, count(*) AS interactions FROM interactions
     WHERE entity_uuid = ? GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 5`);
-  return query.all(entityUuid) as unknown as SourceCount[];
+  return query.all(entityId) as unknown as SourceCount[];
 }
 
 /** Runs `work` in a transaction that no other process can interrupt. */

@@ -29,8 +29,8 @@ function cycle<T>(list: readonly [T, ...T[]], index: number): T {
 }
 
 /** Returns a UUID (version 8, RFC 9562 §5.8) derived from the entity, the table and the index. */
-function seedId(entityUuid: string, kind: Table, index: number): string {
-  const hex = createHash('sha256').update(`${entityUuid}/${kind}/${index}`).digest('hex');
+function seedId(entityId: string, kind: Table, index: number): string {
+  const hex = createHash('sha256').update(`${entityId}/${kind}/${index}`).digest('hex');
   const groups = [
     hex.slice(0, 8),
     hex.slice(8, 12),
@@ -48,9 +48,9 @@ const threat = (index: number): Omit<Threat, keyof Row> => ({
   notes: '',
 });
 
-const interaction = (entityUuid: string, index: number): Omit<Interaction, keyof Row> => ({
-  decoy_id: seedId(entityUuid, 'decoys', index % DECOYS),
-  threat_id: seedId(entityUuid, 'threats', index % THREATS),
+const interaction = (entityId: string, index: number): Omit<Interaction, keyof Row> => ({
+  decoy_id: seedId(entityId, 'decoys', index % DECOYS),
+  threat_id: seedId(entityId, 'threats', index % THREATS),
   // Addresses and names reserved for documentation (RFC 5737, RFC 2606).
   source_ip: cycle(['192.0.2.17', '198.51.100.4', '203.0.113.99'], index),
   summary: cycle(['Login attempt as root', 'Directory listing', 'Port scan', 'File read'], index),
@@ -64,8 +64,8 @@ const decoy = (index: number): Omit<Decoy, keyof Row> => ({
   status: 'active',
 });
 
-const breadcrumb = (entityUuid: string, index: number): Omit<Breadcrumb, keyof Row> => ({
-  decoy_id: seedId(entityUuid, 'decoys', index % DECOYS),
+const breadcrumb = (entityId: string, index: number): Omit<Breadcrumb, keyof Row> => ({
+  decoy_id: seedId(entityId, 'decoys', index % DECOYS),
   kind: cycle(['known_hosts', 'mapped_drive', 'browser_bookmark'], index),
   location: cycle(['laptop-114', 'laptop-203'], index),
 });
@@ -84,19 +84,19 @@ const user = (index: number): Omit<User, keyof Row> => ({
 });
 
 /** Returns the rows of a new entity, by table. */
-export function seedRows(entityUuid: string): { readonly [T in Table]: readonly Tables[T][] } {
+export function seedRows(entityId: string): { readonly [T in Table]: readonly Tables[T][] } {
   function rows<Fields>(kind: Table, count: number, make: (index: number) => Fields) {
     return Array.from({ length: count }, (_, index): Row & Fields => ({
-      id: seedId(entityUuid, kind, index),
+      id: seedId(entityId, kind, index),
       created_at: new Date(START + index * HOUR_MS).toISOString(),
       ...make(index),
     }));
   }
   return {
     threats: rows('threats', THREATS, threat),
-    interactions: rows('interactions', INTERACTIONS, (index) => interaction(entityUuid, index)),
+    interactions: rows('interactions', INTERACTIONS, (index) => interaction(entityId, index)),
     decoys: rows('decoys', DECOYS, decoy),
-    breadcrumbs: rows('breadcrumbs', BREADCRUMBS, (index) => breadcrumb(entityUuid, index)),
+    breadcrumbs: rows('breadcrumbs', BREADCRUMBS, (index) => breadcrumb(entityId, index)),
     canaries: rows('canaries', CANARIES, canary),
     users: rows('users', USERS, user),
   };

@@ -41,7 +41,7 @@ export function createReads({ byId, byDigest, idsByEntity, idsByRoot }: Tables):
     findById: (keyId) => byId.get(keyId) ?? null,
 
     list(query) {
-      const ids = idsByEntity.get(query.entityUuid) ?? [];
+      const ids = idsByEntity.get(query.entityId) ?? [];
       return page(findAll(byId, ids), query);
     },
 
@@ -79,8 +79,8 @@ function page(records: readonly KeyRecord[], query: ListQuery): readonly KeyReco
 }
 
 function isListed(record: KeyRecord, query: ListQuery): boolean {
-  const { prefix, entityUuid, addressing = false } = query;
-  const isOwn = record.entityUuid === entityUuid;
+  const { prefix, entityId, addressing = false } = query;
+  const isOwn = record.entityId === entityId;
   return record.prefix === prefix && isOwn !== addressing;
 }
 

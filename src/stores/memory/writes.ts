@@ -15,10 +15,10 @@ export function createWrites({ byId, byDigest, idsByEntity, idsByRoot }: Tables)
 
   return {
     insert(record) {
-      const { keyId, digest, entityUuid, accessibleEntities, rootKeyId, issuedUnder } = record;
+      const { keyId, digest, entityId, accessibleEntities, rootKeyId, issuedUnder } = record;
       const isKnown = byId.has(keyId) || byDigest.has(digest);
       if (isKnown) throw new Error('a record with this key id or digest exists already');
-      const entities = new Set([entityUuid, ...accessibleEntities]);
+      const entities = new Set([entityId, ...accessibleEntities]);
       put(record);
       for (const entity of entities) addTo(idsByEntity, entity, keyId);
       addTo(idsByRoot, rootKeyId, keyId);

@@ -42,7 +42,7 @@ const NARROW_FIELDS: readonly NarrowField[] = [
   { field: 'prefix', fits: isPrefix },
   { field: 'hint', fits: isHint },
   { field: 'digest', fits: isDigest },
-  { field: 'entityUuid', fits: isUuid },
+  { field: 'entityId', fits: isUuid },
   { field: 'accessibleEntities', fits: (list) => Array.isArray(list) && list.every(isUuid) },
   { field: 'rotatedFrom', fits: isUuidOrNull },
   { field: 'rootKeyId', fits: isUuid },
@@ -63,7 +63,7 @@ export function assertMarkFits(mark: Mark): void {
   if (mark.kind === 'revoke' && !isSeal(mark.seal ?? null)) {
     throw new Error('keyscope: mark: seal does not fit its column');
   }
-  if (mark.kind === 'withdraw' && !isUuid(mark.entityUuid)) {
-    throw new Error('keyscope: mark: entityUuid does not fit its column');
+  if (mark.kind === 'withdraw' && !isUuid(mark.entityId)) {
+    throw new Error('keyscope: mark: entityId does not fit its column');
   }
 }

@@ -59,14 +59,14 @@ async function lookUp(
 }
 
 function listStatement(query: ListQuery): { readonly sql: string; readonly values: Value[] } {
-  const { prefix, entityUuid, addressing = false, after = null, limit } = query;
+  const { prefix, entityId, addressing = false, after = null, limit } = query;
   if (after === null) {
     const sql = addressing ? LIST_ADDRESSING : LIST;
-    return { sql, values: [entityUuid, prefix, limit] };
+    return { sql, values: [entityId, prefix, limit] };
   }
   const { createdAt, keyId } = after;
   const sql = addressing ? LIST_ADDRESSING_AFTER : LIST_AFTER;
-  return { sql, values: [entityUuid, prefix, createdAt, createdAt, keyId, limit] };
+  return { sql, values: [entityId, prefix, createdAt, createdAt, keyId, limit] };
 }
 
 /** Unchecked: the core checks the answer. */
@@ -100,7 +100,7 @@ function findersOf(readers: Readers): Finders {
 function createListings(readers: Readers): Listings {
   return {
     async list(query) {
-      if (!isUuid(query.entityUuid) || !isPrefix(query.prefix)) return [];
+      if (!isUuid(query.entityId) || !isPrefix(query.prefix)) return [];
       const { sql, values } = listStatement(query);
       return selectRecords(readers, sql, values);
     },

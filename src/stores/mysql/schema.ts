@@ -75,7 +75,7 @@ CREATE TABLE IF NOT EXISTS keyscope_keys (
   hint VARCHAR(20) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   name LONGTEXT NOT NULL,
   digest VARBINARY(255) NOT NULL UNIQUE,
-  entity_uuid ${ID} NOT NULL,
+  entity_id ${ID} NOT NULL,
   accessible_entities LONGTEXT NOT NULL CHECK (${isJson('accessible_entities', 'ARRAY')}),
   scopes LONGTEXT NOT NULL CHECK (${isJson('scopes', 'ARRAY')}),
   justification LONGTEXT,
@@ -98,7 +98,7 @@ CREATE TABLE IF NOT EXISTS keyscope_keys (
   last_used_at BIGINT CHECK (${isTime('last_used_at')}),
   scopes_used LONGTEXT NOT NULL CHECK (${isJson('scopes_used', 'OBJECT')}),
   ended_at BIGINT AS (NULLIF(${endOf('')}, ${NEVER})) VIRTUAL ${INVISIBLE},
-  INDEX keyscope_keys_listing (entity_uuid, prefix, created_at, key_id),
+  INDEX keyscope_keys_listing (entity_id, prefix, created_at, key_id),
   INDEX keyscope_keys_lineage (root_key_id, key_id),
   INDEX keyscope_keys_issued (issued_under, key_id),
   INDEX keyscope_keys_ended (ended_at, key_id),
@@ -107,11 +107,11 @@ CREATE TABLE IF NOT EXISTS keyscope_keys (
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
   `
 CREATE TABLE IF NOT EXISTS keyscope_addressing (
-  entity_uuid ${ID} NOT NULL,
+  entity_id ${ID} NOT NULL,
   prefix VARBINARY(20) NOT NULL,
   created_at BIGINT NOT NULL,
   key_id ${ID} NOT NULL,
-  PRIMARY KEY (entity_uuid, prefix, created_at, key_id),
+  PRIMARY KEY (entity_id, prefix, created_at, key_id),
   INDEX keyscope_addressing_key (key_id)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
 ];
@@ -129,7 +129,7 @@ SET NEW.key_id = IF(
   AND CAST(NEW.hint AS BINARY) <=> CAST(OLD.hint AS BINARY)
   AND CAST(NEW.name AS BINARY) <=> CAST(OLD.name AS BINARY)
   AND NEW.digest <=> OLD.digest
-  AND NEW.entity_uuid <=> OLD.entity_uuid
+  AND NEW.entity_id <=> OLD.entity_id
   AND CAST(NEW.accessible_entities AS BINARY) <=> CAST(OLD.accessible_entities AS BINARY)
   AND CAST(NEW.scopes AS BINARY) <=> CAST(OLD.scopes AS BINARY)
   AND CAST(NEW.justification AS BINARY) <=> CAST(OLD.justification AS BINARY)

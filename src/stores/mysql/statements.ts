@@ -113,7 +113,7 @@ function newestFirst(table: string): string {
 
 /** Forces the index: otherwise MariaDB sometimes also reads everything newer than the position. */
 const SELECT_OWN = `${SELECT} (keyscope_keys_listing)
-  WHERE entity_uuid = ? AND prefix = ?`;
+  WHERE entity_id = ? AND prefix = ?`;
 
 export const LIST: string = `${SELECT_OWN} ${newestFirst('k')}`;
 
@@ -134,7 +134,7 @@ const FILED: Readonly<Record<string, string>> = {
 const SELECT_ADDRESSING = `SELECT ${selected(FILED)}, ${FRESHNESS}
   FROM keyscope_addressing AS pair FORCE INDEX (PRIMARY)
   STRAIGHT_JOIN keyscope_keys AS k FORCE INDEX (PRIMARY) ON k.key_id = pair.key_id
-  WHERE pair.entity_uuid = ? AND pair.prefix = ?`;
+  WHERE pair.entity_id = ? AND pair.prefix = ?`;
 
 export const LIST_ADDRESSING: string = `${SELECT_ADDRESSING} ${newestFirst('pair')}`;
 

@@ -53,8 +53,8 @@ export function createWrites(connections: Connections): Writes {
 // have none.
 
 /** Returns the entities that a key addresses in addition to its own. */
-function guestsOf({ accessibleEntities, entityUuid }: KeyRecord): readonly string[] {
-  return accessibleEntities.filter((entity) => entity !== entityUuid);
+function guestsOf({ accessibleEntities, entityId }: KeyRecord): readonly string[] {
+  return accessibleEntities.filter((entity) => entity !== entityId);
 }
 
 /** Writes the pairs of a key with these entities. A restored dump may already contain them. */
@@ -64,7 +64,7 @@ async function addPairs(
   guests: readonly string[],
 ): Promise<void> {
   const pairs = guests.map(() => '(?, ?, ?, ?)').join(', ');
-  const insert = `INSERT INTO keyscope_addressing (entity_uuid, prefix, created_at, key_id)
+  const insert = `INSERT INTO keyscope_addressing (entity_id, prefix, created_at, key_id)
   VALUES ${pairs} ON DUPLICATE KEY UPDATE key_id = keyscope_addressing.key_id`;
   const values = guests.flatMap((entity): Value[] => [entity, prefix, createdAt, keyId]);
   await session.query(insert, values);

@@ -40,8 +40,8 @@ export function createReads(send: SendStatement, maxQueries: LookUpOptions['maxQ
     ...createLookUps(findersOf(send), maxQueries),
 
     async list(query) {
-      const { prefix, entityUuid, addressing } = query;
-      if (!isUuid(entityUuid) || !isText(prefix)) return [];
+      const { prefix, entityId, addressing } = query;
+      if (!isUuid(entityId) || !isText(prefix)) return [];
       const rows = await run(addressing ? 'listAddressing' : 'list', ...listValues(query));
       return rows.map(readRow);
     },
@@ -85,10 +85,10 @@ function findersOf(send: SendStatement): Finders {
 const END_OF_TIME = '9223372036854775807';
 
 /** Returns the parameters of `list`. Without a position, it starts at the newest key. */
-function listValues({ entityUuid, prefix, after, limit }: ListQuery): string[] {
+function listValues({ entityId, prefix, after, limit }: ListQuery): string[] {
   const createdAt = after ? String(after.createdAt) : END_OF_TIME;
   const keyId = after ? after.keyId : LAST_ID;
-  return [entityUuid, prefix, createdAt, keyId, String(limit)];
+  return [entityId, prefix, createdAt, keyId, String(limit)];
 }
 
 // ── Listings over all entities ──────────────────────────────────────────────────────────────────
@@ -180,7 +180,7 @@ function readRow(row: unknown): KeyRecord {
     hint: values[3],
     name: values[4],
     digest: values[5],
-    entityUuid: values[6],
+    entityId: values[6],
     accessibleEntities: values[7],
     scopes: values[8],
     justification: values[9],

@@ -74,7 +74,7 @@ CREATE TABLE keyscope_keys (
   hint text NOT NULL,
   name text NOT NULL,
   digest text COLLATE "C" NOT NULL UNIQUE,
-  entity_uuid uuid NOT NULL,
+  entity_id uuid NOT NULL,
   accessible_entities uuid[] NOT NULL,
   scopes text[] NOT NULL,
   justification text,
@@ -96,10 +96,10 @@ CREATE TABLE keyscope_keys (
   changed_at bigint CHECK (${isTime('changed_at')}),
   last_used_at bigint CHECK (${isTime('last_used_at')}),
   scopes_used jsonb NOT NULL CHECK (jsonb_typeof(scopes_used) = 'object'),
-  CONSTRAINT keyscope_keys_own_entity CHECK (entity_uuid <> ALL (withdrawn))
+  CONSTRAINT keyscope_keys_own_entity CHECK (entity_id <> ALL (withdrawn))
 ) WITH (fillfactor = 80)`,
   `
-CREATE INDEX keyscope_keys_listing ON keyscope_keys (entity_uuid, prefix, created_at, key_id)`,
+CREATE INDEX keyscope_keys_listing ON keyscope_keys (entity_id, prefix, created_at, key_id)`,
   `
 CREATE INDEX keyscope_keys_lineage ON keyscope_keys (root_key_id, key_id)`,
   `
@@ -116,11 +116,11 @@ CREATE INDEX keyscope_keys_changed ON keyscope_keys (changed_at, key_id)
 WHERE changed_at IS NOT NULL`,
   `
 CREATE TABLE keyscope_addressing (
-  entity_uuid uuid NOT NULL,
+  entity_id uuid NOT NULL,
   prefix text COLLATE "C" NOT NULL,
   created_at bigint NOT NULL,
   key_id uuid NOT NULL,
-  PRIMARY KEY (entity_uuid, prefix, created_at, key_id)
+  PRIMARY KEY (entity_id, prefix, created_at, key_id)
 )`,
 ];
 
@@ -142,7 +142,7 @@ END
 $keyscope$`,
   `
 CREATE TRIGGER keyscope_keys_update AFTER UPDATE ON keyscope_keys FOR EACH ROW
-WHEN (${changes('format', 'key_id', 'prefix', 'hint', 'name', 'digest', 'entity_uuid')}
+WHEN (${changes('format', 'key_id', 'prefix', 'hint', 'name', 'digest', 'entity_id')}
   OR ${changes('accessible_entities', 'scopes', 'justification', 'metadata', 'created_at')}
   OR ${changes('created_by', 'expires_at', 'rotated_from', 'root_key_id', 'issued_under', 'trust')}
   OR ${changes('seal')} AND (new.revoked_at IS NULL OR old.seal IS NULL))
@@ -201,7 +201,7 @@ BEGIN
     RETURNING key_id, prefix, created_at, accessible_entities
   ), unaddressed AS (
     DELETE FROM keyscope_addressing AS pair USING deleted
-    WHERE pair.entity_uuid = ANY (deleted.accessible_entities)
+    WHERE pair.entity_id = ANY (deleted.accessible_entities)
       AND pair.prefix = deleted.prefix AND pair.created_at = deleted.created_at
       AND pair.key_id = deleted.key_id
   )

@@ -121,18 +121,18 @@ const TEXTS: Readonly<Record<StatementName, string>> = {
     INSERT INTO keyscope_keys (${COLUMN_LIST})
     SELECT * FROM json_to_record($1::text::json) AS record (
       format integer, "keyId" uuid, prefix text, hint text, name text, digest text,
-      "entityUuid" uuid, "accessibleEntities" uuid[], scopes text[], justification text,
+      "entityId" uuid, "accessibleEntities" uuid[], scopes text[], justification text,
       metadata jsonb, "createdAt" bigint, "createdBy" text, "expiresAt" bigint,
       "rotatedFrom" uuid, "rootKeyId" uuid, "issuedUnder" uuid, trust text, seal text,
       "revokedAt" bigint, "suspendedAt" bigint, "retireAt" bigint, withdrawn uuid[], "endedBy" text,
       "endReason" text, "changedAt" bigint, "lastUsedAt" bigint, "scopesUsed" jsonb)
     WHERE ${DURABLY}
-    RETURNING key_id, prefix, created_at, entity_uuid, accessible_entities
+    RETURNING key_id, prefix, created_at, entity_id, accessible_entities
     )
-    INSERT INTO keyscope_addressing (entity_uuid, prefix, created_at, key_id)
+    INSERT INTO keyscope_addressing (entity_id, prefix, created_at, key_id)
     SELECT DISTINCT entity, prefix, created_at, key_id
     FROM made CROSS JOIN LATERAL unnest(accessible_entities) AS entity
-    WHERE entity <> entity_uuid
+    WHERE entity <> entity_id
     ON CONFLICT DO NOTHING`,
 
   // Each mark is `applyMark`: its condition is the WHERE, its changes are the SET.

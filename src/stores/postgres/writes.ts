@@ -73,7 +73,7 @@ async function writeMark(
       return run('retire', keyId, at, JSON.stringify({ by, reason }), retireAt, withdrawn);
     }
     case 'withdraw':
-      return isUuid(mark.entityUuid) ? run('withdraw', keyId, at, mark.entityUuid) : [];
+      return isUuid(mark.entityId) ? run('withdraw', keyId, at, mark.entityId) : [];
     default:
       throw new TypeError('mark: kind: pass revoke, suspend, resume, retire or withdraw');
   }

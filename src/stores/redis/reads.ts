@@ -74,10 +74,10 @@ async function findById(link: Link, keys: Keys, keyId: string): Promise<KeyRecor
 }
 
 async function list(link: Link, keys: Keys, query: ListQuery): Promise<KeyRecord[]> {
-  const { prefix, entityUuid, addressing = false, after = null, limit } = query;
+  const { prefix, entityId, addressing = false, after = null, limit } = query;
   const found: KeyRecord[] = [];
-  if (!isText(prefix) || !isText(entityUuid)) return found;
-  const index = addressing ? keys.addressing(prefix, entityUuid) : keys.own(prefix, entityUuid);
+  if (!isText(prefix) || !isText(entityId)) return found;
+  const index = addressing ? keys.addressing(prefix, entityId) : keys.own(prefix, entityId);
   // A member continues after its position, so a record sorts after its own position.
   const from = after === null ? '+' : `(${positionOf({ ...after, time: after.createdAt })}:`;
   const range = { from, to: '-', reversed: true, size: Math.min(limit, MAX_AT_ONCE) };
@@ -85,7 +85,7 @@ async function list(link: Link, keys: Keys, query: ListQuery): Promise<KeyRecord
     for (const { row } of page) {
       // The record was filed under the entity because it addressed it, and that never changes.
       const entities: unknown = row.accessibleEntities;
-      const isSound = Array.isArray(entities) && entities.includes(entityUuid);
+      const isSound = Array.isArray(entities) && entities.includes(entityId);
       found.push(isSound ? row : asDamaged(row));
     }
     if (found.length >= limit) break;

@@ -27,9 +27,9 @@ export interface Keys {
   /** The text with the entry of this key id. */
   pointer(keyId: string): string;
   /** The sorted set of an entity's own records with a prefix. */
-  own(prefix: string, entityUuid: string): string;
+  own(prefix: string, entityId: string): string;
   /** The sorted set of other entities' records with a prefix that address this entity. */
-  addressing(prefix: string, entityUuid: string): string;
+  addressing(prefix: string, entityId: string): string;
   /** The sorted set of the records rotated from this first key or issued under it, by key id. */
   lineage(rootKeyId: string): string;
 }
@@ -43,8 +43,8 @@ export function keysUnder(under: string): Keys {
     changes: `${under}changes`,
     record: (digest) => `${under}rec:${digest}`,
     pointer: (keyId) => `${under}id:${keyId}`,
-    own: (prefix, entityUuid) => `${under}own:${prefix}:${entityUuid}`,
-    addressing: (prefix, entityUuid) => `${under}addressing:${prefix}:${entityUuid}`,
+    own: (prefix, entityId) => `${under}own:${prefix}:${entityId}`,
+    addressing: (prefix, entityId) => `${under}addressing:${prefix}:${entityId}`,
     lineage: (rootKeyId) => `${under}lineage:${rootKeyId}`,
   };
 }
@@ -56,7 +56,7 @@ export interface Entry {
   /** The time by which the index is sorted. Null sorts last: a key that never expires. */
   readonly time: number | null;
   readonly keyId: string;
-  readonly entityUuid: string;
+  readonly entityId: string;
   readonly prefix: string;
   readonly digest: string;
 }
@@ -89,18 +89,18 @@ export function positionOf({ time, keyId }: Pick<Entry, 'time' | 'keyId'>): stri
  * Formats an entry, which sorts by time and then by key id. Throws if it could not be read again.
  */
 export function memberOf(entry: Entry): string {
-  const { keyId, entityUuid, prefix, digest } = entry;
-  const hasColon = [keyId, entityUuid, prefix].some((text) => text.includes(':'));
+  const { keyId, entityId, prefix, digest } = entry;
+  const hasColon = [keyId, entityId, prefix].some((text) => text.includes(':'));
   if (hasColon) throw new Error('keyscope: insert: a key id, entity or prefix contains a colon');
-  return [positionOf(entry), entityUuid, prefix, digest].join(':');
+  return [positionOf(entry), entityId, prefix, digest].join(':');
 }
 
 /** Reads the text of an entry; `null` if this store did not write it. */
 export function readMember(member: string): Entry | null {
   const parts = /^(\d{17}|never):([^:]*):([^:]*):([^:]*):(.*)$/s.exec(member);
   if (parts === null) return null;
-  const { 1: digits = NEVER, 2: keyId = '', 3: entityUuid = '', 4: prefix = '' } = parts;
-  return { time: fromDigits(digits), keyId, entityUuid, prefix, digest: parts[5] ?? '' };
+  const { 1: digits = NEVER, 2: keyId = '', 3: entityId = '', 4: prefix = '' } = parts;
+  return { time: fromDigits(digits), keyId, entityId, prefix, digest: parts[5] ?? '' };
 }
 
 /** An index and a member of it. */
@@ -111,21 +111,21 @@ export interface Filing {
 
 /** Returns the entry of a record, as its pointer has it. */
 export function entryOf(record: KeyRecord): Entry {
-  const { createdAt, keyId, entityUuid, prefix, digest } = record;
-  return { time: createdAt, keyId, entityUuid, prefix, digest };
+  const { createdAt, keyId, entityId, prefix, digest } = record;
+  return { time: createdAt, keyId, entityId, prefix, digest };
 }
 
 /** Returns where a record is filed: one member in each of these indexes. */
 export function filingsOf(keys: Keys, record: KeyRecord): Filing[] {
-  const { keyId, prefix, entityUuid, rootKeyId, issuedUnder } = record;
+  const { keyId, prefix, entityId, rootKeyId, issuedUnder } = record;
   const entry = entryOf(record);
   const member = memberOf(entry);
   const filings = [
-    { index: keys.own(prefix, entityUuid), member },
+    { index: keys.own(prefix, entityId), member },
     { index: keys.expiry, member: memberOf({ ...entry, time: record.expiresAt }) },
   ];
   for (const other of record.accessibleEntities) {
-    if (other !== entityUuid) filings.push({ index: keys.addressing(prefix, other), member });
+    if (other !== entityId) filings.push({ index: keys.addressing(prefix, other), member });
   }
   // The first key of a lineage is found by its id: most keys are never rotated. Members with the
   // same time are sorted by key id.
@@ -165,7 +165,7 @@ const FIELDS: ReadonlySet<string> = new Set<HashField>([
   'hint',
   'name',
   'digest',
-  'entityUuid',
+  'entityId',
   'accessibleEntities',
   'scopes',
   'justification',

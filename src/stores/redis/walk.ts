@@ -17,22 +17,22 @@ export async function readByDigest(
 // ── Filed fields ─────────────────────────────────────────────────────────────────────────────────
 
 /** The fields of a record that an entry leading to it has, too. */
-export type Filed = Pick<KeyRecord, 'keyId' | 'entityUuid' | 'prefix'> &
+export type Filed = Pick<KeyRecord, 'keyId' | 'entityId' | 'prefix'> &
   Partial<Pick<KeyRecord, 'createdAt' | 'expiresAt'>>;
 
 /** Returns the record's fields in an entry of an index by creation. */
-export function filedByCreation({ keyId, entityUuid, prefix, time }: Entry): Filed {
-  return { keyId, entityUuid, prefix, createdAt: Number(time) };
+export function filedByCreation({ keyId, entityId, prefix, time }: Entry): Filed {
+  return { keyId, entityId, prefix, createdAt: Number(time) };
 }
 
 /** Returns the record's fields in an entry of an index by expiry. */
-export function filedByExpiry({ keyId, entityUuid, prefix, time }: Entry): Filed {
-  return { keyId, entityUuid, prefix, expiresAt: time };
+export function filedByExpiry({ keyId, entityId, prefix, time }: Entry): Filed {
+  return { keyId, entityId, prefix, expiresAt: time };
 }
 
 /** Returns the record's fields in an entry of an index by the time of a mark, or by key id. */
-export function filedById({ keyId, entityUuid, prefix }: Entry): Filed {
-  return { keyId, entityUuid, prefix };
+export function filedById({ keyId, entityId, prefix }: Entry): Filed {
+  return { keyId, entityId, prefix };
 }
 
 /**

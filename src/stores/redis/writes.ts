@@ -117,8 +117,8 @@ interface Call {
 function callOf(change: Mark): Call {
   const { kind, at } = change;
   if (kind === 'withdraw') {
-    const { entityUuid } = change;
-    return { script: WITHDRAW, args: [entityUuid, formatField(entityUuid), String(at)] };
+    const { entityId } = change;
+    return { script: WITHDRAW, args: [entityId, formatField(entityId), String(at)] };
   }
   const { withdrawn = [] } = kind === 'retire' ? change : {};
   const { replaces = null } = kind === 'revoke' ? change : {};

@@ -81,11 +81,11 @@ const BEGINNING: ListPosition = { createdAt: Number.MAX_VALUE, keyId: '' };
 
 function createListings(query: Query, isSendable: typeof isText): Listings {
   return {
-    list({ prefix, entityUuid, addressing = false, after, limit }) {
-      if (!isSendable(entityUuid) || !isSendable(prefix)) return [];
+    list({ prefix, entityId, addressing = false, after, limit }) {
+      if (!isSendable(entityId) || !isSendable(prefix)) return [];
       const { createdAt, keyId } = after ?? BEGINNING;
       const name = addressing ? 'listAddressing' : 'list';
-      const rows = query(name, entityUuid, prefix, createdAt, keyId, limit);
+      const rows = query(name, entityId, prefix, createdAt, keyId, limit);
       return answer(rows, (found) => found.map(toRecord));
     },
 

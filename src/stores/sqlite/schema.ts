@@ -67,7 +67,7 @@ CREATE TABLE keyscope_keys (
   hint TEXT NOT NULL,
   name TEXT NOT NULL,
   digest TEXT NOT NULL UNIQUE,
-  entity_uuid TEXT NOT NULL,
+  entity_id TEXT NOT NULL,
   accessible_entities TEXT NOT NULL CHECK (${isJson('accessible_entities', 'array')}),
   scopes TEXT NOT NULL CHECK (${isJson('scopes', 'array')}),
   justification TEXT,
@@ -91,7 +91,7 @@ CREATE TABLE keyscope_keys (
   scopes_used TEXT NOT NULL CHECK (${isJson('scopes_used', 'object')})
 ) STRICT`,
     `
-CREATE INDEX keyscope_keys_listing ON keyscope_keys (entity_uuid, prefix, created_at, key_id)`,
+CREATE INDEX keyscope_keys_listing ON keyscope_keys (entity_id, prefix, created_at, key_id)`,
     `
 CREATE INDEX keyscope_keys_lineage ON keyscope_keys (root_key_id, key_id)`,
     `
@@ -108,11 +108,11 @@ CREATE INDEX keyscope_keys_changed ON keyscope_keys (changed_at, key_id) \
 WHERE changed_at IS NOT NULL`,
     `
 CREATE TABLE keyscope_addressing (
-  entity_uuid TEXT NOT NULL,
+  entity_id TEXT NOT NULL,
   prefix TEXT NOT NULL,
   created_at INTEGER NOT NULL,
   key_id TEXT NOT NULL,
-  PRIMARY KEY (entity_uuid, prefix, created_at, key_id)
+  PRIMARY KEY (entity_id, prefix, created_at, key_id)
 ) STRICT, WITHOUT ROWID`,
     `
 CREATE TRIGGER keyscope_keys_insert BEFORE INSERT ON keyscope_keys
@@ -126,14 +126,14 @@ END`,
     `
 CREATE TRIGGER keyscope_keys_address AFTER INSERT ON keyscope_keys
 BEGIN
-  INSERT INTO keyscope_addressing (entity_uuid, prefix, created_at, key_id) \
+  INSERT INTO keyscope_addressing (entity_id, prefix, created_at, key_id) \
 SELECT DISTINCT value, NEW.prefix, NEW.created_at, NEW.key_id \
 FROM json_each(NEW.accessible_entities) \
-WHERE type = 'text' AND value <> NEW.entity_uuid;
+WHERE type = 'text' AND value <> NEW.entity_id;
 END`,
     `
 CREATE TRIGGER keyscope_keys_update BEFORE UPDATE OF
-  format, key_id, prefix, hint, name, digest, entity_uuid, accessible_entities, scopes, \
+  format, key_id, prefix, hint, name, digest, entity_id, accessible_entities, scopes, \
 justification, metadata, created_at, created_by,
   expires_at, rotated_from, root_key_id, issued_under, trust
 ON keyscope_keys
@@ -199,7 +199,7 @@ CREATE TRIGGER keyscope_keys_unaddress AFTER DELETE ON keyscope_keys
 BEGIN
   DELETE FROM keyscope_addressing \
 WHERE prefix = OLD.prefix AND created_at = OLD.created_at AND key_id = OLD.key_id \
-AND entity_uuid IN (
+AND entity_id IN (
     SELECT value FROM json_each(iif(json_valid(OLD.accessible_entities), \
 OLD.accessible_entities, '[]'))
   );

@@ -113,17 +113,17 @@ export const QUERIES: Queries = {
   findById: `${SELECT} key_id = ?`,
 
   // Without the table's name, an ORDER BY would refer to the selected expression of that name.
-  list: `${SELECT} entity_uuid = ? AND prefix = ? AND (created_at, key_id) < (?, ?)
+  list: `${SELECT} entity_id = ? AND prefix = ? AND (created_at, key_id) < (?, ?)
     ORDER BY keyscope_keys.created_at DESC, keyscope_keys.key_id DESC LIMIT ?`,
 
   // CROSS JOIN, so that the places are read first, in their order. A row whose owner was edited is
   // in the other listing of this entity.
   listAddressing: `
     SELECT ${FILED} FROM keyscope_addressing AS place CROSS JOIN keyscope_keys
-    WHERE place.entity_uuid = ? AND place.prefix = ?
+    WHERE place.entity_id = ? AND place.prefix = ?
       AND (place.created_at, place.key_id) < (?, ?)
       AND keyscope_keys.key_id = place.key_id
-      AND keyscope_keys.entity_uuid <> place.entity_uuid
+      AND keyscope_keys.entity_id <> place.entity_id
     ORDER BY place.created_at DESC, place.key_id DESC LIMIT ?`,
 
   // `IN` keeps ids once and sorted, so that nothing else is sorted.

@@ -27,7 +27,7 @@ import { REFUSED_AT_SET_UP, refusesToServe } from './set-up.js';
  * `serve` makes a guard from `keyring`, `realm` and `resourceMetadata` and puts it on two routes:
  * `GET /whoami` for the operation `whoami`, and `GET /reports` for `readReports`. The second reads
  * the entity from all values of the query parameter `entity`. Both handlers answer 200 with
- * `handle(principal, entityUuid)`.
+ * `handle(principal, entityId)`.
  *
  * Not checked: how a framework answers a bug or a throwing handler, except that the status is 500
  * or above without a challenge (many frameworks print the error in development); a handler's own
@@ -49,7 +49,7 @@ import { REFUSED_AT_SET_UP, refusesToServe } from './set-up.js';
  *   const guard = createGuard(options);
  *   const app = new Hono<Guarded>();
  *   const answer = (c: Context<Guarded>) => {
- *     return c.text(handle(c.get('principal'), c.get('entityUuid')));
+ *     return c.text(handle(c.get('principal'), c.get('entityId')));
  *   };
  *   app.get('/whoami', guard('whoami'), answer);
  *   app.get('/reports', guard('readReports', { entity: (c) => c.req.queries('entity') }), answer);

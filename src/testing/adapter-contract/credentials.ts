@@ -21,7 +21,7 @@ const BASIC: HeaderLine = ['Authorization', 'Basic YTpi'];
  */
 export async function letsKeysIn(fixture: AdapterFixture): Promise<void> {
   const { key, keyId } = await fixture.issue(['reports:read', 'reports:write']);
-  const own = { keyId, entityUuid: OWN };
+  const own = { keyId, entityId: OWN };
   const { principal } = await assertLetIn(fixture, own, {
     what: 'a key with the scope',
     path: '/reports',
@@ -37,7 +37,7 @@ export async function letsKeysIn(fixture: AdapterFixture): Promise<void> {
     lines: [['authorization', `bearer ${key}`]],
   });
   const bare = await fixture.issue([]);
-  const bareCaller = { keyId: bare.keyId, entityUuid: OWN };
+  const bareCaller = { keyId: bare.keyId, entityId: OWN };
   await assertLetIn(fixture, bareCaller, {
     what: 'a key without scopes, for an operation that needs none',
     path: '/whoami',
@@ -208,7 +208,7 @@ const CALLER_HEADERS = [
 export async function believesNoOther(fixture: AdapterFixture): Promise<void> {
   const { key, keyId } = await fixture.issue(['reports:read']);
   const other = await fixture.issue(['reports:read'], OTHER);
-  const own = { keyId, entityUuid: OWN };
+  const own = { keyId, entityId: OWN };
   for (const value of [other.keyId, OTHER, FOREIGN, '1', 'true']) {
     const forged: HeaderLine[] = [
       ...CALLER_HEADERS.map((name): HeaderLine => [`X-${name}`, value]),

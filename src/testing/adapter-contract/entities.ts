@@ -42,14 +42,14 @@ export async function deniesWithoutScope(fixture: AdapterFixture): Promise<void>
 export async function handsOnTheEntity(fixture: AdapterFixture): Promise<void> {
   const { key, keyId } = await fixture.issue(['reports:read']);
   const lines = [bearer(key)];
-  const ask = (path: string, entityUuid: string, what: string) =>
-    assertLetIn(fixture, { keyId, entityUuid }, { what, path, lines });
+  const ask = (path: string, entityId: string, what: string) =>
+    assertLetIn(fixture, { keyId, entityId }, { what, path, lines });
   await ask('/reports', OWN, 'no entity');
   await ask(`/reports?entity=${OTHER}`, OTHER, 'another entity that the key can address');
   await ask(`/reports?entity=${OWN}`, OWN, "the key's own entity");
   await ask('/reports', OWN, 'no entity, after another was addressed');
   const elsewhere = await fixture.issue(['reports:read'], OTHER);
-  const otherCaller = { keyId: elsewhere.keyId, entityUuid: OTHER };
+  const otherCaller = { keyId: elsewhere.keyId, entityId: OTHER };
   await assertLetIn(fixture, otherCaller, {
     what: "another entity's key",
     path: '/reports',
@@ -82,7 +82,7 @@ export async function deniesOtherEntities(fixture: AdapterFixture): Promise<void
   }
   // Lets the key in once, so that a caching adapter remembers it.
   await fixture.send('GET', `/reports?entity=${OTHER}`, ...lines);
-  await fixture.ring.withdraw(keyId, { entityUuid: OTHER });
+  await fixture.ring.withdraw(keyId, { entityId: OTHER });
   await deny(`entity=${OTHER}`, NOT_ACCESSIBLE);
 }
 

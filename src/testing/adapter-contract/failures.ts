@@ -27,7 +27,7 @@ export async function deniesWhileStoreIsBroken(fixture: AdapterFixture): Promise
   }
   hooks.lookUp = async () => {};
   const what = 'the same key, once the store works again';
-  await assertLetIn(fixture, { keyId, entityUuid: OWN }, { what, path: '/reports', lines });
+  await assertLetIn(fixture, { keyId, entityId: OWN }, { what, path: '/reports', lines });
 }
 
 /**

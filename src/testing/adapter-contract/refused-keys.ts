@@ -44,9 +44,9 @@ async function issueRefusedKeys(
   const retired = await issue(['reports:read']);
   const suspended = await issue(['reports:read']);
   const { key } = await issue([]);
-  await ring.revoke(revoked.keyId, { entityUuid: OWN });
-  await ring.suspend(suspended.keyId, { entityUuid: OWN });
-  const authority = { entityUuid: OWN, entities: [OTHER], scopes: 'all' } as const;
+  await ring.revoke(revoked.keyId, { entityId: OWN });
+  await ring.suspend(suspended.keyId, { entityId: OWN });
+  const authority = { entityId: OWN, entities: [OTHER], scopes: 'all' } as const;
   const successor = await ring.rotate(retired.keyId, { overlapMs: 0 }, authority);
   watch(successor.key);
   return {

@@ -43,7 +43,7 @@ export async function assertDenied(
 /** Fails unless the handler runs once, for this key and this entity. */
 export async function assertLetIn(
   { calls, send }: AdapterFixture,
-  { keyId, entityUuid }: { readonly keyId: string; readonly entityUuid: string },
+  { keyId, entityId }: { readonly keyId: string; readonly entityId: string },
   { what, path, lines }: TestRequest,
 ): Promise<HandlerCall> {
   const before = calls.length;
@@ -52,9 +52,9 @@ export async function assertLetIn(
   const [call] = ran;
   check(call !== undefined, `${what}: the handler must run, but the answer was ${status}`);
   check(ran.length === 1, `${what}: the handler must run once, not ${ran.length} times`);
-  const got = { keyId: keyIdOf(call.principal), entityUuid: call.entityUuid };
-  same(got, { keyId, entityUuid }, `${what}: the caller and entity in the handler`);
-  const expected = { status: 200, body: handlerText(keyId, entityUuid) };
+  const got = { keyId: keyIdOf(call.principal), entityId: call.entityId };
+  same(got, { keyId, entityId }, `${what}: the caller and entity in the handler`);
+  const expected = { status: 200, body: handlerText(keyId, entityId) };
   same({ status, body }, expected, `${what}: the answer of the handler`);
   return call;
 }

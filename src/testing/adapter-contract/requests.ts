@@ -48,16 +48,16 @@ export async function keepsRequestsApart(fixture: AdapterFixture): Promise<void>
   const one = await fixture.issue(['reports:read']);
   const other = await fixture.issue(['reports:read'], OTHER);
   const kinds = [
-    { issued: one, path: '/reports', entityUuid: OWN },
-    { issued: one, path: `/reports?entity=${OTHER}`, entityUuid: OTHER },
-    { issued: other, path: '/reports', entityUuid: OTHER },
+    { issued: one, path: '/reports', entityId: OWN },
+    { issued: one, path: `/reports?entity=${OTHER}`, entityId: OTHER },
+    { issued: other, path: '/reports', entityId: OTHER },
   ];
   hooks.lookUp = waitForOneAnother();
   const rounds = Array.from({ length: Math.ceil(AT_ONCE / kinds.length) }, () => kinds);
   const requests = rounds.flat().slice(0, AT_ONCE);
-  const asking = requests.map(async ({ issued, path, entityUuid }) => {
+  const asking = requests.map(async ({ issued, path, entityId }) => {
     const { status, body } = await send('GET', path, bearer(issued.key));
-    const expected = { status: 200, body: handlerText(issued.keyId, entityUuid) };
+    const expected = { status: 200, body: handlerText(issued.keyId, entityId) };
     same({ status, body }, expected, `${AT_ONCE} concurrent requests: the caller of a handler`);
   });
   await Promise.all(asking);

@@ -14,7 +14,7 @@ export interface AdapterSetup {
    * Returns the text that the handler of either route must answer with. Pass the principal and the
    * entity that the guard put on the request. May throw.
    */
-  readonly handle: (principal: Principal, entityUuid: string) => string;
+  readonly handle: (principal: Principal, entityId: string) => string;
 }
 
 /**

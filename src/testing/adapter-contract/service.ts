@@ -38,7 +38,7 @@ export type ReportsKeyring = Keyring<ReportsCatalog, 'whoami' | 'readReports'>;
 /** A call of a handler, with its arguments. */
 export interface HandlerCall {
   readonly principal: Principal;
-  readonly entityUuid: string;
+  readonly entityId: string;
 }
 
 /**
@@ -72,14 +72,14 @@ export interface AdapterService {
   /** The keyring's clock, in milliseconds. */
   readonly clock: { now: number };
   /** Issues a key that lasts a second. */
-  issue(scopes: readonly ReportsScope[], entityUuid?: string): Promise<IssuedKey>;
+  issue(scopes: readonly ReportsScope[], entityId?: string): Promise<IssuedKey>;
   /** Adds a key and its digest to the secrets, and returns the key. */
   watch(key: string): string;
 }
 
 /** The answer of a handler: which key called, and for which entity. */
-export function handlerText(keyId: unknown, entityUuid: unknown): string {
-  return `${String(keyId)} on ${String(entityUuid)}`;
+export function handlerText(keyId: unknown, entityId: unknown): string {
+  return `${String(keyId)} on ${String(entityId)}`;
 }
 
 /** Returns the key id of a value that an adapter passed on, which may not be a principal. */
@@ -113,18 +113,18 @@ export function createService(): AdapterService {
     return key;
   }
 
-  async function issue(scopes: readonly ReportsScope[], entityUuid = OWN): Promise<IssuedKey> {
+  async function issue(scopes: readonly ReportsScope[], entityId = OWN): Promise<IssuedKey> {
     const expiresAt = new Date(clock.now + 1000);
     const input = { name: 'contract', scopes, expiresAt, accessibleEntities: [OTHER] };
-    const authority = { entityUuid, entities: [OTHER], scopes: 'all' } as const;
+    const authority = { entityId, entities: [OTHER], scopes: 'all' } as const;
     const { key, info } = await ring.issue(input, authority);
     return { key: watch(key), keyId: info.keyId };
   }
 
-  function handle(principal: Principal, entityUuid: string): string {
-    calls.push({ principal, entityUuid });
+  function handle(principal: Principal, entityId: string): string {
+    calls.push({ principal, entityId });
     hooks.handler();
-    return handlerText(keyIdOf(principal), entityUuid);
+    return handlerText(keyIdOf(principal), entityId);
   }
 
   const keyring = recordCalls(ring, asked, hooks);

@@ -9,11 +9,11 @@ import { among, newestFirst } from './order.js';
 
 /** Adds a key of another entity that addresses this test's entity, and perhaps others. */
 function addAddressing(
-  { entityUuid, add }: StoreFixture,
+  { entityId, add }: StoreFixture,
   given: Partial<KeyRecord> = {},
 ): Promise<KeyRecord> {
-  const owner = given.entityUuid ?? uuid();
-  return add({ entityUuid: owner, accessibleEntities: [owner, entityUuid], ...given });
+  const owner = given.entityId ?? uuid();
+  return add({ entityId: owner, accessibleEntities: [owner, entityId], ...given });
 }
 
 /**
@@ -25,23 +25,23 @@ function addAddressing(
  * first entity of a key, and matching similar ids.
  */
 export async function listsAddressing(fixture: StoreFixture): Promise<void> {
-  const { entityUuid, add, list } = fixture;
+  const { entityId, add, list } = fixture;
   const other = uuid();
   const own = [
     await add({ createdAt: TIME + 9 }),
-    await add({ createdAt: TIME + 5, accessibleEntities: [other, entityUuid, uuid()] }),
+    await add({ createdAt: TIME + 5, accessibleEntities: [other, entityId, uuid()] }),
   ];
-  const middle = [other, uuid(), entityUuid, uuid()];
+  const middle = [other, uuid(), entityId, uuid()];
   const expected = [
     await addAddressing(fixture, { createdAt: TIME + 8 }),
-    await addAddressing(fixture, { entityUuid: other, createdAt: TIME + 7 }),
-    await add({ entityUuid: other, accessibleEntities: middle, createdAt: TIME + 6 }),
-    await add({ entityUuid: other, accessibleEntities: [entityUuid, other], createdAt: 10 }),
+    await addAddressing(fixture, { entityId: other, createdAt: TIME + 7 }),
+    await add({ entityId: other, accessibleEntities: middle, createdAt: TIME + 6 }),
+    await add({ entityId: other, accessibleEntities: [entityId, other], createdAt: 10 }),
     await addAddressing(fixture, { createdAt: 9 }),
     await addAddressing(fixture, { createdAt: -5 }),
   ];
-  await add({ entityUuid: other });
-  await add({ entityUuid: other, accessibleEntities: [other, uuid()] });
+  await add({ entityId: other });
+  await add({ entityId: other, accessibleEntities: [other, uuid()] });
   const addressing = true;
   for (const limit of [1, 2, 6, 7, 1000]) {
     const rows = await list({ addressing, limit });
@@ -50,12 +50,12 @@ export async function listsAddressing(fixture: StoreFixture): Promise<void> {
   same(await list(), own, 'list without addressing');
   same(await list({ addressing: false }), own, 'list with addressing false');
   same(await list({ addressing: undefined }), own, 'list with addressing undefined');
-  const ofOther = await list({ entityUuid: other, addressing });
+  const ofOther = await list({ entityId: other, addressing });
   same(ofOther, own.slice(1), 'list with addressing, for another entity');
-  const ofNobody = await list({ entityUuid: uuid(), addressing });
+  const ofNobody = await list({ entityId: uuid(), addressing });
   same(ofNobody, [], 'list with addressing, for an entity that no key addresses');
-  for (const odd of [...nearTexts(entityUuid), ...oddValues(entityUuid)]) {
-    await misses(odd, () => list({ entityUuid: odd as string, addressing }));
+  for (const odd of [...nearTexts(entityId), ...oddValues(entityId)]) {
+    await misses(odd, () => list({ entityId: odd as string, addressing }));
   }
 }
 
@@ -67,10 +67,10 @@ export async function listsAddressing(fixture: StoreFixture): Promise<void> {
  * Catches: a withdrawal that removes a key from the listing, and listing live keys only.
  */
 export async function listsAddressingWhateverTheirState(fixture: StoreFixture): Promise<void> {
-  const { store, entityUuid, list } = fixture;
+  const { store, entityId, list } = fixture;
   const states: readonly Partial<KeyRecord>[] = [
     {},
-    { withdrawn: [entityUuid], changedAt: TIME },
+    { withdrawn: [entityId], changedAt: TIME },
     { suspendedAt: TIME, changedAt: TIME },
     { revokedAt: TIME, changedAt: TIME },
     { retireAt: 0, changedAt: TIME },
@@ -84,8 +84,8 @@ export async function listsAddressingWhateverTheirState(fixture: StoreFixture): 
   same(await list({ addressing: true }), expected, 'list with addressing, in every state');
   const live = expected.find(({ withdrawn, changedAt }) => withdrawn.length === 0 && !changedAt);
   const keyId = live?.keyId ?? '';
-  const withdraw = withdrawAt(TIME, entityUuid);
-  const marks = [withdraw, { ...retireAt(TIME), withdrawn: [entityUuid] }, suspendAt(TIME)];
+  const withdraw = withdrawAt(TIME, entityId);
+  const marks = [withdraw, { ...retireAt(TIME), withdrawn: [entityId] }, suspendAt(TIME)];
   for (const mark of [...marks, revokeAt(TIME)]) {
     same(await store.mark(keyId, mark), true, `mark ${show(mark)}`);
     const current = expected.map(async (row) => store.findById(row.keyId));
@@ -130,15 +130,15 @@ export async function pagesThroughAddressing(fixture: StoreFixture): Promise<voi
  * Catches: indexing only the first entities, and database limits on values or statements.
  */
 export async function isFoundByManyEntities(fixture: StoreFixture): Promise<void> {
-  const { entityUuid, add, list } = fixture;
+  const { entityId, add, list } = fixture;
   const guests = Array.from({ length: 999 }, uuid);
-  const accessibleEntities = [...guests.slice(0, 500), entityUuid, ...guests.slice(500)];
+  const accessibleEntities = [...guests.slice(0, 500), entityId, ...guests.slice(500)];
   const { keyId } = await add({ accessibleEntities });
   const asking = guests.filter((_, index) => index % 3 === 0 || index === 998);
   for (let start = 0; start < asking.length; start += 50) {
     const some = asking.slice(start, start + 50);
     const listed = await Promise.all(
-      some.map((guest) => list({ entityUuid: guest, addressing: true })),
+      some.map((guest) => list({ entityId: guest, addressing: true })),
     );
     const found = listed.flat().filter((row) => row.keyId === keyId);
     same(found.length, some.length, 'how many of 50 entities of a key find it with addressing');
@@ -153,12 +153,12 @@ export async function isFoundByManyEntities(fixture: StoreFixture): Promise<void
  * Catches: writing the entries of listings after the record.
  */
 export async function listsWhatIsFound(fixture: StoreFixture): Promise<void> {
-  const { store, entityUuid, record, list, lineage } = fixture;
+  const { store, entityId, record, list, lineage } = fixture;
   for (let round = 0; round < 10; round++) {
     const owner = uuid();
     const made = record({
-      entityUuid: owner,
-      accessibleEntities: [owner, entityUuid],
+      entityId: owner,
+      accessibleEntities: [owner, entityId],
       createdAt: TIME + round,
       expiresAt: LAST,
     });
@@ -172,7 +172,7 @@ export async function listsWhatIsFound(fixture: StoreFixture): Promise<void> {
       const found = await store.findById(made.keyId);
       if (found === null) continue;
       const addressing = await list({ addressing: true, limit: 1 });
-      const own = await list({ entityUuid: owner });
+      const own = await list({ entityId: owner });
       const family = await lineage(made.rootKeyId);
       const listed = [addressing, own, family].every(([row]) => row?.keyId === made.keyId);
       check(listed, 'findById returned a record that a listing does not contain yet');

@@ -61,7 +61,7 @@ function addAny({ prefix, add }: StoreFixture, index: number): Promise<KeyRecord
   return add({
     ...states[index % states.length],
     prefix: index % 2 === 0 ? prefix : 'other',
-    entityUuid: owner,
+    entityId: owner,
     accessibleEntities: [owner, uuid()],
     createdAt: TIME + (index % 5),
   });
@@ -146,7 +146,7 @@ async function addExpiring(fixture: StoreFixture, before: number): Promise<reado
     // Four keys at each of four times, the last of which is just before the limit.
     const expiresAt = before - 1 - (index % 4) * 10;
     const state = states[Math.floor(index / 4)] ?? {};
-    made.push(await add({ ...state, expiresAt, entityUuid: uuid(), createdAt: TIME + index }));
+    made.push(await add({ ...state, expiresAt, entityId: uuid(), createdAt: TIME + index }));
   }
   return made.sort((one, other) => (isSooner(one, other) ? -1 : 1));
 }

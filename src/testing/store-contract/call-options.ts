@@ -14,10 +14,10 @@ interface Read {
 
 /** Every way to read a record. The record must address another entity, listed last. */
 function readsOf({ store, prefix }: StoreFixture, row: KeyRecord): readonly Read[] {
-  const { keyId, digest, entityUuid, rootKeyId, accessibleEntities } = row;
-  const query = { prefix, entityUuid, after: null, limit: 10 };
+  const { keyId, digest, entityId, rootKeyId, accessibleEntities } = row;
+  const query = { prefix, entityId, after: null, limit: 10 };
   const guest = accessibleEntities.at(-1) ?? '';
-  const addressing = { ...query, entityUuid: guest, addressing: true };
+  const addressing = { ...query, entityId: guest, addressing: true };
   return [
     {
       name: 'findByDigest',
@@ -41,8 +41,8 @@ function readsOf({ store, prefix }: StoreFixture, row: KeyRecord): readonly Read
 
 /** A record that belongs to one new entity and addresses another. */
 function recordOfTwo({ record }: StoreFixture): KeyRecord {
-  const entityUuid = uuid();
-  return record({ entityUuid, accessibleEntities: [entityUuid, uuid()] });
+  const entityId = uuid();
+  return record({ entityId, accessibleEntities: [entityId, uuid()] });
 }
 
 // ── Options that change nothing ─────────────────────────────────────────────────────────────────

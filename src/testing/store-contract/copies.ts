@@ -15,17 +15,17 @@ import { after } from './marks.js';
  * Catches: keeping or changing the caller's object.
  */
 export async function copiesWhatItIsGiven(fixture: StoreFixture): Promise<void> {
-  const { store, prefix, entityUuid, record, holds } = fixture;
+  const { store, prefix, entityId, record, holds } = fixture;
   const guest = uuid();
   const made = record({
     metadata: { a: 'b' },
     scopesUsed: { 'a:b': 1 },
-    accessibleEntities: [entityUuid, guest],
+    accessibleEntities: [entityId, guest],
     withdrawn: [guest],
   });
   const { keyId, digest } = made;
   const digests = [digest];
-  const query = { prefix, entityUuid, addressing: false, after: null, limit: 10 };
+  const query = { prefix, entityId, addressing: false, after: null, limit: 10 };
   const lineage = { rootKeyId: made.rootKeyId, after: null, limit: 10 };
   const entries = [{ keyId, lastUsedAt: 5, scopesUsed: { 'a:b': 5 } }];
   const withdrawn = [guest];
@@ -62,12 +62,12 @@ export async function copiesWhatItIsGiven(fixture: StoreFixture): Promise<void> 
  * Catches: returning the store's own rows.
  */
 export async function handsOutCopies(fixture: StoreFixture): Promise<void> {
-  const { store, entityUuid, add, holds, list, lineage } = fixture;
+  const { store, entityId, add, holds, list, lineage } = fixture;
   const guest = uuid();
   const made = await add({
     metadata: { a: 'b' },
     scopesUsed: { 'a:b': 1 },
-    accessibleEntities: [entityUuid, guest],
+    accessibleEntities: [entityId, guest],
     expiresAt: -LAST,
   });
   const expiring = await store.listExpiring?.({ before: 1 - LAST, after: null, limit: 1000 });
@@ -76,7 +76,7 @@ export async function handsOutCopies(fixture: StoreFixture): Promise<void> {
     await store.findById(made.keyId),
     ...(await store.findByDigest([made.digest])),
     ...(await list()),
-    ...(await list({ entityUuid: guest, addressing: true })),
+    ...(await list({ entityId: guest, addressing: true })),
     ...(await lineage(made.rootKeyId)),
     ...(expiring?.items ?? []),
     ...(all?.items ?? []),

@@ -24,23 +24,23 @@ export function nameable(text: string): string {
  * seconds or 32 bits; reordered lists; a digest column that is too short.
  */
 export async function keepsEveryField(fixture: StoreFixture): Promise<void> {
-  const { store, entityUuid, record, holds, list } = fixture;
+  const { store, entityId, record, holds, list } = fixture;
   const variants = [
     ...textVariants(),
     ...metadataVariants(),
     ...timeVariants(),
-    ...entityVariants(entityUuid),
+    ...entityVariants(entityId),
     ...originVariants(),
     ...digestVariants(),
   ];
   for (const [index, given] of variants.entries()) {
     // Half of them belong to this entity, each of the others to a new one.
-    const made = record({ entityUuid: index % 2 === 0 ? entityUuid : uuid(), ...given });
+    const made = record({ entityId: index % 2 === 0 ? entityId : uuid(), ...given });
     const expected = structuredClone(made);
     await store.insert(made);
     const what = `a record with ${Object.keys(given).join(', ') || 'every default'}`;
     await holds(expected, what);
-    const listed = await list({ prefix: expected.prefix, entityUuid: expected.entityUuid });
+    const listed = await list({ prefix: expected.prefix, entityId: expected.entityId });
     const found = listed.find(({ keyId }) => keyId === expected.keyId);
     same(found, expected, `${what}: list`);
   }
@@ -125,14 +125,14 @@ function timeVariants(): readonly Partial<KeyRecord>[] {
   ];
 }
 
-function entityVariants(entityUuid: string): readonly Partial<KeyRecord>[] {
+function entityVariants(entityId: string): readonly Partial<KeyRecord>[] {
   const first = uuid();
   const last = uuid();
-  const accessibleEntities = [first, entityUuid, last];
+  const accessibleEntities = [first, entityId, last];
   return [
     // The order differs from the list above.
-    { entityUuid, accessibleEntities, withdrawn: [last, first] },
-    { entityUuid, accessibleEntities, withdrawn: [last] },
+    { entityId, accessibleEntities, withdrawn: [last, first] },
+    { entityId, accessibleEntities, withdrawn: [last] },
   ];
 }
 
@@ -165,11 +165,11 @@ function digestVariants(): readonly Partial<KeyRecord>[] {
  * Catches: columns that are too short, truncated lists.
  */
 export async function keepsLongLists(fixture: StoreFixture): Promise<void> {
-  const { store, entityUuid, record, holds } = fixture;
+  const { store, entityId, record, holds } = fixture;
   const resource = 'r'.repeat(64);
   const action = 'a'.repeat(60);
   const scopes = Array.from({ length: 256 }, (_, index) => `${resource}:${action}${255 - index}`);
-  const accessibleEntities = [entityUuid, ...Array.from({ length: 999 }, uuid)];
+  const accessibleEntities = [entityId, ...Array.from({ length: 999 }, uuid)];
   const pairs = Array.from({ length: 16 }, (_, index) => [`name-${index}`, '🦊'.repeat(30)]);
   const made = record({
     scopes,

@@ -77,7 +77,7 @@ export async function findsSeveralDigests(fixture: StoreFixture): Promise<void> 
   const { store, record, add } = fixture;
   const live = await add();
   const revoked = await add({ revokedAt: TIME });
-  const expired = await add({ expiresAt: 0, entityUuid: uuid() });
+  const expired = await add({ expiresAt: 0, entityId: uuid() });
   const known = [live, revoked, expired];
   await add();
   const ask = async (digests: readonly string[], expected: readonly KeyRecord[]) => {
@@ -160,9 +160,9 @@ export async function seesWhatWasAcknowledged(fixture: StoreFixture): Promise<vo
 export async function findsByIdExactly(fixture: StoreFixture): Promise<void> {
   const { store, add, holds } = fixture;
   const made = await add({ keyId: letteredUuid() });
-  const { keyId, digest, entityUuid } = made;
+  const { keyId, digest, entityId } = made;
   same(await store.findById(uuid()), null, 'findById with an unknown key id');
-  for (const near of [...nearTexts(keyId), digest, entityUuid]) {
+  for (const near of [...nearTexts(keyId), digest, entityId]) {
     await misses(near, () => store.findById(near));
   }
   for (const odd of oddValues(keyId)) {

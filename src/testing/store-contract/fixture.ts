@@ -6,7 +6,7 @@ import { same } from '../assertions.js';
 /** The fixture of one test. Await the store's answers: they may be synchronous. */
 export interface StoreFixture {
   readonly store: KeyStore;
-  readonly entityUuid: string;
+  readonly entityId: string;
   /** The prefix of this test's keys. */
   readonly prefix: string;
   /** The part of this test's digests before the `$`. No other test has it. */
@@ -57,13 +57,13 @@ export function randomHex(): string {
 
 /** Makes the fixture of one test. Ids are random, so tests may share one database. */
 export function createStoreFixture(store: KeyStore): StoreFixture {
-  const entityUuid = letteredUuid();
+  const entityId = letteredUuid();
   const prefix = `t_${randomHex().slice(0, 8)}`;
   const scheme = `h1.t-${randomHex().slice(0, 20)}`;
 
   function record(given: Partial<KeyRecord> = {}): KeyRecord {
-    const { keyId = uuid(), entityUuid: owner = entityUuid } = given;
-    const own = { keyId, rootKeyId: keyId, entityUuid: owner, accessibleEntities: [owner] };
+    const { keyId = uuid(), entityId: owner = entityId } = given;
+    const own = { keyId, rootKeyId: keyId, entityId: owner, accessibleEntities: [owner] };
     // Letters at both ends, to catch comparisons that fold case or truncate text.
     const digest = `${scheme}$ab${randomHex().slice(4)}cd`;
     return { ...PLAIN, prefix, digest, seal: randomHex(), ...own, ...given };
@@ -81,7 +81,7 @@ export function createStoreFixture(store: KeyStore): StoreFixture {
   }
 
   async function list(given: Partial<ListQuery> = {}): Promise<readonly KeyRecord[]> {
-    return store.list({ prefix, entityUuid, after: null, limit: 100, ...given });
+    return store.list({ prefix, entityId, after: null, limit: 100, ...given });
   }
 
   async function lineage(
@@ -96,13 +96,13 @@ export function createStoreFixture(store: KeyStore): StoreFixture {
     return (rows ?? []).filter((row) => row.scheme === of);
   }
 
-  return { store, entityUuid, prefix, scheme, record, add, holds, list, lineage, summaryOf };
+  return { store, entityId, prefix, scheme, record, add, holds, list, lineage, summaryOf };
 }
 
 /** The fields that the records of all tests share. */
 const PLAIN: Omit<
   KeyRecord,
-  'keyId' | 'rootKeyId' | 'prefix' | 'digest' | 'entityUuid' | 'accessibleEntities'
+  'keyId' | 'rootKeyId' | 'prefix' | 'digest' | 'entityId' | 'accessibleEntities'
 > = {
   format: 1,
   hint: 'KrPP',

@@ -54,7 +54,7 @@ function refusable(record: StoreFixture['record'], given: Partial<KeyRecord>): K
   const owner = uuid();
   return record({
     name: `refused ${owner}`,
-    entityUuid: owner,
+    entityId: owner,
     accessibleEntities: [owner, uuid()],
     scopes: ['users:delete'],
     rootKeyId: uuid(),
@@ -70,9 +70,9 @@ async function isNotListed(
   refused: KeyRecord,
 ): Promise<void> {
   const { name, accessibleEntities, rootKeyId } = refused;
-  for (const entityUuid of accessibleEntities) {
-    same(await list({ entityUuid }), [], 'list, for the owner of a rejected record');
-    const addressing = await list({ entityUuid, addressing: true });
+  for (const entityId of accessibleEntities) {
+    same(await list({ entityId }), [], 'list, for the owner of a rejected record');
+    const addressing = await list({ entityId, addressing: true });
     same(addressing, [], 'list with addressing, for an entity of a rejected record');
   }
   same(await lineage(rootKeyId), [], 'listLineage, for a rejected record');

@@ -39,7 +39,7 @@ export async function listsLineage(fixture: StoreFixture): Promise<void> {
   same(await lineage(stranger.keyId), [stranger], 'listLineage of a key that was never rotated');
   const family = byKeyId([child, grown, grandchild]);
   same(await lineage(child.keyId), family, 'listLineage of a key issued under another');
-  for (const id of [second.keyId, root.entityUuid, root.digest, uuid()]) {
+  for (const id of [second.keyId, root.entityId, root.digest, uuid()]) {
     same(await lineage(id), [], 'listLineage of an id that is not a root');
   }
   for (const odd of [...nearTexts(rootKeyId), ...oddValues(rootKeyId)]) {

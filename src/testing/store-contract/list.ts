@@ -27,7 +27,7 @@ export async function addTwelve(
  * Catches: unsorted ties, times sorted as text, and a limit that is ignored or capped.
  */
 export async function listsNewestFirst(fixture: StoreFixture): Promise<void> {
-  const { entityUuid, add, list } = fixture;
+  const { entityId, add, list } = fixture;
   const expected = [...(await addTwelve(fixture))];
   // Times that sort differently as text.
   for (const createdAt of [10, 9, -5]) {
@@ -35,7 +35,7 @@ export async function listsNewestFirst(fixture: StoreFixture): Promise<void> {
   }
   // A key of another entity that addresses this one must not be listed.
   const other = uuid();
-  await add({ entityUuid: other, accessibleEntities: [entityUuid, other] });
+  await add({ entityId: other, accessibleEntities: [entityId, other] });
   for (const limit of [1, 2, 7, 15, 16, 1001]) {
     same(await list({ limit }), expected.slice(0, limit), `list with limit ${limit}`);
   }
@@ -49,18 +49,18 @@ export async function listsNewestFirst(fixture: StoreFixture): Promise<void> {
  * Catches: another tenant's keys in a listing.
  */
 export async function listsOneEntity(fixture: StoreFixture): Promise<void> {
-  const { entityUuid, list } = fixture;
+  const { entityId, list } = fixture;
   const mine = await addTwelve(fixture);
   const other = uuid();
-  const others = await addTwelve(fixture, { entityUuid: other });
+  const others = await addTwelve(fixture, { entityId: other });
   same(await list(), mine, 'list, for the first entity');
-  same(await list({ entityUuid: other }), others, 'list, for the second entity');
+  same(await list({ entityId: other }), others, 'list, for the second entity');
   const after = others[5] ?? null;
   const following = mine.filter((row) => isBehind(row, after));
   same(await list({ after }), following, 'list after a position of another entity');
-  same(await list({ entityUuid: uuid() }), [], 'list, for an entity without keys');
-  for (const odd of [...nearTexts(entityUuid), ...oddValues(entityUuid)]) {
-    await misses(odd, () => list({ entityUuid: odd as string }));
+  same(await list({ entityId: uuid() }), [], 'list, for an entity without keys');
+  for (const odd of [...nearTexts(entityId), ...oddValues(entityId)]) {
+    await misses(odd, () => list({ entityId: odd as string }));
   }
 }
 
@@ -78,28 +78,28 @@ export async function listsOnePrefix(fixture: StoreFixture): Promise<void> {
   const prefixes = [prefix, `${prefix}0`, prefix.slice(0, -1), prefix.replace('_', 'a'), 't'];
   const made: KeyRecord[] = [];
   for (const each of prefixes) {
-    for (const entityUuid of [owner, owner]) {
-      const accessibleEntities = [entityUuid, guest];
-      made.push(await add({ prefix: each, entityUuid, accessibleEntities }));
+    for (const entityId of [owner, owner]) {
+      const accessibleEntities = [entityId, guest];
+      made.push(await add({ prefix: each, entityId, accessibleEntities }));
     }
   }
   const sorted = made.sort(newestFirst);
   const middle = sorted[4] ?? null;
   for (const each of prefixes) {
     const expected = sorted.filter((row) => row.prefix === each);
-    const own = { prefix: each, entityUuid: owner };
+    const own = { prefix: each, entityId: owner };
     same(await list(own), expected, `list, for the prefix ${each}`);
     const following = expected.filter((row) => isBehind(row, middle));
     const page = await list({ ...own, after: middle });
     same(page, following, `list after a position, for the prefix ${each}`);
-    const addressing = { prefix: each, entityUuid: guest, addressing: true };
+    const addressing = { prefix: each, entityId: guest, addressing: true };
     same(await list(addressing), expected, `list with addressing, for the prefix ${each}`);
     for (const query of [own, addressing]) {
       const first = await list({ ...query, limit: 1 });
       same(first, expected.slice(0, 1), `list with limit 1, for the prefix ${each}`);
     }
   }
-  same(await list({ prefix: 'none', entityUuid: owner }), [], 'list, for an unknown prefix');
+  same(await list({ prefix: 'none', entityId: owner }), [], 'list, for an unknown prefix');
 }
 
 /**

@@ -34,10 +34,10 @@ export async function marksByTheRule(fixture: StoreFixture): Promise<void> {
 }
 
 async function marksOneByTheRule(fixture: StoreFixture, seed: number): Promise<void> {
-  const { store, entityUuid, add, holds } = fixture;
+  const { store, entityId, add, holds } = fixture;
   const choose = choiceOf(seed);
   const guests = [uuid(), uuid(), uuid()];
-  let expected = await add({ accessibleEntities: [entityUuid, ...guests] });
+  let expected = await add({ accessibleEntities: [entityId, ...guests] });
   const sent: Mark[] = [];
   for (let count = 0; count < MARKS; count++) {
     const mark = anyMark(choose, guests, expected);
@@ -54,12 +54,12 @@ function anyMark(choose: Choose, guests: readonly string[], { withdrawn, seal }:
   const at = choose([0, TIME, TIME + 1, TIME + 5, -1, LAST, -LAST]);
   const by = choose([null, '', 'ada', 'grace 🦊']);
   const reason = choose([null, '', 'leaked', "'"]);
-  const entityUuid = choose(guests);
+  const entityId = choose(guests);
   const suspend: Mark = { kind: 'suspend', at, by, reason };
   const resume: Mark = { kind: 'resume', at };
   const retire: Mark = { kind: 'retire', at, retireAt: choose([at, TIME + 7]), by, reason };
   const retireKnown: Mark = { ...retire, withdrawn };
-  const withdraw: Mark = { kind: 'withdraw', at, entityUuid };
+  const withdraw: Mark = { kind: 'withdraw', at, entityId };
   // A key without a seal never gets one.
   const newSeal = choose([null, seal && randomHex()]);
   const revoke: Mark = { kind: 'revoke', at, by, reason, seal: newSeal };

@@ -65,7 +65,7 @@ async function oneOfTwentyMarks(
 export async function withdrawsInParallel(fixture: StoreFixture): Promise<void> {
   const { store, add, holds } = fixture;
   const guests = Array.from({ length: 20 }, uuid);
-  const made = await add({ accessibleEntities: [fixture.entityUuid, ...guests] });
+  const made = await add({ accessibleEntities: [fixture.entityId, ...guests] });
   const marks = guests.map((guest) => withdrawAt(TIME + 1, guest));
   const wrote = await Promise.all(marks.map(async (mark) => store.mark(made.keyId, mark)));
   const all = wrote.every((answer) => answer === true);

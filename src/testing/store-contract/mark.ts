@@ -89,10 +89,10 @@ async function marksOneWhereItMay(
   entities: Entities,
   given: Mark,
 ): Promise<void> {
-  const { store, entityUuid, add, holds } = fixture;
+  const { store, entityId, add, holds } = fixture;
   const made = await add({
     ...state,
-    accessibleEntities: [entityUuid, ...entities],
+    accessibleEntities: [entityId, ...entities],
     endedBy: 'somebody',
     endReason: 'something',
     lastUsedAt: TIME,
@@ -176,9 +176,9 @@ export async function keepsWhatMarksSay(fixture: StoreFixture): Promise<void> {
 }
 
 async function keepsEveryWithdrawal(fixture: StoreFixture): Promise<void> {
-  const { store, entityUuid, add, holds } = fixture;
+  const { store, entityId, add, holds } = fixture;
   const guests = Array.from({ length: 999 }, uuid);
-  const accessibleEntities = [...guests, entityUuid].reverse();
+  const accessibleEntities = [...guests, entityId].reverse();
   const made = await add({ accessibleEntities, withdrawn: guests.slice(0, -3) });
   const marks = guests.slice(-3).map((guest, index) => withdrawAt(TIME + index, guest));
   for (const mark of marks) {
@@ -225,7 +225,7 @@ export async function takesTimesAsGiven(fixture: StoreFixture): Promise<void> {
  * Catches: an upsert, throwing on an unknown id, and values that a driver reads as a condition.
  */
 export async function marksNothingUnknown(fixture: StoreFixture): Promise<void> {
-  const { store, entityUuid, add, holds, list } = fixture;
+  const { store, entityId, add, holds, list } = fixture;
   const live = await add({ keyId: letteredUuid(), createdAt: TIME + 1 });
   const suspended = await add({ keyId: letteredUuid(), suspendedAt: TIME });
   const marks = [
@@ -238,7 +238,7 @@ export async function marksNothingUnknown(fixture: StoreFixture): Promise<void> 
   for (const mark of marks) {
     same(await store.mark(uuid(), mark), false, `mark ${mark.kind} on an unknown key id`);
     const { keyId, digest } = mark.kind === 'resume' ? suspended : live;
-    for (const value of [...nearTexts(keyId), ...oddValues(keyId), digest, entityUuid]) {
+    for (const value of [...nearTexts(keyId), ...oddValues(keyId), digest, entityId]) {
       await misses(value, () => store.mark(value as string, mark));
     }
   }

@@ -33,8 +33,8 @@ export function resumeAt(at: number): ResumeMark {
 }
 
 /** Withdraws an entity. */
-export function withdrawAt(at: number, entityUuid: string): WithdrawMark {
-  return { kind: 'withdraw', at, entityUuid };
+export function withdrawAt(at: number, entityId: string): WithdrawMark {
+  return { kind: 'withdraw', at, entityId };
 }
 
 /** Returns the record after a sequence of marks. Throws if the condition of one does not hold. */

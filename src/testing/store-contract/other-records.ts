@@ -17,7 +17,7 @@ export async function leavesOthersAlone(fixture: StoreFixture): Promise<void> {
   const { store, record, add, holds } = fixture;
   const guest = uuid();
   const keyId = uuid().replace(/..$/, 'aa');
-  const accessibleEntities = [fixture.entityUuid, guest];
+  const accessibleEntities = [fixture.entityId, guest];
   const target = await add({ keyId, accessibleEntities, metadata: { a: 'b' } });
   const { digest } = target;
   const others = await addOthers(fixture, target);
@@ -54,7 +54,7 @@ async function addOthers(
   { record, add }: StoreFixture,
   target: KeyRecord,
 ): Promise<readonly KeyRecord[]> {
-  const { keyId, digest, entityUuid, accessibleEntities } = target;
+  const { keyId, digest, entityId, accessibleEntities } = target;
   const owner = uuid();
   const variants: readonly Partial<KeyRecord>[] = [
     { keyId: keyId.replace(/..$/, 'ab') },
@@ -64,9 +64,9 @@ async function addOthers(
     { retireAt: TIME + 1 },
     { suspendedAt: TIME + 1, endedBy: 'ada', endReason: 'in doubt', changedAt: TIME + 1 },
     { revokedAt: TIME + 1 },
-    { entityUuid: owner, accessibleEntities: [entityUuid, owner] },
+    { entityId: owner, accessibleEntities: [entityId, owner] },
     { accessibleEntities, rootKeyId: keyId },
-    { entityUuid: owner, accessibleEntities: [...accessibleEntities, owner] },
+    { entityId: owner, accessibleEntities: [...accessibleEntities, owner] },
   ];
   const others: KeyRecord[] = [];
   for (const given of variants) {
@@ -145,9 +145,9 @@ async function writeAtOnce(
   { store, record }: StoreFixture,
   writes: readonly Write[],
 ): Promise<void> {
-  const entityUuid = uuid();
+  const entityId = uuid();
   const targets = writes.map((write) => {
-    const row = record({ entityUuid, accessibleEntities: [entityUuid] });
+    const row = record({ entityId, accessibleEntities: [entityId] });
     return { row, write };
   });
   for (const { row, write } of targets) {

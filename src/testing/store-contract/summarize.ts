@@ -28,7 +28,7 @@ export async function summarizesByScheme(fixture: StoreFixture): Promise<void> {
   await add({ lastUsedAt: 0 });
   const two = { scheme, live: 2, lastUsedAt: 0 };
   same(await summaryOf(), [two], 'summarize with two keys, one used at time 0');
-  await add({ lastUsedAt: 9, entityUuid: uuid() });
+  await add({ lastUsedAt: 9, entityId: uuid() });
   await add({ lastUsedAt: 10 });
   await add({ digest: `${other}$${randomHex()}`, lastUsedAt: TIME + 99 });
   const four = { scheme, live: 4, lastUsedAt: 10 };

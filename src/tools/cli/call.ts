@@ -60,9 +60,9 @@ export type Run = (call: Call) => Promise<number | undefined>;
 /** Reads the authority from the command line alone. */
 export function authorityOf(call: Call): Authority {
   const { given } = call;
-  const entityUuid = given.required('entity');
-  requireUuid(entityUuid, '--entity');
-  return { entityUuid, ...whoOf(call) };
+  const entityId = given.required('entity');
+  requireUuid(entityId, '--entity');
+  return { entityId, ...whoOf(call) };
 }
 
 /** Reads `--entities`. */

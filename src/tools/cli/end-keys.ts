@@ -7,7 +7,7 @@ import type { Call } from './call.js';
 /** A key to end. */
 interface Target {
   readonly keyId: string;
-  readonly entityUuid: string;
+  readonly entityId: string;
 }
 
 /**
@@ -18,7 +18,7 @@ export async function endKeys<Key extends Target>(
   { given, output }: Call,
   keyring: Keyring,
   keys: Iterable<Key>,
-  who: Omit<Authority, 'entityUuid'>,
+  who: Omit<Authority, 'entityId'>,
   next: (key: Key, authority: Authority) => unknown = () => {},
 ): Promise<void> {
   let unknown: unknown;
@@ -28,7 +28,7 @@ export async function endKeys<Key extends Target>(
     return ended;
   };
   for (const key of keys) {
-    const authority = { ...who, entityUuid: key.entityUuid };
+    const authority = { ...who, entityId: key.entityId };
     if (given.flag('lineage')) {
       const ended = await keyring.revokeLineage(key.keyId, authority).catch(orUnknown);
       output.say(`Revoked: ${ended.join(' ') || 'none; all had ended before'}.`);

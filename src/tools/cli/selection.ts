@@ -59,10 +59,10 @@ export async function* selectedKeys(
   progress: Progress,
 ): AsyncGenerator<readonly ShownKey[]> {
   const { authority, who, addressing } = selection;
-  const all = authority === null ? await entitiesIn(store, progress) : [authority.entityUuid];
-  for (const [index, entityUuid] of all.entries()) {
+  const all = authority === null ? await entitiesIn(store, progress) : [authority.entityId];
+  for (const [index, entityId] of all.entries()) {
     if (all.length > 1) progress.show(`${index} of ${all.length} organizations`);
-    for await (const keys of pagesOf(keyring, { entityUuid, ...who }, addressing)) {
+    for await (const keys of pagesOf(keyring, { entityId, ...who }, addressing)) {
       const selected = keys.filter((key) => isSelected(key, selection));
       if (selected.length === 0) continue;
       progress.clear();
@@ -92,8 +92,8 @@ async function entitiesIn(
     count += rows.length;
     progress.show(`${count} keys read`);
     for (const row of rows) {
-      const { entityUuid } = Object(row) as Partial<KeyRecord>;
-      if (isUuid(entityUuid)) entities.add(entityUuid);
+      const { entityId } = Object(row) as Partial<KeyRecord>;
+      if (isUuid(entityId)) entities.add(entityId);
     }
   }
   return [...entities].sort();

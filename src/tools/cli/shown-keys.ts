@@ -85,7 +85,7 @@ export const KEY_COLUMNS: readonly Column<ShownKey>[] = [
 /** The same for keys of several organizations. */
 export const ALL_KEY_COLUMNS: readonly Column<ShownKey>[] = KEY_COLUMNS.toSpliced(-2, 0, {
   title: 'ORGANIZATION',
-  cell: ({ entityUuid }) => entityUuid,
+  cell: ({ entityId }) => entityId,
 });
 
 /** Returns the fields of a key in the order of `KeyInfo`, without the empty ones. */

@@ -45,7 +45,7 @@ export const FRAMEWORKS: Readonly<Record<string, Framework>> = {
     imports: ["import express from 'express';"],
     app: `export const app = express();
 app.get('/me', guard('whoami'), (req, res) => void res.json(toMe(req.principal)));
-app.get('/reports', guard('listReports'), (req, res) => void res.json({ of: req.entityUuid }));`,
+app.get('/reports', guard('listReports'), (req, res) => void res.json({ of: req.entityId }));`,
     server: `const server = app.listen(port, host);
 server.on('listening', () => console.log(\`http://\${host}:\${port}\`));`,
   },
@@ -56,7 +56,7 @@ server.on('listening', () => console.log(\`http://\${host}:\${port}\`));`,
 recordRoutes(app); // For keyscope lock, before the first route.
 app.get('/me', { onRequest: guard('whoami') }, async (request) => toMe(request.principal));
 app.get('/reports', { onRequest: guard('listReports') }, async (request) => ({
-  of: request.entityUuid,
+  of: request.entityId,
 }));
 await app.ready();`,
     server: `const address = await app.listen({ port, host });
@@ -67,7 +67,7 @@ console.log(address);`,
     imports: ["import { Hono } from 'hono';"],
     app: `export const app = new Hono();
 app.get('/me', guard('whoami'), (c) => c.json(toMe(c.get('principal'))));
-app.get('/reports', guard('listReports'), (c) => c.json({ of: c.get('entityUuid') }));`,
+app.get('/reports', guard('listReports'), (c) => c.json({ of: c.get('entityId') }));`,
     serverImport: "import { serve } from '@hono/node-server';\n",
     server: `const at = { port, hostname: host };
 serve({ fetch: app.fetch, ...at }, () => console.log(\`http://\${host}:\${port}\`));`,

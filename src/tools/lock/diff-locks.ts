@@ -35,7 +35,7 @@ export interface KeyGain {
   readonly prefix: string;
   readonly hint: string;
   readonly name: string;
-  readonly entityUuid: string;
+  readonly entityId: string;
   /** The widened and new routes that it can call now, but could not before. */
   readonly routes: readonly string[];
 }
@@ -111,12 +111,12 @@ export function diffLocks(
     gains,
   });
 
-  function gainOf({ keyId, prefix, hint, name, entityUuid, scopes }: GrantedKey): KeyGain[] {
+  function gainOf({ keyId, prefix, hint, name, entityId, scopes }: GrantedKey): KeyGain[] {
     const held = new Set(scopes);
     const routes = opened.filter((route) => {
       return isOpenTo(after.routes.get(route), held) && !isOpenTo(before.routes.get(route), held);
     });
-    return routes.length === 0 ? [] : [{ keyId, prefix, hint, name, entityUuid, routes }];
+    return routes.length === 0 ? [] : [{ keyId, prefix, hint, name, entityId, routes }];
   }
 }
 

@@ -56,9 +56,9 @@ function scopeLinesOf(catalog: CatalogChange): readonly string[] {
 
 function keysSection(gains: readonly KeyGain[]): string {
   const lines = gains.slice(0, SHOWN_KEYS).map((gain) => {
-    const { keyId, prefix, hint, name, entityUuid, routes } = gain;
+    const { keyId, prefix, hint, name, entityId, routes } = gain;
     const key = markdownCode(`${prefix}_…${hint}`);
-    const owner = `${markdownCode(name)} of ${markdownCode(entityUuid)}`;
+    const owner = `${markdownCode(name)} of ${markdownCode(entityId)}`;
     return `- ${key} ${owner} (${markdownCode(keyId)}): ${routes.map(markdownCode).join(', ')}`;
   });
   const left = gains.length - SHOWN_KEYS;

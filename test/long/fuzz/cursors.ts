@@ -70,7 +70,7 @@ export const cursor: Target = {
     '0',
     'z',
     '-',
-    'entityUuid',
+    'entityId',
     'Infinity',
     'NaN',
     '1e3',

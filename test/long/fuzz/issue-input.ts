@@ -72,7 +72,7 @@ export const issue: Target = {
     'accessibleEntities',
     'justification',
     'metadata',
-    'entityUuid',
+    'entityId',
     'entities',
     '__proto__',
     'never',

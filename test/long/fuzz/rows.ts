@@ -47,7 +47,7 @@ function checkRecord(row: KeyRecord): void {
   assert.equal(readRecord(row), row);
   const text = JSON.stringify(row);
   assert.equal(JSON.stringify(readRecord(JSON.parse(text))), text);
-  assert.ok(row.accessibleEntities.includes(row.entityUuid));
+  assert.ok(row.accessibleEntities.includes(row.entityId));
   assert.ok(!row.scopes.some((scope) => scope.includes('*')));
 }
 

@@ -10,7 +10,7 @@ import { timed } from './judge.ts';
 export const START = 1_700_000_000_000;
 export const OWN = '0a0a0a0a-0000-4000-8000-00000000000a';
 export const OTHER = '0b0b0b0b-0000-4000-8000-00000000000b';
-export const AUTHORITY = { entityUuid: OWN, entities: [OTHER], scopes: 'all' } as const;
+export const AUTHORITY = { entityId: OWN, entities: [OTHER], scopes: 'all' } as const;
 
 export const catalog = defineScopes(
   {

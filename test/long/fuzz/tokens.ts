@@ -87,7 +87,7 @@ function isSet(list: readonly unknown[]): boolean {
 
 /** Checks that a principal matches the claims, and that the claims were allowed. */
 function requireClaims(principal: Principal, text: string): void {
-  const { via, scopes, accessibleEntities, entityUuid, expiresAt, keyId } = principal;
+  const { via, scopes, accessibleEntities, entityId, expiresAt, keyId } = principal;
   const claims = JSON.parse(text) as Readonly<Record<string, unknown>>;
   assert.equal(via, 'jwt');
   const expected = {
@@ -103,8 +103,8 @@ function requireClaims(principal: Principal, text: string): void {
   const isConcrete = (scope: string) => isPattern(scope) && !scope.includes('*');
   assert.ok(scopes.length <= 256 && isSet(scopes) && scopes.every(isConcrete));
   assert.ok(isSet(accessibleEntities));
-  assert.ok([keyId, entityUuid, ...accessibleEntities].every(isUuid));
-  assert.ok(accessibleEntities.includes(entityUuid));
+  assert.ok([keyId, entityId, ...accessibleEntities].every(isUuid));
+  assert.ok(accessibleEntities.includes(entityId));
   const { exp, iat, jti } = claims as { exp: number; iat: number; jti: unknown };
   assert.equal(typeof jti, 'string');
   assert.ok(expiresAt !== null && expiresAt > START);

@@ -254,7 +254,7 @@ const FRONT_DOOR: readonly Safeguard[] = [
     name: 'a caller that admit refuses is not admitted',
     file: 'src/core/admit.ts',
     text: '    return rejecting(error);\n',
-    instead: "    return { principal, entityUuid: '' } as unknown as Admission;\n",
+    instead: "    return { principal, entityId: '' } as unknown as Admission;\n",
   },
   {
     name: 'an operation that the policy lacks is not a denial',
@@ -310,13 +310,13 @@ const FRONT_DOOR: readonly Safeguard[] = [
   {
     name: 'the key behind a token is of its entity',
     file: 'src/core/verify-token.ts',
-    text: 'parent.entityUuid !== claims.entityUuid',
+    text: 'parent.entityId !== claims.entityId',
     instead: 'false',
   },
   {
     name: 'entity check',
     file: 'src/core/principal.ts',
-    text: 'if (canAddress(principal, entityUuid as string))',
+    text: 'if (canAddress(principal, entityId as string))',
     instead: 'if (true)',
   },
   {

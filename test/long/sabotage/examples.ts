@@ -120,8 +120,8 @@ const CONSOLE: readonly Safeguard[] = [
   {
     name: 'console: what a role hands out',
     file: 'examples/console/server.ts',
-    text: 'return { entityUuid, scopes, actor: email };',
-    instead: "return { entityUuid, scopes: 'all', actor: email };",
+    text: 'return { entityId, scopes, actor: email };',
+    instead: "return { entityId, scopes: 'all', actor: email };",
   },
 ];
 

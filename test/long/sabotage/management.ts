@@ -201,13 +201,13 @@ const MARKS: readonly Safeguard[] = [
   {
     name: 'an entity withdraws only from a key that addresses it',
     file: WITHDRAW,
-    text: '  if (!isIn(row.accessibleEntities, entityUuid)) throw foreignKey();\n',
+    text: '  if (!isIn(row.accessibleEntities, entityId)) throw foreignKey();\n',
     instead: '',
   },
   {
     name: 'an entity does not withdraw from its own key',
     file: WITHDRAW,
-    text: 'if (row.entityUuid === entityUuid)',
+    text: 'if (row.entityId === entityId)',
     instead: 'if (false)',
   },
   {
@@ -230,7 +230,7 @@ const LINEAGES: readonly Safeguard[] = [
   {
     name: 'the acting key belongs to the entity',
     file: ACTING,
-    text: '  if (row.entityUuid !== entityUuid) throw foreignKey();\n',
+    text: '  if (row.entityId !== entityId) throw foreignKey();\n',
     instead: '',
   },
   {
@@ -266,13 +266,13 @@ const LINEAGES: readonly Safeguard[] = [
   {
     name: 'a cleared mark does not switch a chain on',
     file: ACTING,
-    text: " &&\n    voucherOf(context, row) !== 'nothing';",
+    text: " && voucherOf(context, row) !== 'nothing';",
     instead: ';',
   },
   {
     name: 'a foreign row switches no chain on',
     file: ACTING,
-    text: '    row.entityUuid === entityUuid &&\n',
+    text: ' && row.entityId === entityId',
     instead: '',
   },
   {
@@ -356,7 +356,7 @@ const LINEAGES: readonly Safeguard[] = [
   {
     name: 'a lineage has own rows only',
     file: LINEAGE,
-    text: '!isOwn(context, authority.entityUuid, row) || ',
+    text: '!isOwn(context, authority.entityId, row) || ',
     instead: '',
   },
   {
@@ -408,7 +408,7 @@ const SIGHT: readonly Safeguard[] = [
   {
     name: 'another entity’s key is not found',
     file: FIND,
-    text: 'if (row.entityUuid !== authority.entityUuid) throw foreignKey();',
+    text: 'if (row.entityId !== authority.entityId) throw foreignKey();',
     instead: '',
   },
   {
@@ -438,7 +438,7 @@ const SIGHT: readonly Safeguard[] = [
   {
     name: 'a list has keys of one entity',
     file: LIST,
-    text: '(owner === entityUuid) !== addressing',
+    text: '(owner === entityId) !== addressing',
     instead: 'true',
   },
   {

@@ -117,7 +117,7 @@ const TRIGGERS: readonly Safeguard[] = [
   {
     name: 'the entities that a key addresses: PostgreSQL',
     file: 'src/stores/postgres/statements.ts',
-    text: 'WHERE entity <> entity_uuid\n',
+    text: 'WHERE entity <> entity_id\n',
     instead: 'WHERE false\n',
     tests: `${POSTGRES}/addressing.test.ts`,
   },

@@ -296,8 +296,8 @@ const GATE: readonly Safeguard[] = [
   {
     name: 'MCP: the tool guards itself',
     file: 'src/mcp/tools.ts',
-    text: 'policyOf(keyring).authorize(principal, tool, { entityUuid })',
-    instead: 'principal.entityUuid',
+    text: 'policyOf(keyring).authorize(principal, tool, { entityId })',
+    instead: 'principal.entityId',
     tests: MCP,
   },
   {
@@ -366,7 +366,7 @@ const GATE: readonly Safeguard[] = [
   {
     name: 'MCP: no entity ends the streams of others',
     file: 'src/mcp/key-watch.ts',
-    text: '.filter(({ entityUuid }) => entityUuid === entity)',
+    text: '.filter(({ entityId }) => entityId === entity)',
     instead: '',
     tests: MCP,
   },

@@ -111,7 +111,7 @@ async function expectExactWrites(store: Required<KeyStore>): Promise<void> {
   const marks: readonly Mark[] = [
     { kind: 'suspend', at: 5, by: 'é🦊', reason: '' },
     { kind: 'resume', at: 6 },
-    { kind: 'withdraw', at: 7, entityUuid: guest },
+    { kind: 'withdraw', at: 7, entityId: guest },
     { kind: 'retire', at: 8, retireAt: MAX, by: 'é🦊', reason: null, withdrawn: [guest] },
   ];
   for (const mark of marks) {

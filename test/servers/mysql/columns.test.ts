@@ -24,8 +24,8 @@ const UNFIT: readonly Partial<KeyRecord>[] = [
   { digest: 's1$\n' },
   { seal: LONG },
   { seal: 'é' },
-  { entityUuid: `${OWN} ` },
-  { entityUuid: LONG },
+  { entityId: `${OWN} ` },
+  { entityId: LONG },
   { accessibleEntities: [OWN, `${OTHER} `] },
   { accessibleEntities: [OWN, OTHER.toUpperCase()] },
   { rotatedFrom: LONG },
@@ -58,12 +58,12 @@ describeMysql('a server whose SQL mode is not strict', () => {
     const marks: readonly Mark[] = [
       { kind: 'revoke', at: 5, by: null, reason: null, seal: LONG },
       { kind: 'revoke', at: 5, by: null, reason: null, seal: 'é' },
-      { kind: 'withdraw', at: 5, entityUuid: `${OTHER} ` },
-      { kind: 'withdraw', at: 5, entityUuid: '' },
+      { kind: 'withdraw', at: 5, entityId: `${OTHER} ` },
+      { kind: 'withdraw', at: 5, entityId: '' },
     ];
     for (const mark of marks) {
       const write = async () => place.store.mark(another(1).keyId, mark);
-      const what = 'seal' in mark ? 'seal' : 'entityUuid';
+      const what = 'seal' in mark ? 'seal' : 'entityId';
       const why = `keyscope: mark: ${what} does not fit its column`;
       await expect(write, printed(mark)).rejects.toThrow(why);
     }

@@ -43,7 +43,7 @@ const EDITS: Edits = {
   issuedUnder: EDITED_COLUMNS.issuedUnder,
   trust: EDITED_COLUMNS.trust,
   seal: ['NULL', "''", 'UPPER(seal)', 'LEFT(seal, 63)', "CONCAT(seal, ' ')"],
-  entityUuid: [quoted(OTHER), "''", 'UPPER(entity_uuid)', 'NULL'],
+  entityId: [quoted(OTHER), "''", 'UPPER(entity_id)', 'NULL'],
   accessibleEntities: [...EDITED_COLUMNS.accessibleEntities, 'NULL'],
   scopes: [...EDITED_COLUMNS.scopes, `'["unknown:scope"]'`, 'NULL'],
   justification: EDITED_COLUMNS.justification,
@@ -67,7 +67,7 @@ const LOOSE_COLUMNS = [
   jsonColumn('scopes_used', 'OBJECT'),
   'name LONGTEXT',
   'created_at BIGINT',
-  'entity_uuid VARCHAR(36) CHARACTER SET ascii COLLATE ascii_bin',
+  'entity_id VARCHAR(36) CHARACTER SET ascii COLLATE ascii_bin',
 ];
 
 /** The operator's connection, which edits the rows despite the CHECKs and the strict mode. */

@@ -88,7 +88,7 @@ describeMysql('listings with damaged rows', SLOW, () => {
   test.each([
     ["key_id = 'ABC'", 'ABC'],
     ["key_id = ''", ''],
-    ["entity_uuid = ''", another(1).keyId],
+    ["entity_id = ''", another(1).keyId],
     ['created_at = 1 << 60', another(1).keyId],
     ['changed_at = -(1 << 60)', another(1).keyId],
     ['last_used_at = 1 << 60', another(1).keyId],

@@ -16,7 +16,7 @@ const LEAST: Readonly<Record<string, string>> = {
   hint: "'x'",
   name: "'x'",
   digest: "'x'",
-  entity_uuid: "'x'",
+  entity_id: "'x'",
   accessible_entities: "'[]'",
   scopes: "'[]'",
   metadata: "'{}'",

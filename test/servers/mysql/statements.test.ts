@@ -143,7 +143,7 @@ describeMysql.each(DRIVERS)('over a connection of %s', SLOW, (driver) => {
 
   test('only a summary scans the whole table', async () => {
     const { store } = place;
-    const own = { ...another(500_000), entityUuid: OTHER, expiresAt: 50 };
+    const own = { ...another(500_000), entityId: OTHER, expiresAt: 50 };
     await store.insert(own);
     const accessibleEntities = [OWN, THIRD];
     for (let i = 0; i < 300; i++) {
@@ -151,14 +151,14 @@ describeMysql.each(DRIVERS)('over a connection of %s', SLOW, (driver) => {
       await store.insert({ ...another(500_001 + i), ...given });
     }
     await place.rows('ANALYZE TABLE keyscope_keys, keyscope_addressing');
-    const guests = { ...OWN_KEYS, entityUuid: THIRD, addressing: true };
+    const guests = { ...OWN_KEYS, entityId: THIRD, addressing: true };
     const after = { createdAt: 9, keyId: OTHER };
     const acts: readonly (() => Promise<unknown>)[] = [
       async () => store.findByDigest([own.digest]),
       async () => store.findByDigest([own.digest, another(1).digest, another(2).digest]),
       async () => store.findById(own.keyId),
-      async () => store.list({ ...OWN_KEYS, entityUuid: OTHER }),
-      async () => store.list({ ...OWN_KEYS, entityUuid: OTHER, after }),
+      async () => store.list({ ...OWN_KEYS, entityId: OTHER }),
+      async () => store.list({ ...OWN_KEYS, entityId: OTHER, after }),
       async () => store.list(OWN_KEYS),
       async () =>
         store.list({ ...OWN_KEYS, after: { createdAt: 1, keyId: another(500_200).keyId } }),
@@ -173,7 +173,7 @@ describeMysql.each(DRIVERS)('over a connection of %s', SLOW, (driver) => {
       async () =>
         store.listChanged({ since: 9, after: { changedAt: 200, keyId: OTHER }, limit: 3 }),
       async () => store.mark(own.keyId, retireAt(5)),
-      async () => store.mark(own.keyId, { kind: 'withdraw', at: 5, entityUuid: THIRD }),
+      async () => store.mark(own.keyId, { kind: 'withdraw', at: 5, entityId: THIRD }),
       async () => store.mark(own.keyId, revokeAt(5)),
       async () => store.touch([usageOf(own, 5, { 'a:b': 5 })]),
       async () => store.insert(another(600_000)),

@@ -12,14 +12,14 @@ import {
   usePlace,
 } from '../../support/mysql-place.ts';
 
-const PAIRS = 'SELECT entity_uuid, key_id, created_at FROM keyscope_addressing';
+const PAIRS = 'SELECT entity_id, key_id, created_at FROM keyscope_addressing';
 
 /** A key that addresses both other entities. */
 function addressing(number: number): KeyRecord {
   return { ...another(number), accessibleEntities: [OTHER, OWN, THIRD] };
 }
 
-const GUESTS_KEYS = { ...OWN_KEYS, entityUuid: OTHER, addressing: true } as const;
+const GUESTS_KEYS = { ...OWN_KEYS, entityId: OTHER, addressing: true } as const;
 
 /** The time that a part of this size may take, in 99 of 100 cases. */
 const PAGE_MS = 250;
@@ -31,11 +31,11 @@ describeMysql('the pairs of a key', SLOW, () => {
   });
 
   function pairsOf({ keyId }: KeyRecord): Promise<unknown[]> {
-    return place.rows(`${PAIRS} WHERE key_id = '${keyId}' ORDER BY entity_uuid`);
+    return place.rows(`${PAIRS} WHERE key_id = '${keyId}' ORDER BY entity_id`);
   }
 
-  function pair(entityUuid: string, { keyId, createdAt }: KeyRecord): object {
-    return { entity_uuid: entityUuid, key_id: keyId, created_at: createdAt };
+  function pair(entityId: string, { keyId, createdAt }: KeyRecord): object {
+    return { entity_id: entityId, key_id: keyId, created_at: createdAt };
   }
 
   test('are one for each other entity', async () => {
@@ -55,7 +55,7 @@ describeMysql('the pairs of a key', SLOW, () => {
   test('are written with the record, or neither is', async () => {
     const record = addressing(5);
     await place.rows(`ALTER TABLE keyscope_addressing
-      ADD CONSTRAINT no_third CHECK (entity_uuid <> '${THIRD}' OR key_id <> '${record.keyId}')`);
+      ADD CONSTRAINT no_third CHECK (entity_id <> '${THIRD}' OR key_id <> '${record.keyId}')`);
     const insert = async () => place.store.insert(record);
     await expect(insert).rejects.toThrow('no_third');
     expect(await place.store.findById(record.keyId)).toBe(null);
@@ -147,7 +147,7 @@ describeMysql.each(DRIVERS)('100,000 keys that address one entity, over %s', SLO
     // Ten keys for each time.
     await place.rows(`INSERT INTO keyscope_keys
       SELECT format, CONCAT(LPAD(HEX(seq), 8, '0'), SUBSTRING(key_id, 9)), prefix, hint, name,
-        CONCAT('s1$', seq), entity_uuid, accessible_entities, scopes, justification, metadata,
+        CONCAT('s1$', seq), entity_id, accessible_entities, scopes, justification, metadata,
         seq DIV 10, created_by, expires_at, rotated_from, root_key_id, issued_under, trust, seal,
         revoked_at, suspended_at, retire_at, withdrawn, ended_by, end_reason, changed_at,
         last_used_at, scopes_used

@@ -18,8 +18,8 @@ function untyped(mark: object): Mark {
   return mark as Mark;
 }
 
-function withdraw(entityUuid: string): Mark {
-  return { kind: 'withdraw', at: 5, entityUuid };
+function withdraw(entityId: string): Mark {
+  return { kind: 'withdraw', at: 5, entityId };
 }
 
 describeMysql('a mark', SLOW, () => {

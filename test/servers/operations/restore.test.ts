@@ -206,7 +206,7 @@ async function playIn(open: Open): Promise<void> {
     { ...why, entities: [OTHER] },
   );
   await keyring.rotate(of('rotating').keyId, { overlapMs: HOUR }, { ...why, entities: [OTHER] });
-  await keyring.withdraw(of('withdrawn').keyId, { ...why, entityUuid: OTHER });
+  await keyring.withdraw(of('withdrawn').keyId, { ...why, entityId: OTHER });
   const issued = await keyring.issue(PLAIN, why);
 
   const { store, erase } = await engine.restore();

@@ -13,8 +13,8 @@ import {
 } from '../../support/postgres-place.ts';
 
 const PAIRS = `
-  SELECT entity_uuid, prefix, created_at::int, key_id FROM keyscope_addressing
-  ORDER BY created_at, key_id, entity_uuid`;
+  SELECT entity_id, prefix, created_at::int, key_id FROM keyscope_addressing
+  ORDER BY created_at, key_id, entity_id`;
 
 // PGlite takes seconds to start.
 beforeAll(sharedPglite, 60_000);
@@ -31,7 +31,7 @@ describe.each(['PGlite', 'pg Pool of 10'])('with %s', (kind) => {
         // Input that the core would reject: the key is filed under whatever it says.
         const odd = { ...another(3), accessibleEntities: [OTHER, OTHER], createdAt: 4 };
         await store.insert(odd);
-        const pairOf = (entity: string) => ({ entity_uuid: entity, prefix });
+        const pairOf = (entity: string) => ({ entity_id: entity, prefix });
         expect(await sql(PAIRS)).toEqual([
           { ...pairOf(OTHER), created_at: 1, key_id: keyId },
           { ...pairOf(THIRD), created_at: 1, key_id: keyId },
@@ -46,10 +46,10 @@ describe.each(['PGlite', 'pg Pool of 10'])('with %s', (kind) => {
         const store = postgresStore(client);
         await store.findById(OWN);
         await sql(`
-          INSERT INTO keyscope_addressing (entity_uuid, prefix, created_at, key_id)
+          INSERT INTO keyscope_addressing (entity_id, prefix, created_at, key_id)
           VALUES ('${OTHER}', '${RECORD.prefix}', ${RECORD.createdAt}, '${RECORD.keyId}')`);
         await store.insert(RECORD);
-        const query = { prefix: 'acme', entityUuid: OTHER, addressing: true } as const;
+        const query = { prefix: 'acme', entityId: OTHER, addressing: true } as const;
         expect(await store.list({ ...query, after: null, limit: 9 })).toEqual([RECORD]);
       });
     });
@@ -59,8 +59,8 @@ describe.each(['PGlite', 'pg Pool of 10'])('with %s', (kind) => {
         const store = postgresStore(client);
         const record = { ...RECORD, accessibleEntities: [OWN, OTHER, THIRD] };
         await store.findById(OWN);
-        await sql(`ALTER TABLE keyscope_addressing ADD CHECK (entity_uuid <> '${THIRD}')`);
-        const refused = 'violates check constraint "keyscope_addressing_entity_uuid_check"';
+        await sql(`ALTER TABLE keyscope_addressing ADD CHECK (entity_id <> '${THIRD}')`);
+        const refused = 'violates check constraint "keyscope_addressing_entity_id_check"';
         await expect(async () => store.insert(record)).rejects.toThrow(refused);
         expect(await store.findById(RECORD.keyId)).toBe(null);
         expect(await sql(PAIRS)).toEqual([]);
@@ -84,8 +84,8 @@ describePostgres('a key with 1,000 entities', () => {
       const record = { ...RECORD, accessibleEntities: [OWN, ...many] };
       await store.insert(record);
       expect(await value(sql, 'SELECT count(*)::int FROM keyscope_addressing')).toBe(999);
-      for (const entityUuid of [many[0], many[500], many[998]]) {
-        const query = { prefix: 'acme', entityUuid: String(entityUuid), addressing: true } as const;
+      for (const entityId of [many[0], many[500], many[998]]) {
+        const query = { prefix: 'acme', entityId: String(entityId), addressing: true } as const;
         expect(await store.list({ ...query, after: null, limit: 2 })).toEqual([record]);
       }
     });
@@ -99,7 +99,7 @@ describePostgres('a key with 1,000 entities', () => {
         CREATE FUNCTION end_connection() RETURNS trigger LANGUAGE plpgsql AS
           'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END';
         CREATE TRIGGER end_connection BEFORE INSERT ON keyscope_addressing
-          FOR EACH ROW WHEN (NEW.entity_uuid = '${many[500]}') EXECUTE FUNCTION end_connection()`);
+          FOR EACH ROW WHEN (NEW.entity_id = '${many[500]}') EXECUTE FUNCTION end_connection()`);
       const doomed = await pgClient(schema.settings);
       doomed.on('error', () => {});
       const record = { ...RECORD, accessibleEntities: [OWN, ...many] };
@@ -115,8 +115,8 @@ describePostgres('a key with 1,000 entities', () => {
 
 describe('the keys of others that address an entity', () => {
   const used = using('PGlite');
-  const ask = async (entityUuid: string, more: object = {}) => {
-    const query = { prefix: 'acme', entityUuid, addressing: true, after: null, limit: 10 };
+  const ask = async (entityId: string, more: object = {}) => {
+    const query = { prefix: 'acme', entityId, addressing: true, after: null, limit: 10 };
     const rows = await used.store.list({ ...query, ...more });
     return rows.map(({ keyId }) => keyId);
   };
@@ -127,7 +127,7 @@ describe('the keys of others that address an entity', () => {
       await used.store.insert({ ...another(index), createdAt });
     }
     await used.store.insert({ ...another(4), prefix: 'other' });
-    await used.store.insert({ ...another(5), entityUuid: OTHER });
+    await used.store.insert({ ...another(5), entityId: OTHER });
     const [first, second, third, fourth, fifth, sixth] = Array.from(
       { length: 6 },
       (_, index) => another(index).keyId,
@@ -142,7 +142,7 @@ describe('the keys of others that address an entity', () => {
     expect(await ask(OWN)).toEqual([sixth]);
     expect(await ask(THIRD)).toEqual([]);
     // Withdrawn ones stay.
-    const withdrawal = { kind: 'withdraw', at: 9, entityUuid: OTHER } as const;
+    const withdrawal = { kind: 'withdraw', at: 9, entityId: OTHER } as const;
     expect(await used.store.mark(String(first), withdrawal)).toBe(true);
     expect(await ask(OTHER)).toEqual([third, second, first, fourth]);
   });

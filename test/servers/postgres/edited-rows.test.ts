@@ -37,7 +37,7 @@ const EDITS: Edits = {
     'NULL',
   ],
   seal: ['NULL', "''", 'upper(seal)', 'left(seal, -1)', 'reverse(seal)'],
-  entityUuid: [quoted(OTHER), 'NULL'],
+  entityId: [quoted(OTHER), 'NULL'],
   accessibleEntities: [
     `'{${OWN},${OTHER}}'`,
     "'{}'",

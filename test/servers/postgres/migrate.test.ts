@@ -45,7 +45,7 @@ async function expectUse(store: Required<KeyStore>, number: number): Promise<voi
   const marks = [
     { kind: 'suspend', at: 2, ...who },
     { kind: 'resume', at: 3 },
-    { kind: 'withdraw', at: 4, entityUuid: OTHER },
+    { kind: 'withdraw', at: 4, entityId: OTHER },
     { kind: 'retire', at: 5, retireAt: 6, ...who, withdrawn: [OTHER] },
   ] as const;
   for (const mark of marks) expect(await store.mark(keyId, mark), mark.kind).toBe(true);
@@ -68,8 +68,8 @@ async function expectUse(store: Required<KeyStore>, number: number): Promise<voi
   expect(await store.findById(keyId)).toEqual(row);
   expect(await store.findByDigest([digest])).toEqual([row]);
   expect(await store.findByDigest([digest, 's1$00'])).toEqual([row]);
-  expect(await store.list({ ...listing, entityUuid: OWN })).toContainEqual(row);
-  const addressing = { ...listing, entityUuid: OTHER, addressing: true };
+  expect(await store.list({ ...listing, entityId: OWN })).toContainEqual(row);
+  const addressing = { ...listing, entityId: OTHER, addressing: true };
   expect(await store.list(addressing)).toContainEqual(row);
   expect(await store.listLineage({ rootKeyId: keyId, after: null, limit: 9 })).toEqual([row]);
   expect((await store.listAll({ after: null, limit: 9 })).items).toContainEqual(row);
@@ -277,8 +277,8 @@ describePostgres('migrate', () => {
       async () => store.findByDigest([RECORD.digest]),
       async () => store.findByDigest([RECORD.digest, another(1).digest]),
       async () => [await store.findById(RECORD.keyId)],
-      async () => store.list({ ...ALL, entityUuid: OWN }),
-      async () => store.list({ ...ALL, entityUuid: OTHER, addressing: true }),
+      async () => store.list({ ...ALL, entityId: OWN }),
+      async () => store.list({ ...ALL, entityId: OTHER, addressing: true }),
       async () => store.listLineage({ rootKeyId: RECORD.rootKeyId, after: null, limit: 9 }),
       async () => (await store.listAll({ after: null, limit: 9 })).items,
       async () => (await store.listExpiring({ before: 9, after: null, limit: 9 })).items,

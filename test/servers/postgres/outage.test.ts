@@ -74,7 +74,7 @@ describePostgres.each(Object.entries(OPENERS))('a server that %s cannot reach', 
       await endConnections(schema);
       // Requests in progress may fail, but no answer says that the key is bad.
       const after = await vi.waitFor(() => keyring.verify(key), WAIT);
-      expect(after.entityUuid).toBe(OWN);
+      expect(after.entityId).toBe(OWN);
     }
     await end();
     await schema.drop();

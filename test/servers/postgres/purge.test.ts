@@ -59,7 +59,7 @@ const BATCH = 1000;
 
 const INSERT = `
     INSERT INTO keyscope_keys (
-      format, key_id, prefix, hint, name, digest, entity_uuid, accessible_entities, scopes,
+      format, key_id, prefix, hint, name, digest, entity_id, accessible_entities, scopes,
       metadata, created_at, root_key_id, issued_under, withdrawn, scopes_used, revoked_at)
     SELECT 1, id, 'acme', 'KrPP', 'x', 's1$' || id, id, ARRAY[id], '{}', '{}', 1, id`;
 
@@ -208,9 +208,9 @@ describe('purgeEnded', () => {
       { accessibleEntities },
     ]);
     expect(await purge(used.client)).toHaveLength(3);
-    const left = await used.sql('SELECT entity_uuid, key_id FROM keyscope_addressing ORDER BY 1');
+    const left = await used.sql('SELECT entity_id, key_id FROM keyscope_addressing ORDER BY 1');
     const { keyId } = another(3);
-    expect(left).toEqual([OTHER, THIRD].map((entity) => ({ entity_uuid: entity, key_id: keyId })));
+    expect(left).toEqual([OTHER, THIRD].map((entity) => ({ entity_id: entity, key_id: keyId })));
     await used.store.mark(keyId, { kind: 'revoke', at: 1, by: null, reason: null, seal: null });
     await purge(used.client);
     expect(await used.sql('SELECT * FROM keyscope_addressing')).toEqual([]);

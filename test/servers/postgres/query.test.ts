@@ -134,7 +134,7 @@ describe.each(KINDS)('with %s', (kind) => {
           { ...another(5), keyId: 'no uuid' },
           { ...another(6), createdAt: 1e300 },
           { ...another(7), createdAt: 8.64e15 + 1 },
-          { ...another(8), withdrawn: [RECORD.entityUuid] },
+          { ...another(8), withdrawn: [RECORD.entityId] },
         ];
         for (const record of refusals) {
           const error: unknown = await Promise.resolve(store.insert(record)).then(

@@ -132,7 +132,7 @@ describe.each(['PGlite', 'pg Pool of 10'])('with %s', (kind) => {
           { expiresAt: 11 },
           { expiresAt: 8, suspendedAt: 1, retireAt: 2 },
           { expiresAt: 8, revokedAt: 1 },
-          { prefix: 'other', entityUuid: RECORD.keyId, expiresAt: 7 },
+          { prefix: 'other', entityId: RECORD.keyId, expiresAt: 7 },
         ];
         for (const [i, each] of fields.entries()) await store.insert({ ...another(i), ...each });
         const { items, next } = await store.listExpiring({ before: 10, after: null, limit: 9 });

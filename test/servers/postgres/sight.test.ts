@@ -31,8 +31,8 @@ function uses(store: Required<KeyStore>): readonly (readonly [string, () => unkn
     ['findByDigest of two', () => store.findByDigest([digest, another(7).digest])],
     ['findByDigest of none', () => store.findByDigest([another(7).digest])],
     ['findById', () => store.findById(keyId)],
-    ['list', () => store.list({ ...page, entityUuid: OWN })],
-    ['list, addressing', () => store.list({ ...page, entityUuid: OTHER, addressing: true })],
+    ['list', () => store.list({ ...page, entityId: OWN })],
+    ['list, addressing', () => store.list({ ...page, entityId: OTHER, addressing: true })],
     ['listLineage', () => store.listLineage({ rootKeyId: keyId, after: null, limit: 9 })],
     ['summarize', () => store.summarize(1)],
     ['listAll', () => store.listAll({ after: null, limit: 9 })],
@@ -43,7 +43,7 @@ function uses(store: Required<KeyStore>): readonly (readonly [string, () => unkn
     ['suspend', () => store.mark(keyId, { kind: 'suspend', at: 1, ...by })],
     ['resume', () => store.mark(keyId, { kind: 'resume', at: 2 })],
     ['retire', () => store.mark(keyId, { kind: 'retire', at: 3, retireAt: 3, ...by })],
-    ['withdraw', () => store.mark(keyId, { kind: 'withdraw', at: 4, entityUuid: OTHER })],
+    ['withdraw', () => store.mark(keyId, { kind: 'withdraw', at: 4, entityId: OTHER })],
     ['revoke', () => store.mark(keyId, REVOKE)],
   ];
 }
@@ -103,7 +103,7 @@ describePostgres('row-level security', () => {
         await store.insert(RECORD);
         await own.sql('ALTER TABLE keyscope_addressing ENABLE ROW LEVEL SECURITY');
         const asked = { prefix: RECORD.prefix, after: null, limit: 9, addressing: true };
-        const list = async () => store.list({ ...asked, entityUuid: OTHER });
+        const list = async () => store.list({ ...asked, entityId: OTHER });
         await expect(list).rejects.toThrow(HIDDEN);
         await expect(async () => store.insert(another(1))).rejects.toThrow(HIDDEN);
         await pool.end();
@@ -278,7 +278,7 @@ describePostgres('an UNLOGGED table', () => {
       await store.insert(RECORD);
       await sql('ALTER TABLE keyscope_addressing SET UNLOGGED');
       const page = { prefix: RECORD.prefix, after: null, limit: 9, addressing: true };
-      const list = async () => store.list({ ...page, entityUuid: OTHER });
+      const list = async () => store.list({ ...page, entityId: OTHER });
       await expect(list).rejects.toThrow(SET_LOGGED);
     });
   });

@@ -21,7 +21,7 @@ const FIRST = { prefix: 'acme', after: null, limit: 5 } as const;
 const MARKS: readonly Mark[] = [
   { kind: 'suspend', at: 1, by: null, reason: null },
   { kind: 'resume', at: 2 },
-  { kind: 'withdraw', at: 3, entityUuid: OTHER },
+  { kind: 'withdraw', at: 3, entityId: OTHER },
   { kind: 'retire', at: 4, retireAt: 4, by: null, reason: null, withdrawn: [OTHER] },
   { kind: 'revoke', at: 5, by: null, reason: null, seal: null },
 ];
@@ -60,7 +60,7 @@ async function observed(
 function manyKeys(first: number, last: number): string {
   return `
     INSERT INTO keyscope_keys (
-      format, key_id, prefix, hint, name, digest, entity_uuid, accessible_entities, scopes,
+      format, key_id, prefix, hint, name, digest, entity_id, accessible_entities, scopes,
       metadata, created_at, expires_at, root_key_id, withdrawn, changed_at, scopes_used)
     SELECT 1, id, 'acme', 'KrPP', 'n', 's1$' || i, entity, ARRAY[entity, '${OTHER}'::uuid],
       '{}', '{}', i, i, id, '{}', i, '{}'
@@ -68,7 +68,7 @@ function manyKeys(first: number, last: number): string {
       SELECT i, md5(i || 'k')::uuid AS id, md5((i % 50)::text)::uuid AS entity
       FROM generate_series(${first}, ${last}) AS i
     ) AS made;
-    INSERT INTO keyscope_addressing (entity_uuid, prefix, created_at, key_id)
+    INSERT INTO keyscope_addressing (entity_id, prefix, created_at, key_id)
     SELECT '${OTHER}', prefix, created_at, key_id FROM keyscope_keys ON CONFLICT DO NOTHING;
     ANALYZE keyscope_keys, keyscope_addressing`;
 }
@@ -76,7 +76,7 @@ function manyKeys(first: number, last: number): string {
 /** 20,000 keys of the root `OWN`: half of its chain, and half issued under it. Not analyzed. */
 const LONG_LINEAGE = `
     INSERT INTO keyscope_keys (
-      format, key_id, prefix, hint, name, digest, entity_uuid, accessible_entities, scopes,
+      format, key_id, prefix, hint, name, digest, entity_id, accessible_entities, scopes,
       metadata, created_at, root_key_id, issued_under, withdrawn, scopes_used)
     SELECT 1, id, 'acme', 'KrPP', 'n', 's1$' || i, id, ARRAY[id], '{}', '{}', i,
       CASE WHEN i % 2 = 0 THEN '${OWN}'::uuid ELSE id END,
@@ -89,8 +89,8 @@ async function useEach(store: Required<KeyStore>, client: PostgresJsClient): Pro
   await store.findByDigest(['s1$7']);
   await store.findByDigest(['s1$7', 's1$8']);
   await store.findById(OWN);
-  await store.list({ ...FIRST, entityUuid: OWN, after });
-  await store.list({ ...FIRST, entityUuid: OTHER, addressing: true, after });
+  await store.list({ ...FIRST, entityId: OWN, after });
+  await store.list({ ...FIRST, entityId: OTHER, addressing: true, after });
   await store.listLineage({ rootKeyId: OWN, after: null, limit: 5 });
   for (const mark of MARKS) await store.mark(OWN, mark);
   await store.touch([{ keyId: OWN, lastUsedAt: 5, scopesUsed: { 'a:b': 5 } }]);
@@ -198,8 +198,8 @@ describePostgres('the server', () => {
     await observed(async (store, asked) => {
       await store.insert(RECORD);
       await store.findById(RECORD.keyId);
-      await store.list({ ...FIRST, entityUuid: OWN });
-      await store.list({ ...FIRST, entityUuid: OTHER, addressing: true });
+      await store.list({ ...FIRST, entityId: OWN });
+      await store.list({ ...FIRST, entityId: OTHER, addressing: true });
       await store.listLineage({ rootKeyId: RECORD.rootKeyId, after: null, limit: 5 });
       for (const mark of MARKS) await store.mark(RECORD.keyId, mark);
       await store.touch(
@@ -230,10 +230,10 @@ describePostgres('the server', () => {
       for (const id of odd) {
         expect(await store.findById(id)).toBe(null);
         for (const mark of MARKS) expect(await store.mark(id, mark)).toBe(false);
-        const withdrawal = { kind: 'withdraw', at: 1, entityUuid: id } as const;
+        const withdrawal = { kind: 'withdraw', at: 1, entityId: id } as const;
         expect(await store.mark(RECORD.keyId, withdrawal)).toBe(false);
         for (const addressing of [false, true]) {
-          expect(await store.list({ ...FIRST, entityUuid: id, addressing })).toEqual([]);
+          expect(await store.list({ ...FIRST, entityId: id, addressing })).toEqual([]);
         }
         expect(await store.listLineage({ rootKeyId: id, after: null, limit: 5 })).toEqual([]);
         await store.touch([{ keyId: id, lastUsedAt: 9, scopesUsed: {} }]);
@@ -242,7 +242,7 @@ describePostgres('the server', () => {
         expect(await store.findByDigest(digests)).toEqual([]);
       }
       for (const prefix of ['acme\0', 5 as unknown as string]) {
-        expect(await store.list({ ...FIRST, prefix, entityUuid: OWN })).toEqual([]);
+        expect(await store.list({ ...FIRST, prefix, entityId: OWN })).toEqual([]);
       }
       await store.touch([]);
       expect(asked).toEqual([]);
@@ -332,7 +332,7 @@ describePostgres('the server', () => {
       const { key, info } = await issue(setUp({ store: postgresStore(client) }).keyring);
       const readOnly = pgPool({ ...schema.settings, default_transaction_read_only: 'on' });
       const { keyring } = setUp({ store: postgresStore(readOnly) });
-      expect((await keyring.verify(key)).entityUuid).toBe(OWN);
+      expect((await keyring.verify(key)).entityId).toBe(OWN);
       const told =
         'PostgreSQL: cannot execute SELECT in a read-only transaction. ' +
         'Pass a client of the primary';

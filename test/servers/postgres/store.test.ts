@@ -91,13 +91,13 @@ describePostgres.each(Object.entries(CONFIGURED))('%s', (_name, opener) => {
       await store.findById(record.keyId),
       ...(await store.findByDigest([record.digest])),
       ...(await store.findByDigest([record.digest, another(1).digest, another(2).digest])),
-      ...(await store.list({ ...FIRST, entityUuid: OWN })),
-      ...(await store.list({ ...FIRST, entityUuid: OTHER, addressing: true })),
+      ...(await store.list({ ...FIRST, entityId: OWN })),
+      ...(await store.list({ ...FIRST, entityId: OTHER, addressing: true })),
       ...(await store.listLineage({ rootKeyId: record.rootKeyId, after: null, limit: 3 })),
       ...(await store.listAll({ after: null, limit: 3 })).items,
       ...(await store.list({
         ...FIRST,
-        entityUuid: OWN,
+        entityId: OWN,
         after: { createdAt: max, keyId: OTHER.replace('0b', 'ff') },
       })),
     ];

@@ -79,7 +79,7 @@ describe.each(['PGlite', 'pg Pool of 10'])('with %s', (kind) => {
           made += 1;
           const suspended = name === 'resume' ? { suspendedAt: 1 } : {};
           await used.store.insert({ ...record, ...suspended });
-          const given = { kind: name, at, retireAt: at, by: null, reason: null, entityUuid: OTHER };
+          const given = { kind: name, at, retireAt: at, by: null, reason: null, entityId: OTHER };
           const only = name === 'retire' ? { ...given, at: 5 } : given;
           for (const each of [given, only]) {
             const asked = async () => used.store.mark(record.keyId, each as unknown as Mark);
@@ -101,11 +101,7 @@ describe.each(['PGlite', 'pg Pool of 10'])('with %s', (kind) => {
     });
 
     test('retires only if the withdrawals are as they were read', async () => {
-      const withdrawals = [OTHER, THIRD].map((entityUuid) => ({
-        kind: 'withdraw',
-        at: 1,
-        entityUuid,
-      }));
+      const withdrawals = [OTHER, THIRD].map((entityId) => ({ kind: 'withdraw', at: 1, entityId }));
       const retire = { kind: 'retire', at: 2, retireAt: 2, by: null, reason: null };
       const others = [undefined, [], [OTHER], [THIRD, OTHER], [OTHER, THIRD, OTHER], ['x', 'y']];
       for (const withdrawn of others) {
@@ -211,7 +207,7 @@ describePostgres('a transaction left open on a pooled connection', () => {
         () => store.findById(RECORD.keyId),
         () => store.listChanged({ since: 0, limit: 1 }),
         () => store.mark(RECORD.keyId, revoke),
-        () => store.mark(RECORD.keyId, { kind: 'withdraw', at: 5, entityUuid: OTHER }),
+        () => store.mark(RECORD.keyId, { kind: 'withdraw', at: 5, entityId: OTHER }),
         () => store.insert(another(1)),
         () => store.touch([use]),
       ];

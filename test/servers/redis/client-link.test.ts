@@ -33,7 +33,7 @@ describeWithRedis.each(KINDS)('an error of a server, with %s', (kind) => {
       () => store.findById(keyId),
       () => store.insert(unsealed({ digest }).record),
       () => store.mark(keyId, { kind: 'resume', at: 5 }),
-      () => store.list({ prefix: 'acme', entityUuid: OWN, after: null, limit: 5 }),
+      () => store.list({ prefix: 'acme', entityId: OWN, after: null, limit: 5 }),
     ];
     for (const act of acts) {
       const error = await thrown(async () => act());

@@ -31,7 +31,7 @@ const REVOKE = { kind: 'revoke', at: 5, ...NOBODY, seal: null } as const;
 const SUSPEND = { kind: 'suspend', at: 5, ...NOBODY } as const;
 const RESUME = { kind: 'resume', at: 6 } as const;
 const RETIRE = { kind: 'retire', at: 7, retireAt: 9, ...NOBODY } as const;
-const WITHDRAW = { kind: 'withdraw', at: 8, entityUuid: OTHER } as const;
+const WITHDRAW = { kind: 'withdraw', at: 8, entityId: OTHER } as const;
 
 const usageOf = (keyId: string): UsageEntry => ({
   keyId,
@@ -46,7 +46,7 @@ describeWithRedis.each(KINDS)('a server, with %s', (kind) => {
     const store = redisStore(suite.client(kind));
     const { keyring } = setUp({ store });
     const { key, info } = await issue(keyring);
-    const entities = { entityUuid: OTHER, accessibleEntities: [OTHER, OWN] };
+    const entities = { entityId: OTHER, accessibleEntities: [OTHER, OWN] };
     const { record } = unsealed(entities);
     const { keyId } = record;
     async function expectCommands(
@@ -72,7 +72,7 @@ describeWithRedis.each(KINDS)('a server, with %s', (kind) => {
     const look = () => store.findByDigest([record.digest, 's1$a', 's1$b']);
     await expectCommands(look, { ...read(3), ...missed(2) });
     await expectCommands(() => store.findById(keyId), { get: 1, eval: 2, hgetall: 1 });
-    const page = { prefix: 'acme', entityUuid: OTHER, after: null, limit: 100 };
+    const page = { prefix: 'acme', entityId: OTHER, after: null, limit: 100 };
     await expectCommands(() => store.list(page), { zrange: 1, eval: 2, hgetall: 1 });
     const part = { after: null, limit: 100 };
     const lineage = { get: 1, zrange: 1, eval: 3, hgetall: 1, ...missed(1) };
@@ -111,7 +111,7 @@ describeWithRedis.each(KINDS)('a server, with %s', (kind) => {
     await keyring.resume(keyId, AUTHORITY);
     await keyring.rotate(keyId, { overlapMs: HOUR }, AUTHORITY);
     await keyring.revoke(keyId, AUTHORITY);
-    await store.mark(keyId, { kind: 'withdraw', at: 5, entityUuid: OTHER });
+    await store.mark(keyId, { kind: 'withdraw', at: 5, entityId: OTHER });
     await store.touch([{ keyId, lastUsedAt: 5, scopesUsed: {} }]);
     expect(await outcome(() => keyring.verify(key))).toBe('invalid_token revoked');
     expect((await keyring.list({}, AUTHORITY)).keys).toHaveLength(2);

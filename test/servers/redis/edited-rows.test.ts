@@ -43,7 +43,7 @@ const EDITS: Edits = {
   name: ['"other"', '""', '"CI"', ...GARBAGE],
   digest: [...ATTACKERS_DIGESTS.map(json), '""', '"h1.p1$ab"', ...GARBAGE],
   seal: ['""', json('a'.repeat(64)), '5', ...GARBAGE],
-  entityUuid: [json(OTHER), '""', json(OWN.toUpperCase()), ...GARBAGE],
+  entityId: [json(OTHER), '""', json(OWN.toUpperCase()), ...GARBAGE],
   accessibleEntities: [json([OWN, OTHER]), '[]', json([OTHER]), '[5]', '[[]]', '{}', ...GARBAGE],
   scopes: [
     '["threats:read","threats:write"]',

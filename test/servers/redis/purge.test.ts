@@ -90,7 +90,7 @@ describeWithRedis.each(KINDS)('a purge, with %s,', (kind) => {
     const marks: readonly Mark[] = [
       { kind: 'suspend', at: 8, by: null, reason: null },
       { kind: 'resume', at: 9 },
-      { kind: 'withdraw', at: 10, entityUuid: OTHER },
+      { kind: 'withdraw', at: 10, entityId: OTHER },
       { kind: 'revoke', at: 11, by: null, reason: null, seal: null },
       // Writes only its entry.
       { kind: 'revoke', at: 12, by: null, reason: null, seal: null },
@@ -226,7 +226,7 @@ describeWithRedis('a purge', () => {
         if (row !== null) left.push(record);
       }
       expect(left).toContain(live);
-      const query = { prefix: 'acme', entityUuid: OTHER, addressing: true, ...PART };
+      const query = { prefix: 'acme', entityId: OTHER, addressing: true, ...PART };
       expect(idsOf(await store.list(query))).toEqual(idsOf(left));
       expect(idsOf(await store.listLineage({ rootKeyId: root.keyId, ...PART }))).toEqual(
         idsOf(left.filter((record) => record !== live)),

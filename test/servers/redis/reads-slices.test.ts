@@ -36,8 +36,8 @@ describeWithRedis.each(KINDS)('the listings over all entities, with %s,', (kind)
     const store = storeOf();
     const records: KeyRecord[] = [];
     for (const [index, expiresAt] of times.entries()) {
-      const entityUuid = index % 2 === 0 ? OWN : crypto.randomUUID();
-      const { record } = unsealed({ entityUuid, accessibleEntities: [entityUuid], expiresAt });
+      const entityId = index % 2 === 0 ? OWN : crypto.randomUUID();
+      const { record } = unsealed({ entityId, accessibleEntities: [entityId], expiresAt });
       records.push(record);
     }
     await Promise.all(records.map((record) => store.insert(record)));
@@ -107,7 +107,7 @@ describeWithRedis.each(KINDS)('the listings over all entities, with %s,', (kind)
     await store.mark(ids[0], { kind: 'resume', at: 40 });
     await store.mark(ids[1], { ...REVOKE, at: 50 });
     // From a clock that was behind.
-    await store.mark(ids[2], { kind: 'withdraw', at: 12, entityUuid: OTHER });
+    await store.mark(ids[2], { kind: 'withdraw', at: 12, entityId: OTHER });
     const third = { keyId: ids[2], changedAt: 15 };
     const second = { keyId: ids[1], changedAt: 20 };
     const first = { keyId: ids[0], changedAt: 30 };

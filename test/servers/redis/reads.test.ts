@@ -33,7 +33,7 @@ describeWithRedis.each(KINDS)('a store, with %s', (kind) => {
     await own.ask('ZADD', `keyscope:own:acme:${OWN}`, '0', 'what is this');
     const expected = records.filter((record) => !orphans.includes(record)).reverse();
     for (const limit of [1, 2, 3, 5, 100]) {
-      const rows = await store.list({ prefix: 'acme', entityUuid: OWN, after: null, limit });
+      const rows = await store.list({ prefix: 'acme', entityId: OWN, after: null, limit });
       expect(rows).toEqual(expected.slice(0, limit));
     }
     expect(await store.summarize(5)).toEqual([{ scheme: 's1', live: 6, lastUsedAt: null }]);
@@ -57,8 +57,8 @@ describeWithRedis.each(KINDS)('a store, with %s', (kind) => {
   test('counts more keys than fit one page', async () => {
     const store = redisStore(suite.client(kind));
     const scattered = Array.from({ length: 130 }, (_, lastUsedAt) => {
-      const entityUuid = crypto.randomUUID();
-      return unsealed({ entityUuid, accessibleEntities: [entityUuid], lastUsedAt }).record;
+      const entityId = crypto.randomUUID();
+      return unsealed({ entityId, accessibleEntities: [entityId], lastUsedAt }).record;
     });
     const records = [...scattered, ...unsealedRecords(400)];
     await Promise.all(records.map((record) => store.insert(record)));

@@ -72,8 +72,8 @@ interface Victim {
 async function refusalOf({ keyring, key, keyId }: Victim, why: string): Promise<string> {
   const verified = await outcome(() => keyring.verify(key));
   expect(REFUSED, why).toContain(verified);
-  for (const entityUuid of [OWN, OTHER]) {
-    const by = { entityUuid, scopes: 'all' } as const;
+  for (const entityId of [OWN, OTHER]) {
+    const by = { entityId, scopes: 'all' } as const;
     const rotated = await outcome(() => keyring.rotate(keyId, { overlapMs: 0 }, by));
     expect(NOT_ROTATED, `${why}, rotated`).toContain(rotated);
   }

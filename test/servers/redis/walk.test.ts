@@ -26,7 +26,7 @@ import { describeWithRedis, useRedis } from '../../support/redis-servers.ts';
 
 /** The damaged field: JSON of another value, invalid JSON, or nothing. */
 const DAMAGES = ['"other"', '5', '"0b0b0b0b-0000-4000-8000-00000000000b"', '[]', 'none', null];
-const PLACES = ['keyId', 'entityUuid', 'prefix', 'createdAt', 'expiresAt', 'rootKeyId'] as const;
+const PLACES = ['keyId', 'entityId', 'prefix', 'createdAt', 'expiresAt', 'rootKeyId'] as const;
 
 describeWithRedis.each(KINDS)('a damaged record, with %s,', (kind) => {
   const suite = useRedis();
@@ -59,7 +59,7 @@ describeWithRedis.each(KINDS)('a damaged record, with %s,', (kind) => {
     const reversed = [...ids].reverse();
     const seen = [
       await keyring.list({}, AUTHORITY),
-      await keyring.list({ addressing: true }, { entityUuid: OTHER }),
+      await keyring.list({ addressing: true }, { entityId: OTHER }),
     ];
     for (const { keys } of seen) {
       expect(
@@ -71,7 +71,7 @@ describeWithRedis.each(KINDS)('a damaged record, with %s,', (kind) => {
         why,
       ).toEqual(reversed);
       expect(
-        keys.map(({ entityUuid }) => entityUuid),
+        keys.map(({ entityId }) => entityId),
         why,
       ).toEqual([OWN, OWN, OWN]);
     }
@@ -101,7 +101,7 @@ describeWithRedis.each(KINDS)('a damaged record, with %s,', (kind) => {
       await expectInPlace(keyring, ids, why);
       await expectPages(keyring, ids, why);
       const shown = await keyring.get(keyId, AUTHORITY);
-      expect(shown, why).toMatchObject({ state: 'damaged', keyId, entityUuid: OWN });
+      expect(shown, why).toMatchObject({ state: 'damaged', keyId, entityId: OWN });
       const part = { after: null, limit: 10 };
       for (const { items } of [
         await store.listAll(part),
@@ -112,7 +112,7 @@ describeWithRedis.each(KINDS)('a damaged record, with %s,', (kind) => {
       // It can still be revoked.
       await keyring.revoke(keyId, AUTHORITY);
       const ended = await keyring.get(keyId, AUTHORITY);
-      expect(ended, why).toMatchObject({ state: 'revoked', keyId, entityUuid: OWN });
+      expect(ended, why).toMatchObject({ state: 'revoked', keyId, entityId: OWN });
       for (const { key } of [keys[0], keys[2]] as IssuedKey[]) await keyring.verify(key);
     }
   });

@@ -24,9 +24,9 @@ async function listed(
   entities: readonly string[],
 ): Promise<readonly (readonly KeyRecord[])[]> {
   const lists: (readonly KeyRecord[])[] = [];
-  for (const entityUuid of entities) {
+  for (const entityId of entities) {
     for (const addressing of [false, true]) {
-      lists.push(await store.list({ prefix: 'acme', entityUuid, addressing, ...PART }));
+      lists.push(await store.list({ prefix: 'acme', entityId, addressing, ...PART }));
     }
   }
   const all = await store.listAll(PART);
@@ -102,7 +102,7 @@ describeWithRedis('an insert', () => {
         const { record } = filedEverywhere();
         await store.insert(record);
         const keyId = crypto.randomUUID();
-        const entities = { entityUuid: OTHER, accessibleEntities: [OTHER, THIRD] };
+        const entities = { entityId: OTHER, accessibleEntities: [OTHER, THIRD] };
         const loser = { ...record, keyId, ...entities };
         expect(await insertBroken(loser, n, how)).toMatch(/^Error: /);
         expect(await store.findById(record.keyId)).toEqual(record);
@@ -140,7 +140,7 @@ describeWithRedis('an insert', () => {
     const store = storeOf();
     await store.findById(OTHER);
     const known = await keysOf(suite.own, '*');
-    for (const field of ['keyId', 'entityUuid', 'prefix']) {
+    for (const field of ['keyId', 'entityId', 'prefix']) {
       const { record } = unsealed({ [field]: 'a:b' });
       await expect(store.insert(record)).rejects.toThrow('contains a colon');
     }

@@ -14,8 +14,8 @@ import { unsealed } from '../../support/unsealed.ts';
 const SUSPEND = { kind: 'suspend', at: 5, by: 'ada', reason: 'doubt' } as const;
 const REVOKE = { kind: 'revoke', at: 6, by: 'ada', reason: 'lost', seal: 'ab' } as const;
 
-function withdraw(entityUuid: string, at: number = 7): Mark {
-  return { kind: 'withdraw', at, entityUuid };
+function withdraw(entityId: string, at: number = 7): Mark {
+  return { kind: 'withdraw', at, entityId };
 }
 
 /** Texts that a Lua script would spell differently in JSON, or misread. */

@@ -11,7 +11,7 @@ export type Operation = 'whoami' | 'readReports';
 /** The input of `admit` next to the request. */
 export interface AdmissionInput {
   readonly operation: Operation;
-  readonly entityUuid: unknown;
+  readonly entityId: unknown;
 }
 
 /** The steps of an adapter. */
@@ -75,7 +75,7 @@ export const RIGHT: AdapterParts = {
     if (!isAccessError(error) && !isStoreError(error)) throw error;
     return toResponse(error, challengeOf(setup));
   },
-  handle: async ({ handle }, { principal, entityUuid }) => handle(principal, entityUuid),
+  handle: async ({ handle }, { principal, entityId }) => handle(principal, entityId),
   fail: (res) => res.writeHead(500).end(),
 };
 
@@ -104,11 +104,11 @@ async function respond(
     res.setHeader(name, value);
   }
   const operation = req.url?.startsWith('/whoami') ? 'whoami' : 'readReports';
-  let admission = { principal: {}, entityUuid: '' } as Admission;
+  let admission = { principal: {}, entityId: '' } as Admission;
   try {
-    const entityUuid = operation === 'readReports' ? parts.entity(req) : undefined;
+    const entityId = operation === 'readReports' ? parts.entity(req) : undefined;
     if (!parts.passes(req)) {
-      const input = { operation, entityUuid } as const;
+      const input = { operation, entityId } as const;
       admission = await parts.admit(setup, parts.request(req), input, req);
     }
   } catch (error) {

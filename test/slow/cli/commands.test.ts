@@ -161,7 +161,7 @@ describe('whois', () => {
     await place.run(['suspend', keyId, ...ON, '--yes']);
     const { stdout, exit } = await place.run(['whois', '--json'], `${key}\n`);
     expect(exit).toBe(0);
-    expect(parse(stdout)).toMatchObject({ keyId, entityUuid: ENTITY, state: 'suspended' });
+    expect(parse(stdout)).toMatchObject({ keyId, entityId: ENTITY, state: 'suspended' });
     const other = key.endsWith('x') ? 'y' : 'x';
     const none = await place.run(['whois'], `${key.slice(0, -1)}${other}\n`);
     expect(none.exit).toBe(1);
@@ -288,10 +288,7 @@ describe('list, expiring, unused and peppers', () => {
   it('lists the keys of other organizations that can address one', async () => {
     await issueIn(place, 'Partner', ['--entities', OTHER]);
     const { stdout } = await place.run(['list', '--entity', OTHER, '--addressing', '--json']);
-    expect(parse(stdout.split('\n')[0] ?? '')).toMatchObject({
-      name: 'Partner',
-      entityUuid: ENTITY,
-    });
+    expect(parse(stdout.split('\n')[0] ?? '')).toMatchObject({ name: 'Partner', entityId: ENTITY });
   });
 
   it('reports expiring keys, unused scopes and peppers with keys', async () => {

@@ -10,7 +10,7 @@ const LINES = `
     const now = () => 1_000;
     const past = createKeyring({ prefix: 'acme', catalog, store, peppers, deployment, now });
     const input = { name: 'expired', scopes: ['threats:read'], expiresAt: new Date(2_000) };
-    await past.issue(input, { entityUuid: '${ENTITY}', scopes: 'all' });
+    await past.issue(input, { entityId: '${ENTITY}', scopes: 'all' });
   }`;
 
 const ROUTE = "{ method: 'GET', path: '/threats', operations: ['list'] }";

@@ -16,11 +16,11 @@ function many(count: number): string {
   return `
     let listed = 0;
     const real = store;
-    store = { ...real, async list({ limit, prefix, entityUuid }) {
+    store = { ...real, async list({ limit, prefix, entityId }) {
       const rows = [];
       for (; rows.length < limit && listed < ${count}; listed += 1) {
         const keyId = \`0c0c0c0c-0000-4000-8000-\${String(listed).padStart(12, '0')}\`;
-        rows.push({ keyId, prefix, entityUuid, createdAt: 1_000_000 - listed, format: 1 });
+        rows.push({ keyId, prefix, entityId, createdAt: 1_000_000 - listed, format: 1 });
       }
       if (rows.length > 1 && rows.length === limit) listed -= 1;
       return rows;

@@ -55,7 +55,7 @@ describe('a key that scan finds', () => {
       .split('\n')
       .map((line) => JSON.parse(line) as object);
     expect(lines).toMatchObject([
-      { known: { keyId, entityUuid: ENTITY, state: 'live' } },
+      { known: { keyId, entityId: ENTITY, state: 'live' } },
       { known: null },
     ]);
     for (const each of [text, { stdout, stderr: '' }]) {

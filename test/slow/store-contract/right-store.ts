@@ -53,9 +53,9 @@ export function isBehind(row: ListPosition, { createdAt, keyId }: ListPosition):
 
 /** Whether a row belongs in a listing, ignoring the position. */
 export function isAsked(row: KeyRecord, query: ListQuery): boolean {
-  const { prefix, entityUuid, addressing = false } = query;
-  const isOwn = row.entityUuid === entityUuid;
-  const isNamed = row.accessibleEntities.includes(entityUuid);
+  const { prefix, entityId, addressing = false } = query;
+  const isOwn = row.entityId === entityId;
+  const isNamed = row.accessibleEntities.includes(entityId);
   return row.prefix === prefix && isNamed && isOwn !== addressing;
 }
 

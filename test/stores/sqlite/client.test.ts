@@ -154,9 +154,7 @@ describe('a handle', () => {
     const store = sqliteStore(db);
     expect(store.findById(RECORD.keyId)).toEqual(RECORD);
     expect(store.findByDigest([RECORD.digest])).toEqual([RECORD]);
-    expect(store.list({ prefix: 'acme', entityUuid: OWN, after: null, limit: 10 })).toEqual([
-      RECORD,
-    ]);
+    expect(store.list({ prefix: 'acme', entityId: OWN, after: null, limit: 10 })).toEqual([RECORD]);
     db.close();
   });
 

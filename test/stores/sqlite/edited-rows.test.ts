@@ -22,7 +22,7 @@ const EDITS: Edits = {
   keyId: ["'0f0f0f0f-0000-4000-8000-00000000000f'", "''", "'ABC'"],
   digest: [...ATTACKERS_DIGESTS.map(quoted), "''", 'upper(digest)', "digest || ' '"],
   seal: ['NULL', "''", 'upper(seal)', "replace(seal, substr(seal, 1, 1), 'f') || 'f'"],
-  entityUuid: [quoted(OTHER), "''", 'upper(entity_uuid)'],
+  entityId: [quoted(OTHER), "''", 'upper(entity_id)'],
   createdAt: ['created_at + 1', '0', '-1', HUGE],
   expiresAt: ['NULL', 'expires_at + 1', '0', HUGE],
 };

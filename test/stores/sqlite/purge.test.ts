@@ -67,9 +67,9 @@ test("deletes a key's places in other listings, and no others", async () => {
     like(2, { accessibleEntities }),
   ]);
   await purgeEnded(db, { endedBefore: BEFORE });
-  const places = db.prepare('SELECT entity_uuid, key_id FROM keyscope_addressing').all();
+  const places = db.prepare('SELECT entity_id, key_id FROM keyscope_addressing').all();
   expect(places.map((place) => ({ ...place }))).toEqual([
-    { entity_uuid: OTHER, key_id: another(2).keyId },
+    { entity_id: OTHER, key_id: another(2).keyId },
   ]);
 });
 

@@ -7,7 +7,7 @@ import { DRIVERS, type Handle, open } from '../../support/sqlite.ts';
 import { another, dropSafeguards, stocked } from '../../support/sqlite-databases.ts';
 import { countTurns } from '../../support/turns.ts';
 
-const ADDRESSED = { prefix: 'acme', entityUuid: OTHER, addressing: true } as const;
+const ADDRESSED = { prefix: 'acme', entityId: OTHER, addressing: true } as const;
 
 function addressing(n: number, given: Partial<KeyRecord> = {}): KeyRecord {
   return { ...another(n), createdAt: n, accessibleEntities: [OWN, OTHER], ...given };
@@ -20,7 +20,7 @@ test('a summary counts every key once, part by part, and lets other work run', a
     INSERT INTO keyscope_keys
     WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 12000)
     SELECT format, printf('%08x-0000-4000-8000-000000000000', n * 40503 % 65536), prefix, hint,
-      name, iif(n % 3 = 0, 's1$', 'h1.p1$') || n, entity_uuid, accessible_entities, scopes,
+      name, iif(n % 3 = 0, 's1$', 'h1.p1$') || n, entity_id, accessible_entities, scopes,
       justification,
       metadata, created_at, created_by, expires_at, rotated_from, root_key_id, issued_under, trust,
       seal, iif(n % 2 = 0, 5, NULL), suspended_at, retire_at, withdrawn, ended_by, end_reason,
@@ -53,7 +53,7 @@ describe.each(DRIVERS)('a row edited by hand, on %s', (driver) => {
   }
 
   async function idsListed(query: Partial<ListQuery>): Promise<readonly string[]> {
-    const whose = { prefix: 'acme', entityUuid: OWN, after: null, limit: 5 };
+    const whose = { prefix: 'acme', entityId: OWN, after: null, limit: 5 };
     const rows = await store.list({ ...whose, ...query });
     return rows.map(({ keyId }) => keyId);
   }
@@ -97,7 +97,7 @@ describe.each(DRIVERS)('a row edited by hand, on %s', (driver) => {
   );
 
   test('appears once, among the keys of the owner that it now names', async () => {
-    edit(`entity_uuid = '${OTHER}'`);
+    edit(`entity_id = '${OTHER}'`);
     expect(await idsListed({ ...ADDRESSED, addressing: false })).toEqual([another(2).keyId]);
     expect(await idsListed(ADDRESSED)).toEqual([another(3).keyId, another(1).keyId]);
   });
@@ -110,10 +110,10 @@ test('a listing for an invalid prefix or entity is empty', async () => {
     const value = untyped<string>(odd);
     for (const isAddressing of [true, false]) {
       const rest = { addressing: isAddressing, after: null, limit: 5 };
-      for (const entityUuid of [OWN, OTHER]) {
-        expect(store.list({ ...rest, prefix: value, entityUuid })).toEqual([]);
+      for (const entityId of [OWN, OTHER]) {
+        expect(store.list({ ...rest, prefix: value, entityId })).toEqual([]);
       }
-      expect(store.list({ ...rest, prefix: 'acme', entityUuid: value })).toHaveLength(
+      expect(store.list({ ...rest, prefix: 'acme', entityId: value })).toHaveLength(
         value === OTHER && isAddressing ? 1 : 0,
       );
     }
@@ -126,7 +126,7 @@ test('keys marked in one millisecond are listed by id, and none beyond a valid t
   const { store } = stocked();
   for (const n of [3, 1, 2]) {
     store.insert(another(n));
-    store.mark(another(n).keyId, { kind: 'withdraw', at: 5, entityUuid: THIRD });
+    store.mark(another(n).keyId, { kind: 'withdraw', at: 5, entityId: THIRD });
   }
   const changed = [1, 2, 3].map((n) => ({ keyId: another(n).keyId, changedAt: 5 }));
   expect(store.listChanged({ since: 5, limit: 9 })).toEqual(changed);

@@ -17,7 +17,7 @@ import { another, freshFiles, revokeAt, stocked } from '../../support/sqlite-dat
 
 const { fresh, folder } = freshFiles();
 
-const WHOSE = { prefix: 'acme', entityUuid: OWN, after: null, limit: 10 };
+const WHOSE = { prefix: 'acme', entityId: OWN, after: null, limit: 10 };
 
 // One file for all tests, with a handle each: the contract does not need an empty store. The other
 // driver works in memory: drivers differ in how they read and write, not where.
@@ -72,7 +72,7 @@ describe('the store', () => {
     const marks: readonly Mark[] = [
       { kind: 'suspend', at: 1, ...why },
       { kind: 'resume', at: 2 },
-      { kind: 'withdraw', at: 3, entityUuid: OTHER },
+      { kind: 'withdraw', at: 3, entityId: OTHER },
       { kind: 'retire', at: 4, retireAt: 5, ...why },
       revokeAt(5),
     ];
@@ -127,7 +127,7 @@ describe('the store', () => {
 
   test('answers with new plain objects', async () => {
     const { store } = stocked();
-    store.mark(RECORD.keyId, { kind: 'withdraw', at: 1, entityUuid: OTHER });
+    store.mark(RECORD.keyId, { kind: 'withdraw', at: 1, entityId: OTHER });
     const record = await store.findById(RECORD.keyId);
     const again = await store.findById(RECORD.keyId);
     const [summary] = await store.summarize(5);

@@ -15,7 +15,7 @@ import {
 
 const { fresh } = freshFiles();
 
-const WHOSE = { prefix: 'acme', entityUuid: OWN, after: null, limit: 10 };
+const WHOSE = { prefix: 'acme', entityId: OWN, after: null, limit: 10 };
 
 const IN_TRANSACTION = 'in the middle of a transaction. Open one only for keyscope';
 

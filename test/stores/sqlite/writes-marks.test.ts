@@ -41,8 +41,8 @@ test('a withdrawal adds to a list, whatever its spelling', () => {
   const { db, store } = stocked();
   db.exec(`UPDATE keyscope_keys SET withdrawn = '[ "${OTHER}" ]'`);
   const withdraw = { kind: 'withdraw', at: 5 } as const;
-  expect(store.mark(keyId, { ...withdraw, entityUuid: OTHER })).toBe(false);
-  expect(store.mark(keyId, { ...withdraw, entityUuid: THIRD })).toBe(true);
+  expect(store.mark(keyId, { ...withdraw, entityId: OTHER })).toBe(false);
+  expect(store.mark(keyId, { ...withdraw, entityId: THIRD })).toBe(true);
   expect(store.findById(keyId)).toMatchObject({ withdrawn: [OTHER, THIRD], changedAt: 5 });
 });
 
@@ -51,7 +51,7 @@ test.each(['none', '{}', '5', ''])('a withdrawal fails for the list %j', (json) 
   const { db, store } = stocked();
   dropSafeguards(db);
   db.exec(`UPDATE keyscope_keys SET withdrawn = '${json}'`);
-  expect(store.mark(keyId, { kind: 'withdraw', at: 5, entityUuid: OTHER })).toBe(false);
+  expect(store.mark(keyId, { kind: 'withdraw', at: 5, entityId: OTHER })).toBe(false);
   const retire = { kind: 'retire', at: 5, retireAt: 5, by: null, reason: null } as const;
   expect(store.mark(keyId, { ...retire, withdrawn: [] })).toBe(false);
   // A revocation depends only on itself.
@@ -68,7 +68,7 @@ test('a mark changes a row as applyMark changes a record, in any order of three'
     { kind: 'suspend', at, ...why },
     { kind: 'retire', at, retireAt: at + 7, ...why },
     { kind: 'resume', at },
-    { kind: 'withdraw', at, entityUuid: OTHER },
+    { kind: 'withdraw', at, entityId: OTHER },
   ];
   // The second clock is behind.
   const orders = marks(20).flatMap((first) =>

@@ -15,7 +15,7 @@ function placesIn(db: DatabaseSync): readonly object[] {
 }
 
 function placeOf({ prefix, createdAt, keyId }: KeyRecord, entity: string): object {
-  return { entity_uuid: entity, prefix, created_at: createdAt, key_id: keyId };
+  return { entity_id: entity, prefix, created_at: createdAt, key_id: keyId };
 }
 
 describe('insert', () => {
@@ -66,7 +66,7 @@ describe('insert', () => {
     [
       'is rejected',
       `CREATE TRIGGER theirs BEFORE INSERT ON keyscope_addressing
-        WHEN NEW.entity_uuid = '${THIRD}' BEGIN SELECT RAISE(ABORT, 'not this one'); END`,
+        WHEN NEW.entity_id = '${THIRD}' BEGIN SELECT RAISE(ABORT, 'not this one'); END`,
     ],
   ])('writes no key if one of its places %s', (_what, sql) => {
     const db = new DatabaseSync(':memory:');
@@ -82,7 +82,7 @@ test("of a withdrawal leaves the key in the other entities' listings", () => {
   const db = new DatabaseSync(':memory:');
   const store = sqliteStore(db);
   store.insert(ADDRESSING);
-  store.mark(RECORD.keyId, { kind: 'withdraw', at: 5, entityUuid: OTHER });
-  const query = { prefix: 'acme', entityUuid: OTHER, addressing: true, after: null, limit: 5 };
+  store.mark(RECORD.keyId, { kind: 'withdraw', at: 5, entityId: OTHER });
+  const query = { prefix: 'acme', entityId: OTHER, addressing: true, after: null, limit: 5 };
   expect(store.list(query)).toMatchObject([{ keyId: RECORD.keyId, withdrawn: [OTHER] }]);
 });

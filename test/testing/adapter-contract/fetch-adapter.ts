@@ -36,7 +36,7 @@ async function respond(setup: AdapterSetup, request: Request): Promise<Response>
     return answerError(setup, request, error);
   }
   try {
-    const text = setup.handle(admission.principal, admission.entityUuid);
+    const text = setup.handle(admission.principal, admission.entityId);
     return new Response(text, { headers: { 'Cache-Control': 'no-store' } });
   } catch {
     return new Response(null, { status: 500 });
@@ -46,8 +46,8 @@ async function respond(setup: AdapterSetup, request: Request): Promise<Response>
 async function admit({ keyring }: AdapterSetup, request: Request) {
   const { pathname, searchParams } = new URL(request.url);
   if (pathname === '/whoami') return keyring.admit(request, { operation: 'whoami' });
-  const entityUuid = searchParams.getAll('entity');
-  return keyring.admit(request, { operation: 'readReports', entityUuid });
+  const entityId = searchParams.getAll('entity');
+  return keyring.admit(request, { operation: 'readReports', entityId });
 }
 
 function answerError(setup: AdapterSetup, { method }: Request, error: unknown): Response {

@@ -29,7 +29,7 @@ function revokedIn(said: readonly string[]): string[] {
   return lines.flatMap((line) => line.match(/[0-9a-f-]{36}/g) ?? []).sort();
 }
 
-const ON = { entity: AUTHORITY.entityUuid, lineage: true } as const;
+const ON = { entity: AUTHORITY.entityId, lineage: true } as const;
 
 describe('keyscope revoke --lineage', () => {
   it('says which keys it ended before it reports that there may be more', async () => {

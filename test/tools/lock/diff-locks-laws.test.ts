@@ -134,7 +134,7 @@ describe('diffLocks', () => {
             prefix: 'acme',
             hint: 'KrPP',
             name: 'x',
-            entityUuid: 'e',
+            entityId: 'e',
             scopes,
           };
         });

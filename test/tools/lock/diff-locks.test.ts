@@ -221,7 +221,7 @@ describe('diffLocks, of an operation', () => {
 });
 
 describe('diffLocks, of live keys', () => {
-  const key = { keyId: '1', prefix: 'acme', hint: 'KrPP', name: 'a *star*', entityUuid: 'e' };
+  const key = { keyId: '1', prefix: 'acme', hint: 'KrPP', name: 'a *star*', entityId: 'e' };
   const reader = { ...key, scopes: ['threats:read'] };
   const nobody = { ...key, keyId: '2', scopes: ['users:delete', 'gone:scope'] };
 
@@ -321,7 +321,7 @@ describe('lockMarkdown', () => {
   // Regression: two empty backticks opened a code span that ended in a later text.
   it('writes a placeholder for an empty name', () => {
     const after = changed({ 'PUT /threats/:id': ['threats:read'] });
-    const key = { keyId: 'k', prefix: 'acme', hint: 'abcd', name: '', entityUuid: 'e' };
+    const key = { keyId: 'k', prefix: 'acme', hint: 'abcd', name: '', entityId: 'e' };
     const keys = [{ ...key, scopes: ['threats:read'] }];
     const said = lockMarkdown(diffLocks(before, after, { keys }));
     expect(said).toContain('`acme_…abcd` `(none)` of `e`');
@@ -330,7 +330,7 @@ describe('lockMarkdown', () => {
   it('escapes texts from the database', () => {
     const after = changed({ 'PUT /threats/:id': ['threats:read'] });
     const odd = 'x`\n## Nothing widened\u202e';
-    const key = { keyId: odd, prefix: odd, hint: odd, name: odd, entityUuid: odd };
+    const key = { keyId: odd, prefix: odd, hint: odd, name: odd, entityId: odd };
     const keys = [{ ...key, scopes: ['threats:read'] }];
     const said = lockMarkdown(diffLocks(before, after, { keys }));
     expect(said).not.toContain('\n## ');

@@ -67,7 +67,7 @@ export async function walkTwoInstances(
   const closed = once(child, 'close');
   try {
     const other = await addressOf(child, closed);
-    const authority = { entityUuid: ENTITY, scopes: ['*:*'], actor: 'walk' };
+    const authority = { entityId: ENTITY, scopes: ['*:*'], actor: 'walk' };
     const input = { name: 'Two', scopes: [], expiresAt: 'never' } as const;
     const { key, info } = await keyring.issue(input, authority);
     assertSame([await statusOf(base, key), await statusOf(other, key)], [200, 200]);

@@ -17,7 +17,7 @@ import { ask, REFUSED } from './rest.ts';
 import { Surprise, say } from './surprise.ts';
 
 const SCOPES = ['threats:read', 'decoys:read'];
-const AUTHORITY = { entityUuid: ENTITY, scopes: ['*:*'], actor: 'walk' };
+const AUTHORITY = { entityId: ENTITY, scopes: ['*:*'], actor: 'walk' };
 
 interface Clock {
   /** Added to the present time, in milliseconds. */

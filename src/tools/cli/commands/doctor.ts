@@ -149,7 +149,7 @@ async function checkSchema(sql: CommandSql): Promise<Verdict> {
 async function checkStore({ config }: Asked): Promise<Verdict> {
   const begun = performance.now();
   // An unknown entity: no keys and no denial. The keyring applies its `storeTimeoutMs`.
-  await config.keyring.list({ limit: 1 }, { entityUuid: randomUUID() });
+  await config.keyring.list({ limit: 1 }, { entityId: randomUUID() });
   return ['ok', `answers in ${Math.round(performance.now() - begun)} ms`];
 }
 
@@ -272,8 +272,8 @@ async function checkSeals(config: ChosenConfig): Promise<Verdict> {
 }
 
 async function sealOf({ keyring }: ChosenConfig, row: KeyRecord): Promise<Seal> {
-  const { keyId, entityUuid } = row;
-  const info = await keyring.get(keyId, { entityUuid });
+  const { keyId, entityId } = row;
+  const info = await keyring.get(keyId, { entityId });
   if (info === null || !('tampered' in info) || info.state === 'orphaned') return 'not known';
   return info.tampered ? 'broken' : 'sound';
 }

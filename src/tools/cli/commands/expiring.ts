@@ -19,7 +19,7 @@ const COLUMNS: readonly Column<Row>[] = [
   { title: 'KEY', cell: (key) => (isRead(key) ? shownKey(key) : key.state) },
   { title: 'EXPIRES', cell: (key) => (isRead(key) ? shownDay(endOf(key), '') : '') },
   { title: 'LAST USED', cell: (key) => (isRead(key) ? shownDay(key.lastUsedAt, 'not known') : '') },
-  { title: 'ORGANIZATION', cell: ({ entityUuid }) => entityUuid },
+  { title: 'ORGANIZATION', cell: ({ entityId }) => entityId },
   { title: 'NAME', cell: (key) => (isRead(key) ? key.name : ''), atLeast: 8 },
 ];
 

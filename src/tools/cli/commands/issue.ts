@@ -108,8 +108,8 @@ async function deliver(call: Call, make: () => Promise<IssuedKey>): Promise<void
     if (output.isJson) await output.json(file === null ? { key, info } : { out: path, info });
     else if (file === null) await output.line(key);
   } catch {
-    const { keyId, entityUuid } = info;
-    const revoke = `keyscope revoke ${keyId} --entity ${entityUuid}`;
+    const { keyId, entityId } = info;
+    const revoke = `keyscope revoke ${keyId} --entity ${entityId}`;
     throw new CommandError(
       'store',
       `The key was created but could not be written. Revoke it: ${revoke}`,

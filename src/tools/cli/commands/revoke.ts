@@ -25,8 +25,8 @@ export async function run(call: Call): Promise<undefined> {
     throw usageError('keyscope revoke <key id> needs --entity <uuid>.');
   }
   const question = (shown: string) => questionFor(call, shown, 'its');
-  await changeKey(call, question, (keyring, keyId, { entityUuid, ...who }) =>
-    endKeys(call, keyring, [{ keyId, entityUuid }], who),
+  await changeKey(call, question, (keyring, keyId, { entityId, ...who }) =>
+    endKeys(call, keyring, [{ keyId, entityId }], who),
   );
 }
 
@@ -59,5 +59,5 @@ async function revokeSelected(call: Call, selection: Selection): Promise<undefin
 }
 
 function shownLine(key: ShownKey): string {
-  return `${shownInQuestion(key)}, key id ${key.keyId}, organization ${key.entityUuid}`;
+  return `${shownInQuestion(key)}, key id ${key.keyId}, organization ${key.entityId}`;
 }

@@ -12,7 +12,7 @@ interface Row {
   readonly prefix: string;
   readonly hint: string;
   readonly name: string;
-  readonly entityUuid: string;
+  readonly entityId: string;
   readonly lastUsedAt: Date | null;
   /** Null if its use is not known. */
   readonly unusedScopes: readonly string[] | null;
@@ -50,8 +50,8 @@ export async function run(call: Call): Promise<undefined> {
 
 function rowOf(key: ShownKey, unusedForMs: number): readonly Row[] {
   if (!('lastUsedAt' in key) || key.state !== 'live') return [];
-  const { keyId, prefix, hint, name, entityUuid, lastUsedAt } = key;
+  const { keyId, prefix, hint, name, entityId, lastUsedAt } = key;
   const unused = unusedScopes(key, { unusedForMs });
   const scopes = unused.known ? unused.scopes : null;
-  return [{ keyId, prefix, hint, name, entityUuid, lastUsedAt, unusedScopes: scopes }];
+  return [{ keyId, prefix, hint, name, entityId, lastUsedAt, unusedScopes: scopes }];
 }

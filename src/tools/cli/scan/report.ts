@@ -30,11 +30,11 @@ export function findPrinter(
 function shownKnown(known: Known): string {
   if (known === null) return 'unknown to the keyring';
   const name = 'name' in known ? ` “${known.name}”` : '';
-  return `${known.state}, key id ${known.keyId}, entity ${known.entityUuid}${name}`;
+  return `${known.state}, key id ${known.keyId}, entity ${known.entityId}${name}`;
 }
 
 function knownFields(known: Known) {
   if (known === null) return null;
-  const { keyId, entityUuid, state } = known;
-  return { keyId, entityUuid, state, name: 'name' in known ? known.name : null };
+  const { keyId, entityId, state } = known;
+  return { keyId, entityId, state, name: 'name' in known ? known.name : null };
 }

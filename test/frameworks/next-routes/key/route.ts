@@ -2,8 +2,8 @@
 import { keyring } from '../../../keys';
 
 export async function POST(): Promise<Response> {
-  const entityUuid = 'aaaaaaaa-0000-4000-8000-00000000000a';
+  const entityId = 'aaaaaaaa-0000-4000-8000-00000000000a';
   const input = { name: 'test', scopes: ['threats:read'], expiresAt: 'never' } as const;
-  const { key } = await keyring.issue(input, { entityUuid, scopes: 'all' });
+  const { key } = await keyring.issue(input, { entityId, scopes: 'all' });
   return new Response(key);
 }

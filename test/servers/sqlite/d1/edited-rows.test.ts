@@ -32,7 +32,7 @@ const EDITS: Edits = {
     'NULL',
   ],
   seal: ['NULL', "''", 'upper(seal)', 'substr(seal, 2)', "x'00'"],
-  entityUuid: [quoted(OTHER), "''", 'upper(entity_uuid)', 'NULL'],
+  entityId: [quoted(OTHER), "''", 'upper(entity_id)', 'NULL'],
   accessibleEntities: [...EDITED_COLUMNS.accessibleEntities, "'none'", 'NULL'],
   scopes: [...EDITED_COLUMNS.scopes, `'["nothing:known"]'`, "'{'", "'null'", 'NULL'],
   metadata: [...EDITED_COLUMNS.metadata, "'[]'", "'text'", "x'7b7d'", 'NULL'],

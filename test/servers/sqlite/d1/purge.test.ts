@@ -62,7 +62,7 @@ describeWithWorkerd('purgeEnded', SLOW, () => {
     await sqlOf(db)(`
       INSERT INTO keyscope_keys
       WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 600)
-      SELECT format, 'x' || n, prefix, hint, name, 's1$' || n, entity_uuid, accessible_entities,
+      SELECT format, 'x' || n, prefix, hint, name, 's1$' || n, entity_id, accessible_entities,
         scopes, justification, metadata, created_at, created_by, expires_at, rotated_from,
         root_key_id, issued_under, trust, seal, revoked_at, suspended_at, retire_at, withdrawn,
         ended_by, end_reason, changed_at, last_used_at, scopes_used

@@ -58,7 +58,7 @@ describeWithWorkerd('the store', SLOW, () => {
     for (const id of odd) {
       expect(await store.findById(id)).toBe(null);
       expect(await store.mark(id, revokeAt(1))).toBe(false);
-      expect(await store.list({ ...WHOSE, entityUuid: id })).toEqual([]);
+      expect(await store.list({ ...WHOSE, entityId: id })).toEqual([]);
       expect(await store.list({ ...WHOSE, prefix: id, addressing: true })).toEqual([]);
       expect(await store.listLineage({ rootKeyId: id, after: null, limit: 10 })).toEqual([]);
       expect(await store.findByDigest([id])).toEqual([]);

@@ -90,8 +90,8 @@ export const WRONG_CREDENTIALS: WrongAdapters = {
     noticedBy: [NAMED],
     change: () => ({
       admit: async (setup, request, input, req) => {
-        const { principal, entityUuid } = await admit(setup, request, input);
-        return { principal, entityUuid: String(req.headers['x-entity-uuid'] ?? entityUuid) };
+        const { principal, entityId } = await admit(setup, request, input);
+        return { principal, entityId: String(req.headers['x-entity-uuid'] ?? entityId) };
       },
     }),
   },
@@ -107,8 +107,8 @@ export const WRONG_CREDENTIALS: WrongAdapters = {
     noticedBy: [LET_IN, NAMED, ENTITY, BROKEN, APART],
     change: () => ({
       admit: async (...args) => {
-        const { entityUuid } = await RIGHT.admit(...args);
-        return { principal: {} as Admission['principal'], entityUuid };
+        const { entityId } = await RIGHT.admit(...args);
+        return { principal: {} as Admission['principal'], entityId };
       },
     }),
   },

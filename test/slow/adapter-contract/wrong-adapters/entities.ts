@@ -53,7 +53,7 @@ export const WRONG_ENTITIES: WrongAdapters = {
     change: () => ({
       admit: async (...args) => {
         const { principal } = await RIGHT.admit(...args);
-        return { principal, entityUuid: principal.entityUuid };
+        return { principal, entityId: principal.entityId };
       },
     }),
   },
@@ -61,8 +61,8 @@ export const WRONG_ENTITIES: WrongAdapters = {
     noticedBy: [BAD_ENTITY, HEAD],
     change: () => ({
       admit: async (setup, request, input) => {
-        const { principal } = await admit(setup, request, { ...input, entityUuid: undefined });
-        return { principal, entityUuid: firstOf(input.entityUuid) ?? principal.entityUuid };
+        const { principal } = await admit(setup, request, { ...input, entityId: undefined });
+        return { principal, entityId: firstOf(input.entityId) ?? principal.entityId };
       },
     }),
   },

@@ -111,11 +111,11 @@ export const WRONG_REQUESTS: WrongAdapters = {
   'authorizes without the keyring': {
     noticedBy: [BUG, ONCE],
     change: () => ({
-      admit: async ({ keyring }, request, { operation, entityUuid: asked }) => {
+      admit: async ({ keyring }, request, { operation, entityId: asked }) => {
         const principal = await keyring.authenticate(request as IncomingMessage);
-        const options = { entityUuid: asked };
-        const entityUuid = keyring.policy.authorize(principal, operation, options);
-        return { principal, entityUuid };
+        const options = { entityId: asked };
+        const entityId = keyring.policy.authorize(principal, operation, options);
+        return { principal, entityId };
       },
     }),
   },

@@ -23,8 +23,8 @@ function listingOthers(asks: (row: Row, query: Query) => boolean): WrongStore {
   return listing((row, query) => (query.addressing ? asks(row, query) : isAsked(row, query)));
 }
 
-function addresses(row: Row, { prefix, entityUuid }: Query): boolean {
-  return row.prefix === prefix && row.accessibleEntities.includes(entityUuid);
+function addresses(row: Row, { prefix, entityId }: Query): boolean {
+  return row.prefix === prefix && row.accessibleEntities.includes(entityId);
 }
 
 /** Lists the keys that address an entity, without some rows. */
@@ -63,7 +63,7 @@ const WRONG_ADDRESSES: WrongStores = {
   'list with addressing returns own keys that address others as well': listingOthers(
     (row, query) => {
       const reachesFurther = row.accessibleEntities.length > 1;
-      const isOwn = row.entityUuid === query.entityUuid;
+      const isOwn = row.entityId === query.entityId;
       return addresses(row, query) && (!isOwn || reachesFurther);
     },
   ),
@@ -71,7 +71,7 @@ const WRONG_ADDRESSES: WrongStores = {
     list: (query: Query) => right.list({ ...query, addressing: query.addressing !== undefined }),
   }),
   'list with addressing omits keys from which the entity withdrew': leavingOut((row, query) =>
-    row.withdrawn.includes(query.entityUuid),
+    row.withdrawn.includes(query.entityId),
   ),
   'list with addressing omits keys from which any entity withdrew': leavingOut(
     (row) => row.withdrawn.length > 0,
@@ -81,26 +81,26 @@ const WRONG_ADDRESSES: WrongStores = {
   'list with addressing omits retired keys': leavingOut((row) => row.retireAt !== null),
   'list with addressing omits expired keys': leavingOut((row) => row.expiresAt !== null),
   'list with addressing reads only the last entity': leavingOut(
-    (row, query) => row.accessibleEntities.at(-1) !== query.entityUuid,
+    (row, query) => row.accessibleEntities.at(-1) !== query.entityId,
   ),
   'list with addressing reads only the first entity of others': leavingOut((row, query) => {
-    const others = row.accessibleEntities.filter((entity) => entity !== row.entityUuid);
-    return others[0] !== query.entityUuid;
+    const others = row.accessibleEntities.filter((entity) => entity !== row.entityId);
+    return others[0] !== query.entityId;
   }),
   'list with addressing reads 500 entities': leavingOut(
-    (row, query) => row.accessibleEntities.indexOf(query.entityUuid) >= 500,
+    (row, query) => row.accessibleEntities.indexOf(query.entityId) >= 500,
   ),
   'list with addressing reads 999 entities': leavingOut(
-    (row, query) => row.accessibleEntities.indexOf(query.entityUuid) >= 999,
+    (row, query) => row.accessibleEntities.indexOf(query.entityId) >= 999,
   ),
   'list with addressing searches the list as text': listingOthers((row, query) => {
     const text = JSON.stringify(row.accessibleEntities);
-    const isOwn = row.entityUuid === query.entityUuid;
-    return row.prefix === query.prefix && !isOwn && text.includes(String(query.entityUuid));
+    const isOwn = row.entityId === query.entityId;
+    return row.prefix === query.prefix && !isOwn && text.includes(String(query.entityId));
   }),
   'list with addressing ignores case': (right) => ({
     list: (query: Query) =>
-      right.list(query.addressing ? { ...query, entityUuid: lower(query.entityUuid) } : query),
+      right.list(query.addressing ? { ...query, entityId: lower(query.entityId) } : query),
   }),
   'list with addressing ignores after': (right) => ({
     list: (query: Query) => right.list(query.addressing ? { ...query, after: null } : query),
@@ -115,7 +115,7 @@ const WRONG_ADDRESSES: WrongStores = {
     list: (query: Query) => {
       if (!query.addressing) return listWhere(rows, query, isAsked);
       const all = listWhere(rows, query, addresses);
-      return all.filter((row) => row.entityUuid !== query.entityUuid);
+      return all.filter((row) => row.entityId !== query.entityId);
     },
   }),
   'list with addressing ignores the limit': (right) => ({

@@ -62,8 +62,8 @@ export const WRONG_LISTS: WrongStores = {
     const seen = new Map<string, number>();
     return {
       list: (query: Query) => {
-        const from = query.after === null ? 0 : (seen.get(query.entityUuid) ?? 0);
-        seen.set(query.entityUuid, from + query.limit);
+        const from = query.after === null ? 0 : (seen.get(query.entityId) ?? 0);
+        seen.set(query.entityId, from + query.limit);
         const found = right.list({ ...query, after: null, limit: from + query.limit });
         return found.slice(from);
       },
@@ -120,9 +120,9 @@ export const WRONG_LISTS: WrongStores = {
   }),
   'list returns keys that can address the entity': (_right, rows) => ({
     list: (query: Query) => {
-      const { prefix, entityUuid } = query;
+      const { prefix, entityId } = query;
       const own = following(rows, query).filter((row) => row.prefix === prefix);
-      const found = own.filter((row) => row.accessibleEntities.includes(entityUuid));
+      const found = own.filter((row) => row.accessibleEntities.includes(entityId));
       return found.sort(newestFirst).slice(0, query.limit).map(copy);
     },
   }),
@@ -131,6 +131,6 @@ export const WRONG_LISTS: WrongStores = {
       following(rows, query).sort(newestFirst).slice(0, query.limit).map(copy),
   }),
   'list ignores case': (right) => ({
-    list: (query: Query) => right.list({ ...query, entityUuid: lower(query.entityUuid) }),
+    list: (query: Query) => right.list({ ...query, entityId: lower(query.entityId) }),
   }),
 };

@@ -369,7 +369,7 @@ const WRONG_CALLS: WrongStores = {
       const wrote = right.mark(keyId, mark);
       if (mark.kind !== 'withdraw') return wrote;
       const addressing = [...rows.values()].filter((row) =>
-        row.accessibleEntities.includes(mark.entityUuid),
+        row.accessibleEntities.includes(mark.entityId),
       );
       for (const row of addressing) {
         right.mark(row.keyId, mark);
@@ -380,8 +380,8 @@ const WRONG_CALLS: WrongStores = {
   'mark marks the whole entity': (right, rows) => ({
     mark: (keyId: string, mark: Mark) => {
       const wrote = right.mark(keyId, mark);
-      const entityUuid = rows.get(keyId)?.entityUuid;
-      const own = [...rows.values()].filter((row) => row.entityUuid === entityUuid);
+      const entityId = rows.get(keyId)?.entityId;
+      const own = [...rows.values()].filter((row) => row.entityId === entityId);
       for (const row of own) {
         if (wrote) right.mark(row.keyId, mark);
       }

@@ -107,7 +107,7 @@ const WRONG_AT_ANY_TIME: WrongStores = {
   'summarize counts only one entity': (_right, rows) => ({
     summarize: (now: number) => {
       const [first] = rows.values();
-      const counts = (row: Row) => isLive(row, now) && row.entityUuid === first?.entityUuid;
+      const counts = (row: Row) => isLive(row, now) && row.entityId === first?.entityId;
       return summaryWhere(rows, counts);
     },
   }),

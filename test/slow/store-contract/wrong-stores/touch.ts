@@ -198,7 +198,7 @@ export const WRONG_TOUCHES: WrongStores = {
       const [first] = entries;
       const touched = rows.get(first?.keyId ?? '');
       if (touched === undefined) return;
-      const own = [...rows.values()].filter((row) => row.entityUuid === touched.entityUuid);
+      const own = [...rows.values()].filter((row) => row.entityId === touched.entityId);
       for (const row of own) {
         row.lastUsedAt = touched.lastUsedAt;
       }

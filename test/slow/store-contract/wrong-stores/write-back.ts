@@ -17,8 +17,8 @@ function own(rows: Rows, ids: readonly string[]): readonly Row[] {
 
 /** The other keys of the same entities. */
 function others(rows: Rows, ids: readonly string[]): readonly Row[] {
-  const entities = own(rows, ids).map(({ entityUuid }) => entityUuid);
-  const all = [...rows.values()].filter(({ entityUuid }) => entities.includes(entityUuid));
+  const entities = own(rows, ids).map(({ entityId }) => entityId);
+  const all = [...rows.values()].filter(({ entityId }) => entities.includes(entityId));
   return all.filter(({ keyId }) => !ids.includes(keyId));
 }
 

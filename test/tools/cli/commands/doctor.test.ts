@@ -10,7 +10,7 @@ import { CHECKS, type Finding } from '../../../../src/tools/cli/commands/doctor.
 const catalog = defineScopes({ threats: { read: 'Read.' } });
 const P1 = { id: 'p1', secret: 'a pepper of at least thirty-two bytes' };
 const P2 = { id: 'p2', secret: 'another pepper of thirty-two bytes' };
-const authority = { entityUuid: '0a0a0a0a-0000-4000-8000-00000000000a', scopes: 'all' } as const;
+const authority = { entityId: '0a0a0a0a-0000-4000-8000-00000000000a', scopes: 'all' } as const;
 const KEY = { name: 'CI', scopes: [], expiresAt: 'never' } as const;
 
 function keyringOver(store: KeyStore, peppers = [P1], deployment = '') {
