@@ -1,4 +1,6 @@
 /** Asks the service for the authority of a request. */
+
+import { ANY_ID } from '../core/entity.js';
 import { isInputError } from '../core/errors.js';
 import { answerInTime } from '../core/outage.js';
 import type { Awaitable } from '../core/store.js';
@@ -46,7 +48,7 @@ export async function askAuthority(
   if (answer === null) throw SIGNED_OUT;
   if (answer === 'forbidden') throw FORBIDDEN;
   if (isResponse(answer)) return answer;
-  // The keyring checks it too. This check comes before the body is read.
-  readGrantAuthority(answer);
+  // Before the body is read. The keyring checks it again, with the kind of its entities' ids.
+  readGrantAuthority(ANY_ID, answer);
   return answer;
 }

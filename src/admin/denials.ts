@@ -10,7 +10,10 @@ import { ShownInputError } from '../schemas/closed-object.js';
 const RULES: ReadonlyMap<string, string> = new Map([
   ['name', 'name: no API key; write its id or hint'],
   ['scopes', 'scopes: scopes of this service; a wildcard grants no reserved one, so name each'],
-  ['accessibleEntities', 'accessibleEntities: at most 1000 entities, your own included'],
+  [
+    'accessibleEntities',
+    'accessibleEntities: at most 1000 with your own; UUIDs in lower case, or ids as you know them',
+  ],
   ['justification', 'justification: say why the reserved scopes are needed; no API key'],
   ['expiresAt', 'expiresAt: a time in the future'],
   ['reason', 'reason: 1 to 200 characters, no control or invisible ones; no API key'],

@@ -9,7 +9,6 @@ import type { Principal } from './principal.js';
 import type { RequestLike } from './request.js';
 import type { Awaitable } from './store.js';
 import { isThenable, rejecting } from './thenable.js';
-import { isUuid } from './uuid.js';
 
 /** The operation that a request asks for. */
 export interface AdmitInput<Operation extends string = string> {
@@ -122,7 +121,7 @@ function reportDenial(context: Context, error: unknown, attempt: Attempt): void 
     type: 'access.denied',
     time: attempt.time ?? Date.now(),
     keyId: principal?.keyId ?? keyId,
-    entityId: isUuid(entity) ? entity : null,
+    entityId: context.entityKind.holds(entity) ? entity : null,
     operation,
     code,
     reason,

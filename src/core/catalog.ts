@@ -166,8 +166,8 @@ function createCatalog(sentences: ReadonlyMap<string, string>, reserved: unknown
     return Object.freeze(left.filter((scope) => !right.has(scope)));
   }
 
-  const reservedScopes: ReadonlySet<string> = new Set(expand(reserved));
-  const isReserved = (scope: string): scope is string => reservedScopes.has(scope);
+  const reservedScopes = expand(reserved);
+  const isReserved = (scope: string): scope is string => reservedScopes.includes(scope);
 
   return Object.freeze({ all, describe, expand, difference, isReserved });
 }

@@ -1,5 +1,6 @@
 /** The checked configuration of a keyring, with defaults filled in. All operations share it. */
 import type { Catalog } from './catalog.js';
+import { type EntityIds, type EntityKind, readEntityKind } from './entity.js';
 import type { ContextReader, Emit, ErrorListener, EventListener } from './events.js';
 import { createContextReader, createEmit, createReport } from './events.js';
 import {
@@ -51,6 +52,12 @@ interface CommonOptions {
    * them. With `'none'`, anyone who can write to the database can make keys.
    */
   readonly peppers: Peppers;
+  /**
+   * The ids of the service's entities. `'uuid'`: UUIDs in lower case. `'text'`: 1 to 64 letters,
+   * digits and `. _ ~ : @ | -`, compared exactly. Asked of authorities, inputs and requests, never
+   * of stored keys, so you can change to `'text'` later. Default: `'uuid'`.
+   */
+  readonly entityIds?: EntityIds | undefined;
   /**
    * The name of the installation, such as `acme production`, of at most 200 characters. A seal is
    * valid in one deployment only, so a row copied from staging authenticates nowhere else. Set it
@@ -110,6 +117,7 @@ const OPTIONS = [
   'catalog',
   'store',
   'peppers',
+  'entityIds',
   'deployment',
   'maxLifetimeMs',
   'tokens',
@@ -136,6 +144,8 @@ export interface Context {
   readonly knownScopes: ReadonlySet<string>;
   /** The schemes of accepted keys; the first makes new ones. */
   readonly schemes: Schemes;
+  /** The ids that authorities, inputs and requests can have. */
+  readonly entityKind: EntityKind;
   /** The store behind its guard: answers well-formed and in time, or fails with a `StoreError`. */
   readonly store: KeyStore;
   /** How long to wait for the store or a token verifier, in milliseconds. */
@@ -182,7 +192,6 @@ export function createContext(options: KeyringOptions): Context {
   const format = createKeyFormat(given.prefix);
   const timeoutMs = readInteger(storeTimeoutMs, 1, 600_000, 'storeTimeoutMs');
   const store = guardStore(given.store, timeoutMs);
-  const clock = (): number => readClock(now);
   const binding = { prefix: format.prefix, deployment: readDeployment(given.deployment) };
   const report = createReport(onError);
   return Object.freeze({
@@ -191,8 +200,9 @@ export function createContext(options: KeyringOptions): Context {
     catalog,
     knownScopes: new Set(catalog.all),
     schemes: readPeppers(given.peppers, binding),
+    entityKind: readEntityKind(given.entityIds),
     store,
-    clock,
+    clock: () => readClock(now),
     maxLifetimeMs: readMaxLifetime(given.maxLifetimeMs, 'maxLifetimeMs'),
     random,
     chooseVerifier: tokens === undefined ? null : readVerifiers(tokens),

@@ -29,7 +29,7 @@ export type AccessErrorCode =
 /** The sentence that the caller gets for each code, unless the error has a better one. */
 export const DETAILS: Readonly<Record<AccessErrorCode, string>> = {
   missing_credentials: 'Send the key as "Authorization: Bearer <API_KEY>".',
-  invalid_request: 'Send one bearer credential and at most one lower-case entity UUID.',
+  invalid_request: 'Send one bearer credential and at most one entity id.',
   invalid_token: 'The credential is not valid: it may be mistyped, revoked or expired.',
   insufficient_scope: 'The key was not granted a scope that this operation requires.',
   entity_forbidden: 'The key cannot address this entity.',

@@ -3,7 +3,7 @@
  * instead and quotes nothing that could be a secret.
  */
 import { InputError } from './errors.js';
-import { hasInvisible, looksLikeKey, maskDecoded } from './masking.js';
+import { hasInvisible, looksLikeKey } from './masking.js';
 import { isUuid } from './uuid.js';
 
 /** The most accessible entities of a key. */
@@ -39,15 +39,13 @@ export function quote(value: unknown): string {
 
 /**
  * Escapes control and non-ASCII characters, and gives only the length of a long text. Masks every
- * run of 20 or more letters, digits and `+`, `/`, `=`, `_` or `-`, plain or percent-encoded: it
- * could be part of a key or another secret. A UUID, in either case, is neither.
+ * run of 20 or more letters, digits and `% + / = _ -`: it could be part of a key or another secret.
+ * A UUID, in either case, is shown.
  */
 function quoteText(text: string): string {
   if (text.length > 129) return `a text of ${text.length} characters`;
-  const masked = maskDecoded(text, (decoded) =>
-    decoded.replace(/[0-9A-Za-z+/=_-]{20,}/g, (run) =>
-      isUuid(run.toLowerCase()) ? run : '[masked]',
-    ),
+  const masked = text.replace(/[0-9A-Za-z%+/=_-]{20,}/g, (run) =>
+    isUuid(run.toLowerCase()) ? run : '[masked]',
   );
   return JSON.stringify(masked).replace(
     /[^ -~]/g,
@@ -142,7 +140,7 @@ function asInput<T>(field: string, read: () => T): T {
 }
 
 /** The rule for the elements of a list, and what to write if one breaks it. */
-interface ElementRule {
+export interface ElementRule {
   readonly holds: (element: string) => boolean;
   readonly instead: string;
   /** The most elements in the list. Default: unlimited. */
@@ -194,33 +192,14 @@ export function readFlag(value: unknown, what: string): boolean {
 
 /** Reads a whole number from `min` to `max`. */
 export function readInteger(value: unknown, min: number, max: number, what: string): number {
-  const inRange = Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max;
+  const number = value as number;
+  const inRange = Number.isSafeInteger(number) && number >= min && number <= max;
   if (!inRange) throw new TypeError(`${what}: pass a whole number from ${min} to ${max}`);
-  return Number(value);
+  return number;
 }
 
 /** Reads the longest lifetime of a key, in milliseconds; infinite if not given. */
 export function readMaxLifetime(value: unknown, what: string): number {
   if (value === undefined) return Number.POSITIVE_INFINITY;
   return readInteger(value, 1, Number.MAX_SAFE_INTEGER, what);
-}
-
-const ENTITY: ElementRule = { holds: isUuid, instead: 'pass a UUID in lower case' };
-
-/**
- * Reads a list of entities. The result is `own`, then the others in the order given, without
- * repeats.
- */
-export function readEntities(
-  own: string,
-  others: unknown,
-  what: string,
-  max: number = Number.POSITIVE_INFINITY,
-): readonly string[] {
-  // The count is checked before the elements: a request may name a million.
-  const rule = { ...ENTITY, most: max };
-  const given = others === undefined ? [] : readStrings(others, what, rule);
-  const all = Object.freeze([...new Set([own, ...given])]);
-  assert(all.length <= max, `${what}: at most ${max} entities, your own included`);
-  return all;
 }

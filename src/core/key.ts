@@ -25,13 +25,12 @@ export const SECRET_LENGTH: number = ENTROPY_LENGTH + CHECKSUM_LENGTH;
 
 // ── The checksum ────────────────────────────────────────────────────────────────────────────────
 
-const NO_DIGIT = 255;
 const DIGIT_VALUES = digitValues();
 const CRC_TABLE = crcTable();
 
-/** Maps character codes to the values of base62 digits. */
-function digitValues(): Uint8Array {
-  const values = new Uint8Array(128).fill(NO_DIGIT);
+/** Maps character codes to the values of base62 digits, and all others to -1. */
+function digitValues(): Int8Array {
+  const values = new Int8Array(128).fill(-1);
   for (let value = 0; value < ALPHABET.length; value++) values[ALPHABET.charCodeAt(value)] = value;
   return values;
 }
@@ -92,9 +91,11 @@ export interface KeyFormat {
   readonly complete: (entropy: string) => string;
 }
 
+const PREFIX = /^[a-z](?:[a-z0-9_]{0,18}[a-z0-9])?$/;
+
 /** Makes the format of a prefix, and computes everything that depends only on it once. */
 export function createKeyFormat(prefix: unknown): KeyFormat {
-  const isPrefix = typeof prefix === 'string' && /^[a-z](?:[a-z0-9_]{0,18}[a-z0-9])?$/.test(prefix);
+  const isPrefix = typeof prefix === 'string' && PREFIX.test(prefix);
   const instead = 'prefix: 1 to 20 lower-case letters, digits and inner _, starting with a letter';
   assert(isPrefix, instead, prefix);
   const head = `${prefix}_`;
@@ -110,9 +111,9 @@ export function createKeyFormat(prefix: unknown): KeyFormat {
     let checksum = 0;
     for (let index = head.length; index < length; index++) {
       const code = text.charCodeAt(index);
-      const digit = DIGIT_VALUES[code];
       // Undefined for characters beyond ASCII.
-      if (digit === undefined || digit === NO_DIGIT) return 'malformed_key';
+      const digit = DIGIT_VALUES[code] as number;
+      if (!(digit >= 0)) return 'malformed_key';
       if (index < entropyEnd) crc = crcStep(crc, code);
       else checksum = checksum * 62 + digit;
     }
@@ -125,4 +126,10 @@ export function createKeyFormat(prefix: unknown): KeyFormat {
   }
 
   return Object.freeze({ prefix, faultIn, complete });
+}
+
+/** Checks whether `text` is a key of any prefix, with its checksum. */
+export function isWholeKey(text: string): boolean {
+  const prefix = text.slice(0, -SECRET_LENGTH - 1);
+  return PREFIX.test(prefix) && createKeyFormat(prefix).faultIn(text) === null;
 }

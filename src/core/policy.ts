@@ -5,7 +5,7 @@
 import type { Catalog, ScopeOf } from './catalog.js';
 import { assert, hasMethods, quote, readEntries, readFields, readStrings } from './input.js';
 import type { Principal } from './principal.js';
-import { hasScopes, requireEntity, requirePrincipal, requireScopes } from './principal.js';
+import { grantedScopes, requireEntity, requireScopes } from './principal.js';
 
 /** The options of `authorize`. */
 interface AuthorizeOptions {
@@ -142,9 +142,9 @@ function createPolicy(catalog: Catalog, needs: Needs): Policy {
   }
 
   function allowed(principal: Principal): readonly string[] {
-    requirePrincipal(principal);
+    const held = new Set(grantedScopes(principal));
     const isAllowed = (operation: string): boolean =>
-      requires(operation).every((scope) => hasScopes(principal, scope));
+      requires(operation).every((scope) => held.has(scope));
     return Object.freeze(operations.filter(isAllowed));
   }
 

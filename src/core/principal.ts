@@ -1,8 +1,8 @@
 /** The verified caller, and the guards for it. Guards throw; the boolean forms are for display. */
+import type { EntityKind } from './entity.js';
 import { AccessError } from './errors.js';
 import { assert } from './input.js';
-import type { KeyRecord, Usage } from './record.js';
-import { isUuid } from './uuid.js';
+import { Itself, type KeyRecord, type Usage } from './record.js';
 
 /** A verified caller. Frozen, including its lists, so handlers can share it. */
 export interface Principal<Scope extends string = string> {
@@ -39,12 +39,17 @@ type StoredUsage = Partial<Pick<KeyRecord, keyof Usage>>;
 /** The fields for a new principal. */
 export type PrincipalFields = Omit<Principal, 'via'> & StoredUsage;
 
-/** The rights that guards check against. */
-interface Grant {
-  /** The granted scopes that are in the catalog. */
-  readonly held: ReadonlySet<string>;
-  /** Every scope of the catalog. */
-  readonly catalog: ReadonlySet<string>;
+/** The rules of the service that made a principal. */
+export interface ServiceRules {
+  /** Every scope of the catalog. A scope that is not in it grants nothing. */
+  readonly knownScopes: ReadonlySet<string>;
+  /** The ids that requests can name. */
+  readonly entityKind: EntityKind;
+}
+
+/** The fields of a principal that nobody sees. */
+interface Hidden {
+  readonly rules: ServiceRules;
   /** Replaced when this process writes usage of the key. */
   stored: StoredUsage;
 }
@@ -53,66 +58,44 @@ interface Grant {
  * Guards require the private field. An object built elsewhere, for example from a request body, is
  * not a principal, and neither is a copy of one with other scopes.
  */
-class VerifiedPrincipal {
-  readonly #grant: Grant;
+class VerifiedPrincipal extends Itself {
+  readonly #hidden: Hidden;
 
-  constructor(fields: PrincipalFields, via: Principal['via'], catalog: ReadonlySet<string>) {
-    this.#grant = { held: heldScopes(fields.scopes, catalog), catalog, stored: fields };
-    const shown: Principal = {
-      keyId: fields.keyId,
-      name: fields.name,
-      entityId: fields.entityId,
-      accessibleEntities: fields.accessibleEntities,
-      scopes: fields.scopes,
-      metadata: fields.metadata,
-      expiresAt: fields.expiresAt,
-      via,
-    };
-    Object.freeze(Object.assign(this, shown));
+  constructor(shown: Principal, hidden: Hidden) {
+    super(shown);
+    this.#hidden = hidden;
   }
 
-  static grantOf(value: unknown): Grant {
-    if (typeof value === 'object' && value !== null && #grant in value) return value.#grant;
+  static hiddenOf(value: unknown): Hidden {
+    if (typeof value === 'object' && value !== null && #hidden in value) return value.#hidden;
     throw new TypeError(
       'principal: pass one that this copy of keyscope made; is an `await` or a guard missing?',
     );
   }
 }
 
-const MAX_SHARED_SETS = 1000;
 /**
- * Keys with the same scopes share a set, which saves 230 bytes a key. The table is bounded, because
- * anyone who issues keys or narrows tokens chooses their scopes.
- */
-const sharedSets = new Map<string, ReadonlySet<string>>();
-
-function heldScopes(scopes: readonly string[], catalog: ReadonlySet<string>): ReadonlySet<string> {
-  const known = scopes.filter((scope) => catalog.has(scope));
-  const name = known.join();
-  const shared = sharedSets.get(name);
-  if (shared !== undefined) return shared;
-  const held = new Set(known);
-  if (sharedSets.size < MAX_SHARED_SETS) sharedSets.set(name, held);
-  return held;
-}
-
-/**
- * Makes the principal of a record that passed every check. `catalog` is the set of scopes that
- * exist; any other scope grants nothing. The principal shares its lists with the record, which is
- * frozen.
+ * Makes the principal of a record that passed every check. It shares its lists with the record,
+ * which is frozen.
  */
 export function createPrincipal(
   fields: PrincipalFields,
   via: Principal['via'],
-  catalog: ReadonlySet<string>,
+  rules: ServiceRules,
 ): Principal {
-  // With `Object` as `new.target`, the result is a plain object with a private field. It compares
-  // and prints as data.
-  return Reflect.construct(
-    VerifiedPrincipal,
-    [fields, via, catalog],
-    Object,
-  ) as unknown as Principal;
+  const { keyId, name, entityId, accessibleEntities, scopes, metadata, expiresAt } = fields;
+  const shown: Principal = {
+    keyId,
+    name,
+    entityId,
+    accessibleEntities,
+    scopes,
+    metadata,
+    expiresAt,
+    via,
+  };
+  new VerifiedPrincipal(shown, { rules, stored: fields });
+  return Object.freeze(shown);
 }
 
 /**
@@ -121,7 +104,7 @@ export function createPrincipal(
  * Not checked: whether its key has ended since.
  */
 export function requirePrincipal(value: unknown): asserts value is Principal {
-  VerifiedPrincipal.grantOf(value);
+  VerifiedPrincipal.hiddenOf(value);
 }
 
 /**
@@ -129,12 +112,18 @@ export function requirePrincipal(value: unknown): asserts value is Principal {
  * process has written since. Empty if the key was not looked up.
  */
 export function usageOf(principal: Principal): { stored: StoredUsage } {
-  return VerifiedPrincipal.grantOf(principal);
+  return VerifiedPrincipal.hiddenOf(principal);
+}
+
+/** Returns the rules of the service that made the principal. */
+export function rulesOf(principal: Principal): ServiceRules {
+  return VerifiedPrincipal.hiddenOf(principal).rules;
 }
 
 /** Returns the scopes that the principal has, without those that left the catalog. */
 export function grantedScopes(principal: Principal): string[] {
-  return [...VerifiedPrincipal.grantOf(principal).held];
+  const { knownScopes } = rulesOf(principal);
+  return principal.scopes.filter((scope) => knownScopes.has(scope));
 }
 
 /**
@@ -152,16 +141,13 @@ export function hasScopes<Scope extends string>(
   principal: Principal<Scope>,
   ...scopes: readonly NoInfer<Scope>[]
 ): boolean {
-  return holdsAll(principal, scopes);
-}
-
-function holdsAll(principal: Principal, scopes: readonly string[]): boolean {
-  const { held, catalog } = VerifiedPrincipal.grantOf(principal);
+  const { knownScopes } = rulesOf(principal);
   assert(scopes.length > 0, 'scopes: name at least one; if none is needed, write [] in the policy');
   for (const scope of scopes) {
-    assert(catalog.has(scope), 'scopes: name scopes of the catalog, without a *', scope);
+    assert(knownScopes.has(scope), 'scopes: name scopes of the catalog, without a *', scope);
   }
-  return scopes.every((scope) => held.has(scope));
+  // Lists, because most keys have few scopes and entities, and a set takes 200 bytes.
+  return scopes.every((scope) => principal.scopes.includes(scope));
 }
 
 /**
@@ -179,7 +165,7 @@ export function requireScopes<Scope extends string>(
   principal: Principal<Scope>,
   ...scopes: readonly NoInfer<Scope>[]
 ): void {
-  if (holdsAll(principal, scopes)) return;
+  if (hasScopes(principal, ...scopes)) return;
   const { keyId } = principal;
   throw new AccessError('insufficient_scope', 'scope_missing', { keyId, requiredScopes: scopes });
 }
@@ -196,7 +182,6 @@ export function requireScopes<Scope extends string>(
  */
 export function canAddress(principal: Principal, entityId: string): boolean {
   requirePrincipal(principal);
-  // A list, because most keys have one entity and a set would take 200 bytes each.
   return principal.accessibleEntities.includes(entityId);
 }
 
@@ -217,6 +202,7 @@ export function requireEntity(principal: Principal, entityId: unknown): asserts 
   if (canAddress(principal, entityId as string)) return;
   const { keyId } = principal;
   const fault = Array.isArray(entityId) ? 'repeated_entity' : 'malformed_entity';
-  if (!isUuid(entityId)) throw new AccessError('invalid_request', fault, { keyId });
+  const { holds, sentence: detail } = rulesOf(principal).entityKind;
+  if (!holds(entityId)) throw new AccessError('invalid_request', fault, { keyId, detail });
   throw new AccessError('entity_forbidden', 'entity_not_accessible', { keyId });
 }

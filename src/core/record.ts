@@ -1,5 +1,6 @@
 /** The record of a key as the store keeps it, and the checks of records that a store returns. */
 import { RECORD_FORMAT } from './encoding.js';
+import { isEntityId } from './entity.js';
 import { isObject, MAX_ENTITIES, MAX_TIME } from './input.js';
 import { isScope, MAX_SCOPES } from './scope.js';
 import { readTrust } from './trust.js';
@@ -111,6 +112,10 @@ export type KeyState =
 
 type Check = (value: unknown) => boolean;
 
+const isTextOrNull = orNull(isText);
+const isUuidOrNull = orNull(isUuid);
+const isTimeOrNull = orNull(isTime);
+
 /**
  * The check of every field. Of texts, only the type is checked: the seal detects forged ones. A
  * record with a `*` in a scope is refused.
@@ -122,7 +127,7 @@ const CHECKS: Readonly<Record<keyof KeyRecord, Check>> = {
   hint: isText,
   name: isText,
   digest: isText,
-  entityId: isUuid,
+  entityId: isEntityId,
   accessibleEntities: isEntities,
   scopes: (list) => isList(list, MAX_SCOPES, isScope),
   justification: isTextOrNull,
@@ -150,20 +155,12 @@ function isText(value: unknown): value is string {
   return typeof value === 'string' && value.isWellFormed();
 }
 
-function isTextOrNull(value: unknown): boolean {
-  return value === null || isText(value);
-}
-
-function isUuidOrNull(value: unknown): boolean {
-  return value === null || isUuid(value);
-}
-
 function isTime(value: unknown): boolean {
   return Number.isInteger(value) && Math.abs(value as number) <= MAX_TIME;
 }
 
-function isTimeOrNull(value: unknown): boolean {
-  return value === null || isTime(value);
+function orNull(holds: Check): Check {
+  return (value) => value === null || holds(value);
 }
 
 /** Expects a copy, where holes are `undefined`: `every` would skip holes of the original. */
@@ -172,7 +169,7 @@ function isList(list: unknown, max: number, isElement: Check): boolean {
 }
 
 function isEntities(list: unknown): boolean {
-  return isList(list, MAX_ENTITIES, isUuid);
+  return isList(list, MAX_ENTITIES, isEntityId);
 }
 
 function isTable(value: unknown, isContent: Check): boolean {
@@ -246,6 +243,8 @@ export function frozenCopy(value: unknown): unknown {
 }
 
 /** A constructor that returns its argument, so that a subclass adds its private fields to it. */
+export const Itself = itself as unknown as new (object: object) => object;
+
 function itself(object: object): object {
   return object;
 }
@@ -254,7 +253,7 @@ function itself(object: object): object {
  * Our copy of a record: valid and deep-frozen, so anything computed from it stays valid. Private
  * fields keep the result, because a look-up in a WeakMap is slow with many keys.
  */
-export class FrozenRecord extends (itself as unknown as new (object: object) => object) {
+export class FrozenRecord extends Itself {
   #made: unknown = undefined;
 
   /** Adds the private fields to an object and returns it, otherwise unchanged. */

@@ -27,9 +27,9 @@ export function isScope(value: unknown): value is string {
   return typeof value === 'string' && PATTERN.test(value) && !value.includes('*');
 }
 
-/** Reads a list of patterns, of any length. Throws if any element is malformed. */
-export function readPatterns(input: unknown): string[] {
-  return readStrings(input, 'scopes', PATTERN_RULE);
+/** Reads a list of patterns. Throws if any element is malformed. */
+export function readPatterns(input: unknown, most?: number): string[] {
+  return readStrings(input, 'scopes', { ...PATTERN_RULE, most });
 }
 
 /** Splits a valid pattern into its resource and its action. */

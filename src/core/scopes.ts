@@ -39,9 +39,7 @@ function minimalOf(patterns: Iterable<string>): readonly string[] {
  */
 export function parseScopes(input: string | readonly string[]): readonly string[] {
   const list = typeof input === 'string' ? splitScopes(input) : input;
-  const isShort = !Array.isArray(list) || list.length <= MAX_SCOPES;
-  assert(isShort, `scopes: pass at most ${MAX_SCOPES}`);
-  return normalizeScopes(list);
+  return minimalOf(readPatterns(list, MAX_SCOPES));
 }
 
 function splitScopes(text: string): readonly string[] {

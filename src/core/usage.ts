@@ -69,8 +69,7 @@ export function createUsage(
 ): UsageRecorder {
   if (settings === null) return { record: () => {}, flush: async () => {} };
   const { intervalMs, granularityMs } = settings;
-  const notes = createNotes();
-  const write = createWrite(store, notes);
+  const notes = createNotes(store);
   let timer: Timer | undefined;
 
   function record(principal: Principal, scopes: readonly string[], time: number): void {
@@ -92,7 +91,7 @@ export function createUsage(
     clearTimeout(timer);
     timer = undefined;
     try {
-      await answerInTime('store.touch', write(), timeoutMs);
+      await answerInTime('store.touch', notes.write(), timeoutMs);
     } catch (error) {
       schedule();
       throw error;
@@ -112,30 +111,50 @@ function isStored(principal: Principal, scopes: readonly string[], since: number
 /** The most keys in one write. A server takes longer than a store's time-out for 20,000. */
 const MAX_ENTRIES = 1000;
 
+/** The most keys with pending usage, for example while the store is down. */
+const MAX_PENDING = 50_000;
+
+/** The pending usage of one key. */
+interface Note {
+  /** The latest one of the key. */
+  readonly principal: Principal;
+  readonly usage: Usage;
+}
+
+/** The pending usage of all keys. */
+interface Notes {
+  add(note: Note): void;
+  /** Writes everything. */
+  write(): Promise<void>;
+}
+
 /**
- * Makes the function that writes all pending usage, one write at a time. Otherwise, while one write
- * waits for a lock, every interval would start another, and each would take a connection from the
- * look-ups.
+ * Makes the notes, which are written one write at a time. Otherwise, while one write waits for a
+ * lock, every interval would start another, and each would take a connection from the look-ups.
  */
-function createWrite(store: KeyStore, notes: Notes): () => Promise<void> {
-  // On Cloudflare Workers, a write can end unanswered with the request that began it.
-  const isAlone = isCloudflareWorkers();
+function createNotes(store: KeyStore): Notes {
+  let notes = new Map<string, Note>();
   let writing: Promise<void> | undefined;
 
+  function add({ principal, usage }: Note): void {
+    const { keyId } = principal;
+    const old = notes.get(keyId);
+    // Bounded: usage of further keys is lost.
+    if (old === undefined && notes.size >= MAX_PENDING) return;
+    notes.set(keyId, { principal, usage: mergeUsage(old?.usage, usage) });
+  }
+
   async function writeAll(): Promise<void> {
-    const all = notes.take();
+    const all = [...notes.values()];
+    notes = new Map();
     const failures: unknown[] = [];
     for (let start = 0; start < all.length; start += MAX_ENTRIES) {
       const batch = all.slice(start, start + MAX_ENTRIES);
       try {
-        await store.touch(batch.map(({ principal: { keyId }, usage }) => ({ keyId, ...usage })));
-        for (const { principal, usage } of batch) {
-          const known = usageOf(principal);
-          known.stored = mergeUsage(known.stored, usage);
-        }
+        await writeBatch(store, batch);
       } catch (error) {
         // The cause may be a lock on a single row, so the other batches still go ahead.
-        batch.forEach(notes.add);
+        batch.forEach(add);
         failures.push(error);
       }
     }
@@ -153,44 +172,16 @@ function createWrite(store: KeyStore, notes: Notes): () => Promise<void> {
     await writing;
   }
 
-  return isAlone ? writeAll : writeNext;
+  // On Cloudflare Workers, a write can end unanswered with the request that began it.
+  return { add, write: isCloudflareWorkers() ? writeAll : writeNext };
 }
 
-/** The most keys with pending usage, for example while the store is down. */
-const MAX_PENDING = 50_000;
-
-/** The pending usage of one key. */
-interface Note {
-  /** The latest one of the key. */
-  readonly principal: Principal;
-  readonly usage: Usage;
-}
-
-/** The pending usage of all keys. */
-interface Notes {
-  add(note: Note): void;
-  /** Returns everything and empties the notes. */
-  take(): readonly Note[];
-}
-
-function createNotes(): Notes {
-  let notes = new Map<string, Note>();
-
-  function add({ principal, usage }: Note): void {
-    const { keyId } = principal;
-    const old = notes.get(keyId);
-    // Bounded: usage of further keys is lost.
-    if (old === undefined && notes.size >= MAX_PENDING) return;
-    notes.set(keyId, { principal, usage: mergeUsage(old?.usage, usage) });
+async function writeBatch(store: KeyStore, batch: readonly Note[]): Promise<void> {
+  await store.touch(batch.map(({ principal: { keyId }, usage }) => ({ keyId, ...usage })));
+  for (const { principal, usage } of batch) {
+    const known = usageOf(principal);
+    known.stored = mergeUsage(known.stored, usage);
   }
-
-  function take(): readonly Note[] {
-    const all = [...notes.values()];
-    notes = new Map();
-    return all;
-  }
-
-  return { add, take };
 }
 
 /**

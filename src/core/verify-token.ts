@@ -1,5 +1,6 @@
 /** Verifies a short-lived token, which stands for a key. */
 import type { Context } from './context.js';
+import { isEntityId } from './entity.js';
 import { answerInTime } from './outage.js';
 import { createPrincipal, type Principal } from './principal.js';
 import { isScope } from './scope.js';
@@ -35,7 +36,7 @@ export async function verifyToken(
   // Whatever a verifier says, a token is not a key.
   const via = claims.via === 'keyless' ? 'keyless' : 'jwt';
   if (via === 'jwt' && !context.checkParent) {
-    return createPrincipal(claims, via, context.knownScopes);
+    return createPrincipal(claims, via, context);
   }
   const parent = await findLive(claims.keyId);
   if (parent.entityId !== claims.entityId) return refused('unknown_key');
@@ -48,7 +49,7 @@ export async function verifyToken(
     accessibleEntities: inBoth(parent.accessibleEntities, claims.accessibleEntities),
     expiresAt,
   };
-  return createPrincipal(narrowed, via, context.knownScopes);
+  return createPrincipal(narrowed, via, context);
 }
 
 /** Looks up each key only once, so that the keyring admits the row that the verifier judged. */
@@ -76,8 +77,9 @@ function readClaims(verified: Principal): Principal | null {
   const scopes = frozenList(verified?.scopes);
   const accessibleEntities = frozenList(verified?.accessibleEntities);
   const claims = { ...verified, scopes, accessibleEntities };
-  const ids = [claims.keyId, claims.entityId, ...accessibleEntities];
-  return ids.every(isUuid) && scopes.every(isScope) ? claims : null;
+  const entities = [claims.entityId, ...accessibleEntities];
+  const isSound = isUuid(claims.keyId) && entities.every(isEntityId) && scopes.every(isScope);
+  return isSound ? claims : null;
 }
 
 function frozenList(list: readonly string[] | undefined): readonly string[] {

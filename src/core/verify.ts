@@ -139,7 +139,7 @@ function check(context: Context, record: KeyRecord): Checked {
   return {
     by: context,
     isSealed: scheme !== undefined && isSealed(record, scheme),
-    principal: createPrincipal(fields, 'key', context.knownScopes),
+    principal: createPrincipal(fields, 'key', context),
   };
 }
 

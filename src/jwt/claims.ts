@@ -2,6 +2,7 @@
  * Checks of a token's spelling, header and claims that jose does not make, one per line. keyscope's
  * issuer writes tokens in only one way, so a token in another form has another origin.
  */
+import type { EntityKind } from '../core/entity.js';
 import { AccessError, StoreError } from '../core/errors.js';
 import type { Principal } from '../core/principal.js';
 import { isScope, MAX_SCOPES } from '../core/scope.js';
@@ -116,6 +117,8 @@ export interface Bounds {
   readonly now: number;
   /** The maximum lifetime of a token, in seconds. */
   readonly longest: number;
+  /** The ids that entities can have. */
+  readonly entityKind: EntityKind;
   /** The scopes of the token's claim, split once. */
   readonly scopes: readonly string[];
 }
@@ -143,9 +146,10 @@ export const CLAIM_CHECKS: Readonly<Record<string, (claims: Claims, bounds: Boun
   scopes: (_, { scopes }) => scopes.every(isScope),
   scopesDistinct: (_, { scopes }) => isDistinct(scopes),
   scopesCount: (_, { scopes }) => scopes.length <= MAX_SCOPES,
-  entities: ({ accessible_entities }) => listOf(accessible_entities).every(isUuid),
+  entities: ({ accessible_entities }, { entityKind }) =>
+    listOf(accessible_entities).every(entityKind.holds),
   entitiesDistinct: ({ accessible_entities }) => isDistinct(listOf(accessible_entities)),
-  // This also checks that it is a UUID.
+  // This also checks that it is an id.
   ownEntity: ({ accessible_entities, entity_uuid }) =>
     listOf(accessible_entities).includes(entity_uuid),
 };
@@ -175,11 +179,11 @@ interface CheckedClaims {
  */
 export function readClaims(
   payload: JWTPayload,
-  time: Pick<Bounds, 'now' | 'longest'>,
+  given: Omit<Bounds, 'scopes'>,
 ): Omit<Principal, 'via'> {
   const { scope } = payload;
   const scopes = Object.freeze(splitScopes(scope));
-  const bounds: Bounds = { now: time.now, longest: time.longest, scopes };
+  const bounds: Bounds = { ...given, scopes };
   if (!holdsAll(CLAIM_CHECKS, payload, bounds)) throw tokenRefused();
   const claims = payload as unknown as CheckedClaims;
   return {

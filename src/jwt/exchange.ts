@@ -1,6 +1,13 @@
 /** Decides what a token may carry: the rights of its principal or a part of them, never more. */
-import { MAX_ENTITIES, readEntities, readFields, readInteger, readStrings } from '../core/input.js';
-import { canAddress, grantedScopes, type Principal, requirePrincipal } from '../core/principal.js';
+import { readEntities } from '../core/entity.js';
+import { MAX_ENTITIES, readFields, readInteger, readStrings } from '../core/input.js';
+import {
+  canAddress,
+  grantedScopes,
+  type Principal,
+  requirePrincipal,
+  rulesOf,
+} from '../core/principal.js';
 
 /** The codes of a token endpoint with status 400 (RFC 8693 §2.2.2, RFC 6749 §5.2). */
 export type ExchangeErrorCode = 'invalid_request' | 'invalid_scope' | 'invalid_target';
@@ -104,9 +111,10 @@ function readScopes(principal: Principal, scopes: unknown): readonly string[] {
 
 function readTargets(principal: Principal, entities: unknown): readonly string[] {
   if (entities === undefined) return principal.accessibleEntities;
+  const { entityKind } = rulesOf(principal);
   const own = principal.entityId;
   const requested = readRequest(() =>
-    readEntities(own, entities, 'accessibleEntities', MAX_ENTITIES),
+    readEntities(entityKind, own, entities, 'accessibleEntities', MAX_ENTITIES),
   );
   if (!requested.every((entity) => canAddress(principal, entity))) {
     throw new ExchangeError('invalid_target', 'The key cannot address all of these entities.');

@@ -3,11 +3,12 @@
  * checks that jose does not make, one per line.
  */
 import type { Catalog } from '../core/catalog.js';
+import { type EntityIds, readEntityKind } from '../core/entity.js';
 import { isStoreError } from '../core/errors.js';
 import { createReport } from '../core/events.js';
 import { assert, assertFunction, readFields, readStrings } from '../core/input.js';
 import { type Clock, readClock } from '../core/outage.js';
-import { createPrincipal, type Principal } from '../core/principal.js';
+import { createPrincipal, type Principal, type ServiceRules } from '../core/principal.js';
 import type { TokenVerifier } from '../core/tokens.js';
 import { ALGORITHM_INSTEAD, isTokenAlgorithm, type TokenAlgorithm } from './algorithms.js';
 import {
@@ -44,6 +45,8 @@ export interface TokenVerifierOptions {
   /** The accepted algorithms. A token cannot choose another one. */
   readonly algorithms: readonly TokenAlgorithm[];
   readonly catalog: Catalog;
+  /** The ids of the service's entities, as its keyring has them. Default: `'uuid'`. */
+  readonly entityIds?: EntityIds | undefined;
   /** The maximum accepted lifetime, in seconds: 1 to 86,400. Default: 900. */
   readonly maxTtlSeconds?: number | undefined;
   /**
@@ -67,13 +70,11 @@ export interface JwtVerifier extends TokenVerifier {
 }
 
 /** {@link TokenVerifierOptions}, validated, copied and with defaults. */
-interface VerifierSettings {
+interface VerifierSettings extends ServiceRules {
   readonly issuer: string;
   readonly audience: string;
   readonly algorithms: TokenAlgorithm[];
   readonly findKey: JWTVerifyGetKey;
-  /** All scopes of the catalog. */
-  readonly scopes: ReadonlySet<string>;
   readonly maxTtlSeconds: number;
   readonly now: Clock;
 }
@@ -84,6 +85,7 @@ const OPTIONS = [
   'jwks',
   'algorithms',
   'catalog',
+  'entityIds',
   'maxTtlSeconds',
   'now',
   'onError',
@@ -141,8 +143,10 @@ function readVerifierOptions(options: unknown): VerifierSettings {
   assertFunction(given.onError, 'onError');
   const report = createReport(given.onError as TokenVerifierOptions['onError']);
   const findKey = readVerificationKeys(given.jwks, algorithms, report);
-  const scopes = new Set(catalog.all);
-  return { issuer, audience, algorithms, findKey, scopes, maxTtlSeconds, now };
+  const knownScopes = new Set(catalog.all);
+  const entityKind = readEntityKind(given.entityIds);
+  const rules = { knownScopes, entityKind };
+  return { issuer, audience, algorithms, findKey, ...rules, maxTtlSeconds, now };
 }
 
 function readAlgorithms(given: unknown): TokenAlgorithm[] {
@@ -153,7 +157,7 @@ function readAlgorithms(given: unknown): TokenAlgorithm[] {
 }
 
 async function verify(settings: VerifierSettings, token: unknown): Promise<Principal> {
-  const { issuer, audience, algorithms, findKey, scopes, maxTtlSeconds, now } = settings;
+  const { issuer, audience, algorithms, findKey, entityKind, now } = settings;
   const time = readClock(now);
   if (typeof token !== 'string' || !holdsAll(TEXT_CHECKS, token)) throw tokenRefused();
   try {
@@ -165,10 +169,11 @@ async function verify(settings: VerifierSettings, token: unknown): Promise<Princ
       currentDate: new Date(time),
       requiredClaims: REQUIRED_CLAIMS,
     });
-    const claims = readClaims(payload, { now: time / 1000, longest: maxTtlSeconds });
+    const longest = settings.maxTtlSeconds;
+    const claims = readClaims(payload, { now: time / 1000, longest, entityKind });
     // Checked again, because fetching keys may have taken time.
     if (readClock(now) >= Number(claims.expiresAt)) throw tokenRefused();
-    return createPrincipal(claims, 'jwt', scopes);
+    return createPrincipal(claims, 'jwt', settings);
   } catch (error) {
     if (isStoreError(error)) throw error;
     throw tokenRefused();

@@ -1,13 +1,7 @@
 /** The authority of a management call: for which entity it acts, and which rights it may grant. */
+import { type EntityKind, readEntities } from '../core/entity.js';
 import { AccessError, type DenialReason } from '../core/errors.js';
-import {
-  assert,
-  readEntities,
-  readFields,
-  readInput,
-  readMaxLifetime,
-  readText,
-} from '../core/input.js';
+import { assert, readFields, readInput, readMaxLifetime, readText } from '../core/input.js';
 import { isCovered, readPatterns } from '../core/scope.js';
 import { isUuid } from '../core/uuid.js';
 
@@ -91,17 +85,17 @@ export interface CheckedGrant extends CheckedAuthority {
 const WHOLE_CATALOG: readonly string[] = ['*:*'];
 const MAX_REASON_LENGTH = 200;
 
-export function readAuthority(authority: unknown): CheckedAuthority {
+export function readAuthority(kind: EntityKind, authority: unknown): CheckedAuthority {
   assert(authority !== undefined, 'authority: pass it last; pass the input first, or {}');
   const given = readFields(authority, FIELDS, 'authority');
   const { entityId, entities, keyId = null } = given;
   const actor = readOptionalText(given.actor, 'authority.actor');
   const reason = readInput(given, 'reason', readOptionalText);
-  assert(isUuid(entityId), 'authority.entityId: pass a UUID in lower case', entityId);
+  assert(kind.holds(entityId), `authority.entityId: ${kind.instead}`, entityId);
   assert(keyId === null || isUuid(keyId), 'authority.keyId: pass a UUID in lower case', keyId);
   return {
     entityId,
-    entities: readEntities(entityId, entities, 'authority.entities'),
+    entities: readEntities(kind, entityId, entities, 'authority.entities'),
     actor,
     reason,
     keyId,
@@ -114,8 +108,8 @@ export function readAuthority(authority: unknown): CheckedAuthority {
 }
 
 /** Reads the authority of a call that grants rights. Omitting `scopes` never grants everything. */
-export function readGrantAuthority(authority: unknown): CheckedGrant {
-  const checked = readAuthority(authority);
+export function readGrantAuthority(kind: EntityKind, authority: unknown): CheckedGrant {
+  const checked = readAuthority(kind, authority);
   const { scopes } = checked;
   assert(scopes !== null, "authority.scopes: list the scopes that this call may grant, or 'all'");
   return { ...checked, scopes };

@@ -63,12 +63,14 @@ function createRequests(context: Context): Requests {
 type Management = Pick<Keyring, ManagementAction>;
 
 function createManagement(context: Context): Management {
+  const { entityKind } = context;
+
   /** An operation on one key. */
   type OnKey<T> = (context: Context, authority: CheckedAuthority, keyId: string) => Promise<T>;
 
   function onKey<T>(action: ManagementAction, operation: OnKey<T>) {
     return async (keyId: string, given: AnyAuthority): Promise<T> =>
-      tellDenial(context, action, readAuthority(given), keyId, (authority) =>
+      tellDenial(context, action, readAuthority(entityKind, given), keyId, (authority) =>
         operation(context, authority, keyId),
       );
   }
@@ -77,11 +79,11 @@ function createManagement(context: Context): Management {
 
   return {
     issue: async (input, given) =>
-      tellDenial(context, 'issue', readGrantAuthority(given), null, (authority) =>
+      tellDenial(context, 'issue', readGrantAuthority(entityKind, given), null, (authority) =>
         issue(context, authority, input),
       ),
     rotate: async (keyId, input, given) =>
-      tellDenial(context, 'rotate', readGrantAuthority(given), keyId, (authority) =>
+      tellDenial(context, 'rotate', readGrantAuthority(entityKind, given), keyId, (authority) =>
         rotate(context, authority, keyId, input),
       ),
     revoke: onKey('revoke', revoke),
@@ -90,7 +92,7 @@ function createManagement(context: Context): Management {
     resume: onKey('resume', resume),
     withdraw: onKey('withdraw', withdraw),
     list: async (input: ListInput | undefined, given: AnyAuthority) =>
-      list(context, readAuthority(given), input) as Promise<ListPage<never>>,
+      list(context, readAuthority(entityKind, given), input) as Promise<ListPage<never>>,
     get: async (keyId, given) => requireKey(keyId, given).catch(nullIfNotFound),
   };
 }

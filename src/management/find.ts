@@ -1,5 +1,6 @@
 /** Finds keys for management calls and shows them, including damaged ones. */
 import type { Context } from '../core/context.js';
+import { isEntityId } from '../core/entity.js';
 import { AccessError, InputError, StoreError } from '../core/errors.js';
 import { quote } from '../core/input.js';
 import { looksLikeKey } from '../core/masking.js';
@@ -61,7 +62,7 @@ export function readInfo(context: Context, row: unknown): KeyInfo | DamagedKey {
 
 function readDamaged(context: Context, row: KeyRecord): DamagedKey {
   const { keyId, entityId } = row;
-  const isFiled = isUuid(keyId) && isUuid(entityId);
+  const isFiled = isUuid(keyId) && isEntityId(entityId);
   if (!isFiled) throw new StoreError('the store returned a row without its key id or entity');
   const unread = isLaterFormat(row) ? 'unknown_format' : 'damaged';
   return { state: hasEnded(context, row) ? 'revoked' : unread, keyId, entityId };

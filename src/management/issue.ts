@@ -2,13 +2,13 @@
 import { encoder } from '../core/bytes.js';
 import type { Catalog } from '../core/catalog.js';
 import type { Context } from '../core/context.js';
+import { readEntities } from '../core/entity.js';
 import { AccessError, InputError } from '../core/errors.js';
 import {
   ANY_TEXT,
   assert,
   isObject,
   MAX_ENTITIES,
-  readEntities,
   readInput,
   readInputFields,
   readStrings,
@@ -63,7 +63,7 @@ export async function issue(
 ): Promise<IssuedKey> {
   const given = readInputFields(input, INPUT, 'issue');
   const time = context.clock();
-  const draft = readDraft(context.catalog, authority.entityId, time, given);
+  const draft = readDraft(context, authority.entityId, time, given);
   const acting = await requireActing(context, authority);
   // Only one level: what a key issued issues nothing, so a lineage is one page of one index.
   if (typeof acting?.issuedUnder === 'string') {
@@ -77,7 +77,7 @@ export async function issue(
 }
 
 function readDraft(
-  catalog: Catalog,
+  { catalog, entityKind }: Context,
   entityId: string,
   time: number,
   given: Fields,
@@ -89,7 +89,7 @@ function readDraft(
   return {
     name,
     accessibleEntities: readInput(given, 'accessibleEntities', (others, what) =>
-      readEntities(entityId, others, what, MAX_ENTITIES),
+      readEntities(entityKind, entityId, others, what, MAX_ENTITIES),
     ),
     scopes,
     justification,

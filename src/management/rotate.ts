@@ -5,10 +5,10 @@
  * whose plaintext is lost. After a later crash, the predecessor works until its `retireAt`.
  */
 import type { Context } from '../core/context.js';
+import { readEntities } from '../core/entity.js';
 import { AccessError, type DenialReason, isAccessError } from '../core/errors.js';
 import {
   MAX_ENTITIES,
-  readEntities,
   readInput,
   readInputFields,
   readInteger,
@@ -122,7 +122,7 @@ function readSuccessor(context: Context, old: KeyRecord, given: Fields, time: nu
 
   const addressable = addressableBy(old);
   const accessibleEntities = readOr(given, 'accessibleEntities', addressable, (others, what) =>
-    readEntities(old.entityId, others, what, MAX_ENTITIES),
+    readEntities(context.entityKind, old.entityId, others, what, MAX_ENTITIES),
   );
   requireSubset(accessibleEntities, addressable, 'entities_beyond_predecessor');
 

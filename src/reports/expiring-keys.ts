@@ -1,4 +1,5 @@
 /** Lists the keys of all entities that expire soon. */
+import { isEntityId } from '../core/entity.js';
 import { StoreError } from '../core/errors.js';
 import { assert, assertFunction, isObject, readFields } from '../core/input.js';
 import { type Clock, readClock, systemClock } from '../core/outage.js';
@@ -188,7 +189,7 @@ function readRow(row: KeyRecord, span: Span): Listed | null {
 
 function readUnreadable(row: KeyRecord, span: Span): UnreadableKey | null {
   const { keyId, entityId } = row as Partial<KeyRecord>;
-  const isFiled = isUuid(keyId) && isUuid(entityId);
+  const isFiled = isUuid(keyId) && isEntityId(entityId);
   if (!isFiled) throw new StoreError('the store returned a row without its key id or entity');
   if (isOver(row, span)) return null;
   const state = isLaterFormat(row) ? 'unknown_format' : 'damaged';

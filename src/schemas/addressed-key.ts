@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { KeyState } from '../core/record.js';
 import type { AddressedKey } from '../management/list.js';
 import { closedObject } from './closed-object.js';
-import { entities, scopes, uuid } from './identifiers.js';
+import { entities, entityId, scopes, uuid } from './identifiers.js';
 import { type JsonSchema, toJsonSchema } from './json-schema.js';
 import { keyState } from './key-info.js';
 import { time, timeOrNull } from './time.js';
@@ -48,7 +48,7 @@ export const addressedKeySchema: z.ZodType<AddressedKeyJson, AddressedKeyJson | 
       prefix: z.string(),
       hint: z.string(),
       name: z.string(),
-      entityId: uuid,
+      entityId,
       accessibleEntities: entities,
       withdrawn: entities,
       scopes,

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import type { DamagedKey } from '../management/info.js';
 import { closedObject } from './closed-object.js';
-import { uuid } from './identifiers.js';
+import { entityId, uuid } from './identifiers.js';
 import { type JsonSchema, toJsonSchema } from './json-schema.js';
 
 /**
@@ -16,7 +16,7 @@ export const damagedKeySchema: z.ZodType<DamagedKey, DamagedKey> = closedObject(
   z.strictObject({
     state: z.enum(['revoked', 'unknown_format', 'damaged']),
     keyId: uuid,
-    entityId: uuid,
+    entityId,
   }),
 );
 

@@ -1,5 +1,6 @@
 /** The schemas of scopes, entities and key ids. */
 import * as z from 'zod';
+import { isEntityId } from '../core/entity.js';
 
 /** The most scopes of a key. */
 export const MAX_SCOPES = 256;
@@ -15,6 +16,7 @@ const SCOPE = new RegExp(`^${SEGMENT}:${SEGMENT}$`);
 const PATTERN = new RegExp(`^(?:\\*|${SEGMENT}):(?:\\*|${SEGMENT})$`);
 
 const uuidRule = 'a UUID in lower case';
+const entityRule = '1 to 64 letters, digits and . _ ~ : @ | -, and no API key';
 const scopeRule = 'a scope resource:action, in lower case';
 const patternRule = 'a scope resource:action in lower case, or * for a whole segment';
 
@@ -29,7 +31,13 @@ export const scopePattern: z.ZodString = z.string(patternRule).regex(PATTERN, pa
 /** A list of granted scopes, which are concrete. */
 export const scopes: z.ZodArray<z.ZodString> = scopeList(scope);
 
-export const entities: z.ZodArray<z.ZodString> = listOf(uuid, MAX_ENTITIES, 'entities');
+/** The id of an entity, of either kind. Its JSON Schema does not exclude keys. */
+export const entityId: z.ZodString = z
+  .string(entityRule)
+  .regex(/^(?!\.{1,2}$)[\w.~:@|-]{1,64}$/, entityRule)
+  .refine(isEntityId, entityRule);
+
+export const entities: z.ZodArray<z.ZodString> = listOf(entityId, MAX_ENTITIES, 'entities');
 
 /** Makes the schema of a list with at most as many elements as a key can have scopes. */
 export function scopeList<Element extends z.ZodType<string, string>>(

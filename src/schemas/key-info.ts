@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { KeyState } from '../core/record.js';
 import type { KeyInfo } from '../management/info.js';
 import { closedObject } from './closed-object.js';
-import { entities, scopes, uuid } from './identifiers.js';
+import { entities, entityId, scopes, uuid } from './identifiers.js';
 import { type JsonSchema, toJsonSchema } from './json-schema.js';
 import { tableOf } from './string-table.js';
 import { datesToTexts, time, timeOrNull, timeText } from './time.js';
@@ -120,7 +120,7 @@ export const keyInfoSchema: z.ZodType<KeyInfoJson, KeyInfoJson | KeyInfo> = clos
     prefix: z.string(),
     hint: z.string(),
     name: z.string(),
-    entityId: uuid,
+    entityId,
     accessibleEntities: entities,
     withdrawn: entities,
     scopes,

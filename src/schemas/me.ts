@@ -2,11 +2,11 @@
 import * as z from 'zod';
 import type { Me } from '../http/me.js';
 import { closedObject } from './closed-object.js';
-import { entities, scopes, uuid } from './identifiers.js';
+import { entities, entityId, scopes, uuid } from './identifiers.js';
 import { type JsonSchema, toJsonSchema } from './json-schema.js';
 
 const fields = z.strictObject({
-  entity_uuid: uuid,
+  entity_uuid: entityId,
   key_id: uuid,
   scopes,
   accessible_entities: entities,

@@ -1,8 +1,8 @@
 /** Principals for the tests of handlers, without a key, a keyring or a store. */
 import type { Catalog, ScopeOf } from '../core/catalog.js';
-import { assert, readEntities, readFields, readStrings } from '../core/input.js';
+import { ANY_ID, isEntityId, readEntities } from '../core/entity.js';
+import { assert, readFields, readStrings } from '../core/input.js';
 import { createPrincipal, type Principal } from '../core/principal.js';
-import { isUuid } from '../core/uuid.js';
 
 /** The caller in the test of a handler. */
 export interface TestPrincipalOptions<C extends Catalog = Catalog> {
@@ -71,17 +71,22 @@ export function testPrincipal<const C extends Catalog>(
     // Unlike `expand`, this also throws on wildcards.
     catalog.describe(scope);
   }
-  assert(isUuid(entityId), 'entityId: pass a UUID in lower case', entityId);
+  assert(isEntityId(entityId), `entityId: ${ANY_ID.instead}`, entityId);
   const record = {
     keyId: given.keyId ?? DEFAULT_KEY_ID,
     name: given.name ?? 'test',
     entityId,
-    accessibleEntities: readEntities(entityId, given.accessibleEntities, 'accessibleEntities'),
+    accessibleEntities: readEntities(
+      ANY_ID,
+      entityId,
+      given.accessibleEntities,
+      'accessibleEntities',
+    ),
     // Unique and in catalog order, as `issue` stores them.
     scopes: Object.freeze(catalog.expand(scopes)),
     metadata: Object.freeze({ ...given.metadata }),
     expiresAt: given.expiresAt ?? null,
   };
-  const known = new Set<string>(catalog.all);
-  return createPrincipal(record, given.via ?? 'key', known);
+  const rules = { knownScopes: new Set<string>(catalog.all), entityKind: ANY_ID };
+  return createPrincipal(record, given.via ?? 'key', rules);
 }

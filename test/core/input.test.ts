@@ -2,14 +2,13 @@ import { describe, expect, it, vi } from 'vitest';
 import {
   assert,
   quote,
-  readEntities,
   readFields,
   readInteger,
   readStrings,
   readText,
 } from '../../src/core/input.js';
 import { complaint } from '../support/complaint.ts';
-import { AUTHORITY, OTHER, OWN, PLAIN, setUp, typeError, untyped } from '../support/keyring.ts';
+import { AUTHORITY, OTHER, OWN, setUp, typeError, untyped } from '../support/keyring.ts';
 
 describe('assert', () => {
   it('throws a TypeError that quotes the value', () => {
@@ -140,24 +139,4 @@ describe('readInteger', () => {
       expect(said).toBe('limit: pass a whole number from 1 to 5');
     },
   );
-});
-
-describe('readEntities', () => {
-  it('puts the own entity first and removes repeats', () => {
-    expect(readEntities(OWN, [OTHER, OWN, OTHER], 'entities')).toEqual([OWN, OTHER]);
-    expect(readEntities(OWN, undefined, 'entities')).toEqual([OWN]);
-    expect(Object.isFrozen(readEntities(OWN, [], 'entities'))).toBe(true);
-  });
-
-  it('gives the position of a bad entity in the original list', async () => {
-    const accessibleEntities = [OTHER, OTHER, OTHER, 'odd'];
-    await typeError(
-      () =>
-        setUp().keyring.issue(
-          { ...PLAIN, accessibleEntities },
-          { ...AUTHORITY, entities: [OTHER] },
-        ),
-      /^accessibleEntities: element 3: .*not "odd"/,
-    );
-  });
 });

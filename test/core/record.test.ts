@@ -45,8 +45,8 @@ describe('a row from a store', () => {
     ['name', noText],
     // The digest of the key: a row with another digest, or without one, is not its row.
     ['digest', [null, 7]],
-    ['entityId', [text, null, OWN.toUpperCase()]],
-    ['accessibleEntities', [...noEntities, [OWN, OTHER.toUpperCase()], [], [OTHER]]],
+    ['entityId', [text, null, '..', '']],
+    ['accessibleEntities', [...noEntities, [OWN, '..'], [OWN, 'a b'], [], [OTHER]]],
     ['scopes', [...noScopes, ['a:b:c'], ['a\nb:c']]],
     ['justification', noTextOrNull],
     ['metadata', [...noTable, { a: 1 }, { a: null }, { a: '\ud800' }, { '\ud800': 'a' }]],

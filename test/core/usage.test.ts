@@ -1,6 +1,7 @@
 import { createKeyring, isStoreError, type KeyStore, type UsageEntry } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { readEntityKind } from '../../src/core/entity.js';
 import { guardStore } from '../../src/core/outage.js';
 import { createPrincipal } from '../../src/core/principal.js';
 import { createUsage, readUsageOptions } from '../../src/core/usage.js';
@@ -306,7 +307,14 @@ function recorder(touch: KeyStore['touch'], timeoutMs = 2_000) {
     errors.push(error);
   });
   const use = (keyId: string, scopes: readonly string[] = [], time = START) =>
-    usage.record(createPrincipal({ ...CALLER, keyId }, 'key', new Set()), scopes, time);
+    usage.record(
+      createPrincipal({ ...CALLER, keyId }, 'key', {
+        knownScopes: new Set(),
+        entityKind: readEntityKind(),
+      }),
+      scopes,
+      time,
+    );
   return { usage, use, errors };
 }
 

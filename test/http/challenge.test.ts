@@ -301,7 +301,7 @@ describe('toResponse', () => {
     expect(toResponse(new AccessError('invalid_token', 'quoted_key'), options)).toEqual(plain);
     const odd = new AccessError('invalid_request', untyped('constructor'));
     expect(JSON.parse(toResponse(odd, options).body)).toMatchObject({
-      detail: 'Send one bearer credential and at most one lower-case entity UUID.',
+      detail: 'Send one bearer credential and at most one entity id.',
     });
   });
 

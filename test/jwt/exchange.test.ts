@@ -78,7 +78,7 @@ describe('exchange', () => {
     ['a lifetime as a text', 'invalid_request', { ttlSeconds: '60' }],
     ['scopes as a text', 'invalid_request', { scopes: 'threats:read' }],
     ['a scope that is not a text', 'invalid_request', { scopes: [7] }],
-    ['an entity that is not a UUID', 'invalid_request', { accessibleEntities: ['own'] }],
+    ['a malformed entity', 'invalid_request', { accessibleEntities: ['o wn'] }],
     ['entities as a text', 'invalid_request', { accessibleEntities: OWN }],
     [
       'more entities than a key has',

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { coversScopes, isAccessError } from 'keyscope';
 import { describe, expect, it } from 'vitest';
+import { ANY_ID } from '../../src/core/entity.js';
 import { readAuthority, readGrantAuthority } from '../../src/management/authority.js';
 import { complaint } from '../support/complaint.ts';
 import {
@@ -42,26 +43,26 @@ describe('readAuthority', () => {
       notAfter: Number.POSITIVE_INFINITY,
       keyId: null,
     };
-    expect(readAuthority({ entityId: OWN })).toEqual(checked);
+    expect(readAuthority(ANY_ID, { entityId: OWN })).toEqual(checked);
     const absent = { entities: undefined, actor: undefined, reason: undefined };
     const unlimited = { maxLifetimeMs: undefined, notAfter: undefined, keyId: undefined };
-    expect(readAuthority({ entityId: OWN, ...absent, ...unlimited })).toEqual(checked);
+    expect(readAuthority(ANY_ID, { entityId: OWN, ...absent, ...unlimited })).toEqual(checked);
   });
 
   it('adds the own entity to the list', () => {
-    const { entities } = readAuthority({ entityId: OWN, entities: [OTHER, OWN, OTHER] });
+    const { entities } = readAuthority(ANY_ID, { entityId: OWN, entities: [OTHER, OWN, OTHER] });
     expect(entities).toEqual([OWN, OTHER]);
   });
 
   it("keeps an empty list of scopes, which grants nothing, and reads 'all' as *:*", () => {
-    expect(readAuthority({ entityId: OWN, scopes: [] }).scopes).toEqual([]);
-    expect(readAuthority({ entityId: OWN, scopes: 'all' }).scopes).toEqual(['*:*']);
-    expect(readAuthority({ entityId: OWN, scopes: ['*:*'] }).scopes).toEqual(['*:*']);
+    expect(readAuthority(ANY_ID, { entityId: OWN, scopes: [] }).scopes).toEqual([]);
+    expect(readAuthority(ANY_ID, { entityId: OWN, scopes: 'all' }).scopes).toEqual(['*:*']);
+    expect(readAuthority(ANY_ID, { entityId: OWN, scopes: ['*:*'] }).scopes).toEqual(['*:*']);
   });
 
   it('copies its lists, so that later changes have no effect', () => {
     const given = { entityId: OWN, entities: [OTHER], scopes: ['threats:read'] };
-    const checked = readGrantAuthority(given);
+    const checked = readGrantAuthority(ANY_ID, given);
     given.entities.push(THIRD);
     given.scopes.push('*:*');
     expect(checked).toMatchObject({ entities: [OWN, OTHER], scopes: ['threats:read'] });
@@ -78,8 +79,10 @@ describe('the scopes of an authority', () => {
   it('can be omitted in every other call', () => {
     const others = EACH_CALL.filter(([name]) => name !== 'issue' && name !== 'rotate');
     expect(others).toHaveLength(7);
-    expect(readAuthority({ entityId: OWN }).scopes).toBeNull();
-    expect(complaint(() => readGrantAuthority({ entityId: OWN }))).toMatch(/^authority\.scopes/);
+    expect(readAuthority(ANY_ID, { entityId: OWN }).scopes).toBeNull();
+    expect(complaint(() => readGrantAuthority(ANY_ID, { entityId: OWN }))).toMatch(
+      /^authority\.scopes/,
+    );
   });
 
   it.each(EACH_CALL)('are checked in %s, too', async (_name, call) => {
@@ -212,12 +215,12 @@ describe('an authority', () => {
     [
       'of an upper-case entity',
       authorityWith({ entityId: OWN.toUpperCase() }),
-      new RegExp(`authority\\.entityId: pass a UUID in lower case, not "${OWN.toUpperCase()}"`),
+      new RegExp(`authority\\.entityId: pass a UUID in lower case .*, not "${OWN.toUpperCase()}"`),
     ],
     [
       'of an upper-case entity in the list',
       authorityWith({ entities: [OTHER.toUpperCase()] }),
-      new RegExp(`entities: element 0: pass a UUID in lower case, not "${OTHER.toUpperCase()}"`),
+      new RegExp(`entities: element 0: pass a UUID in lower case .*, not "${OTHER.toUpperCase()}"`),
     ],
     [
       'with an upper-case key id',

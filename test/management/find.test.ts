@@ -2,6 +2,7 @@ import { type CallOptions, generateKey, type KeyStore } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
 import { type Context, createContext } from '../../src/core/context.js';
+import { ANY_ID } from '../../src/core/entity.js';
 import { readAuthority } from '../../src/management/authority.js';
 import { findRow, readInfo, requireOwn } from '../../src/management/find.js';
 import {
@@ -27,7 +28,7 @@ import {
 import { CALLS, CALLS_ON_A_KEY, refusedAsInput } from '../support/managing.ts';
 import { RECORD } from '../support/records.ts';
 
-const own = readAuthority(AUTHORITY);
+const own = readAuthority(ANY_ID, AUTHORITY);
 
 /** The context of a keyring over a store with {@link RECORD} and a second key of its entity. */
 async function prepared(): Promise<{ readonly context: Context; readonly calls: Method[] }> {
@@ -108,7 +109,7 @@ describe('requireOwn', () => {
 
   it('denies an unknown key, a malformed id and another entity’s key in the same way', async () => {
     const { context } = await prepared();
-    const foreign = readAuthority({ entityId: OTHER, entities: [OWN] });
+    const foreign = readAuthority(ANY_ID, { entityId: OTHER, entities: [OWN] });
     const calls = [
       ['no_such_key', () => requireOwn(context, own, NOWHERE)],
       ['no_such_key', () => requireOwn(context, own, 'no id')],

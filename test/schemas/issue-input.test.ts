@@ -28,7 +28,7 @@ import { failures, unfold } from '../support/vectors.ts';
 const PLAIN = { name: 'ci', scopes: ['threats:read'], expiresAt: 'never' };
 
 /** The checks that a schema without a catalog and a clock cannot make. */
-const BEYOND = ['Catalog', 'Clock', 'OwnEntity'];
+const BEYOND = ['Catalog', 'Clock', 'OwnEntity', 'EntityIds'];
 
 function isAccepted({ result }: InputVector): boolean {
   return result === 'accept';
@@ -86,7 +86,7 @@ describe('the vectors', () => {
   // A wildcard next to the reserved scopes that it matches is still refused.
   test('hold for issueInputSchemaFor, except for the own entity', async () => {
     const failed = await failures(inputVectors, (vector) => {
-      const expected = isAccepted(vector) || hasFlag(vector, 'OwnEntity');
+      const expected = isAccepted(vector) || hasFlag(vector, 'OwnEntity', 'EntityIds');
       const isStricter = hasFlag(vector, 'NamedReserved');
       const { success } = inputSchemaForCatalog.safeParse(unfold(vector.input));
       expect(success).toBe(expected && !isStricter);

@@ -1,6 +1,6 @@
 /** The keys that `list` and `revoke` select, by organization, state and creator. */
+import { isEntityId } from '../../core/entity.js';
 import type { KeyRecord, KeyState } from '../../core/record.js';
-import { isUuid } from '../../core/uuid.js';
 import type { Authority } from '../../management/authority.js';
 import { allKeys } from './all-keys.js';
 import { authorityOf, type Call, type ChosenConfig, whoOf } from './call.js';
@@ -93,7 +93,7 @@ async function entitiesIn(
     progress.show(`${count} keys read`);
     for (const row of rows) {
       const { entityId } = Object(row) as Partial<KeyRecord>;
-      if (isUuid(entityId)) entities.add(entityId);
+      if (isEntityId(entityId)) entities.add(entityId);
     }
   }
   return [...entities].sort();

@@ -98,7 +98,7 @@ export const ADMIN: readonly Safeguard[] = [
   {
     name: 'admin: a returned value has to be an authority',
     file: 'src/admin/ask-authority.ts',
-    text: 'readGrantAuthority(answer);',
+    text: 'readGrantAuthority(ANY_ID, answer);',
     instead: '',
     tests,
   },

@@ -2,6 +2,7 @@
 import { ADMIN } from './admin.ts';
 import { COMMAND } from './command.ts';
 import { CORE } from './core.ts';
+import { ENTITIES } from './entities.ts';
 import { EXAMPLES } from './examples.ts';
 import { FRAMEWORKS } from './frameworks.ts';
 import { LEAKS } from './leaks.ts';
@@ -15,6 +16,7 @@ import { WINGS } from './wings.ts';
 
 export const SAFEGUARDS: readonly Safeguard[] = [
   ...CORE,
+  ...ENTITIES,
   ...ORDERS,
   ...SIGHT,
   ...STORES,
