@@ -1,6 +1,8 @@
 /** Sessions of stateful transports, and the callers that may use them. */
+import type { Principal } from 'keyscope';
 import type { McpEntry, McpGate } from 'keyscope/mcp';
 import { describe, expect, it } from 'vitest';
+import { sessionOwnerOf } from '../../src/mcp/session-owner.js';
 import { AUTHORITY, issue, OTHER, OWN } from '../support/keyring.ts';
 import {
   call,
@@ -71,6 +73,20 @@ describe('a session', () => {
         else expect([name, id, (await refused(answer)).status]).toEqual([name, id, 404]);
       }
     }
+  });
+
+  // An entity may have an id that looks like a scope, or like a kind of credential.
+  it('is not shared by callers whose rights read the same when they are joined', () => {
+    const rights: readonly Partial<Principal>[] = [
+      { via: 'jwt', scopes: ['a:b'], accessibleEntities: ['o', 'c:d'] },
+      { via: 'jwt', scopes: ['a:b', 'c:d'], accessibleEntities: ['o'] },
+      { via: 'jwt', scopes: [], accessibleEntities: ['a:b', 'c:d', 'o'] },
+      { via: 'key', scopes: [], accessibleEntities: ['o', 'jwt', 'a:b', 'c:d'] },
+    ];
+    const owners = rights.map((given) =>
+      sessionOwnerOf({ keyId: OWN, entityId: 'o', ...given } as Principal),
+    );
+    expect(new Set(owners).size).toBe(rights.length);
   });
 
   // Regression: results for an entity could be replayed to a key from which it had withdrawn.

@@ -60,25 +60,14 @@ export type Run = (call: Call) => Promise<number | undefined>;
 /** Reads the authority from the command line alone. */
 export function authorityOf(call: Call): Authority {
   const { given } = call;
-  const entityId = given.required('entity');
-  requireUuid(entityId, '--entity');
-  return { entityId, ...whoOf(call) };
+  return { entityId: given.required('entity'), ...whoOf(call) };
 }
 
 /** Reads `--entities`. */
 export function entitiesOf({ given }: Call): readonly string[] | undefined {
   const text = given.text('entities');
   if (text === undefined) return undefined;
-  const entities = readList(text);
-  for (const entity of entities) requireUuid(entity, 'An entity in --entities');
-  return entities;
-}
-
-function requireUuid(text: string, what: string): void {
-  const lower = text.toLowerCase();
-  if (isUuid(text)) return;
-  const instead = isUuid(lower) ? `Write ${lower}.` : '`keyscope list` shows those in use.';
-  throw usageError(`${what} is not a UUID in lower case. ${instead}`);
+  return readList(text);
 }
 
 /**
@@ -133,8 +122,10 @@ function loginName(): string {
 /** Reads the key id, which is the operand. */
 export function keyIdOf({ given }: Call): string {
   const { operand } = given;
-  requireUuid(operand, 'The key id');
-  return operand;
+  const lower = operand.toLowerCase();
+  if (isUuid(operand)) return operand;
+  const instead = isUuid(lower) ? `Write ${lower}.` : '`keyscope list` shows those in use.';
+  throw usageError(`The key id is not a UUID in lower case. ${instead}`);
 }
 
 /** Reads `--prefix`; null if it is not given. */

@@ -105,6 +105,8 @@ export function adviceOn(cause: unknown): string {
 const OPTION_OF: ReadonlyMap<string, OptionName> = new Map([
   ['accessibleEntities', 'entities'],
   ['authority.actor', 'actor'],
+  ['authority.entities', 'entities'],
+  ['authority.entityId', 'entity'],
   ['expiresAt', 'expires'],
   ['justification', 'justification'],
   ['metadata', 'metadata'],

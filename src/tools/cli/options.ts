@@ -19,7 +19,7 @@ export const OPTIONS = {
   timeout: { value: '<seconds>', help: 'time limit for the config, and for a report; default: 30' },
   help: { help: 'show this help; -h for short' },
   version: { help: 'print the version' },
-  entity: { value: '<uuid>', help: 'the organization that owns the keys' },
+  entity: { value: '<id>', help: 'the organization that owns the keys' },
   actor: { value: '<text>', help: 'who does this, for the audit log; default: your login name' },
   reason: { value: '<text>', help: 'why, kept on the record' },
   yes: { help: 'ask no questions' },

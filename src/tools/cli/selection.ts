@@ -25,7 +25,7 @@ export function readSelection(call: Call): Selection {
   const addressing = given.flag('addressing');
   const createdBy = given.text('created-by') ?? null;
   const isOne = given.text('entity') !== undefined;
-  if (addressing && !isOne) throw usageError('--addressing needs --entity <uuid>.');
+  if (addressing && !isOne) throw usageError('--addressing needs --entity <id>.');
   if (addressing && createdBy !== null) {
     throw usageError('--addressing shows no creators. Remove --created-by.');
   }
@@ -84,7 +84,7 @@ async function entitiesIn(
 ): Promise<readonly string[]> {
   const all = allKeys(store);
   if (all === null) {
-    throw usageError('This store cannot list all organizations. Pass --entity <uuid>.');
+    throw usageError('This store cannot list all organizations. Pass --entity <id>.');
   }
   const entities = new Set<string>();
   let count = 0;

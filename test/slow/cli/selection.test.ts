@@ -75,7 +75,7 @@ describe('keyscope list', () => {
     place.write('least.mjs', sqliteConfig(lines));
     const { exit, stdout, stderr } = await place.run(['list', '--config', 'least.mjs']);
     expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
-    expect(stderr).toContain('This store cannot list all organizations. Pass --entity <uuid>.');
+    expect(stderr).toContain('This store cannot list all organizations. Pass --entity <id>.');
   });
 
   it('shows a key that was rotated as replaced, with its earlier end', async () => {
@@ -97,7 +97,7 @@ describe('keyscope list', () => {
     [['--state', 'alive'], '--state takes live, suspended'],
     [['--state', 'alive'], 'Did you mean live?'],
     [['--state', ''], '--state takes live'],
-    [['--addressing'], '--addressing needs --entity <uuid>'],
+    [['--addressing'], '--addressing needs --entity <id>'],
     [['--addressing', ...ON, '--created-by', 'ada'], 'Remove --created-by'],
   ])('rejects %j', async (args, said) => {
     const { exit, stderr } = await place.run(['list', ...args]);
@@ -177,7 +177,7 @@ describe('keyscope revoke without a key id', () => {
     [['', ...ON, '--yes'], 'Write a key id, or select keys'],
     [[ENTITY, ...ON, '--created-by', 'ada'], 'not both'],
     [[ENTITY, OTHER, ...ON], 'keyscope revoke [key id] takes one argument'],
-    [[ENTITY], 'keyscope revoke <key id> needs --entity <uuid>'],
+    [[ENTITY], 'keyscope revoke <key id> needs --entity <id>'],
   ])('rejects %j', async (args, said) => {
     const place = openPlace();
     try {

@@ -3,6 +3,7 @@
  * in a file that only its owner can read.
  */
 import { type FileHandle, open, rm } from 'node:fs/promises';
+import { isUuid } from '../../../core/uuid.js';
 import type { IssuedKey } from '../../../management/info.js';
 import {
   authorityOf,
@@ -109,7 +110,9 @@ async function deliver(call: Call, make: () => Promise<IssuedKey>): Promise<void
     else if (file === null) await output.line(key);
   } catch {
     const { keyId, entityId } = info;
-    const revoke = `keyscope revoke ${keyId} --entity ${entityId}`;
+    // Quoted, because a shell reads `|`, `~` and a leading dash.
+    const entity = isUuid(entityId) ? ` ${entityId}` : `='${entityId}'`;
+    const revoke = `keyscope revoke ${keyId} --entity${entity}`;
     throw new CommandError(
       'store',
       `The key was created but could not be written. Revoke it: ${revoke}`,

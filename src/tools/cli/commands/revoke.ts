@@ -22,7 +22,7 @@ export async function run(call: Call): Promise<undefined> {
   }
   if (isSelecting) return revokeSelected(call, readSelection(call));
   if (given.text('entity') === undefined) {
-    throw usageError('keyscope revoke <key id> needs --entity <uuid>.');
+    throw usageError('keyscope revoke <key id> needs --entity <id>.');
   }
   const question = (shown: string) => questionFor(call, shown, 'its');
   await changeKey(call, question, (keyring, keyId, { entityId, ...who }) =>
