@@ -12,6 +12,7 @@ import {
 import { listsAll, listsChanged, listsExpiring, pagesThroughChanged } from './all-entities.js';
 import { abortsWholly, takesOptions } from './call-options.js';
 import { copiesWhatItIsGiven, handsOutCopies } from './copies.js';
+import { keepsIdsOfEntities, withdrawsIdsOfEntities } from './entity-ids.js';
 import { keepsEveryField, keepsEveryMillisecond, keepsLongLists } from './fields.js';
 import {
   answersEachLookUp,
@@ -155,6 +156,8 @@ const CONTRACT: readonly StoreTest[] = [
   ['list with addressing neither repeats nor skips keys', pagesThroughAddressing],
   ['list with addressing finds a key by any of 1,000 entities', isFoundByManyEntities],
   ['list and listLineage include every record that findById finds', listsWhatIsFound],
+  ['list distinguishes ids of entities that are not UUIDs', keepsIdsOfEntities],
+  ['mark withdraws entities whose ids are not UUIDs', withdrawsIdsOfEntities],
   ['listLineage returns every key of a root and no other', listsLineage],
   ['listLineage in parts neither repeats nor skips keys', listsLineageInParts],
   [

@@ -7,6 +7,7 @@ import type { WrongStores } from './wrong-store.ts';
 import { WRONG_ADDRESSINGS } from './wrong-stores/addressing.ts';
 import { WRONG_REPORTS } from './wrong-stores/all-entities.ts';
 import { WRONG_OPTIONS } from './wrong-stores/call-options.ts';
+import { WRONG_ENTITY_IDS } from './wrong-stores/entity-ids.ts';
 import { WRONG_FIELDS } from './wrong-stores/fields.ts';
 import { WRONG_LOOK_UPS } from './wrong-stores/find.ts';
 import { WRONG_INSERTS } from './wrong-stores/insert.ts';
@@ -24,6 +25,7 @@ const ALL: WrongStores = {
   ...WRONG_LOOK_UPS,
   ...WRONG_LISTS,
   ...WRONG_ADDRESSINGS,
+  ...WRONG_ENTITY_IDS,
   ...WRONG_LINEAGES,
   ...WRONG_MARKS,
   ...WRONG_TOUCHES,
