@@ -1,4 +1,5 @@
 /** The suite that every adapter must pass: `adapterContract`, and the list of tests. */
+import type { EntityIds } from '../../core/entity.js';
 import { assert } from '../../core/input.js';
 import type { RegisterTest } from '../assertions.js';
 import { type AdapterFixture, createAdapterFixture } from './contract-client.js';
@@ -12,7 +13,12 @@ import {
   readsOneHeader,
   storesNoAnswer,
 } from './credentials.js';
-import { deniesOtherEntities, deniesWithoutScope, handsOnTheEntity } from './entities.js';
+import {
+  deniesOtherEntities,
+  deniesWithoutScope,
+  handsOnAnyId,
+  handsOnTheEntity,
+} from './entities.js';
 import { deniesWhileStoreIsBroken, failsOnBugs, failsWithItsHandler } from './failures.js';
 import { deniesAllKeysAlike } from './refused-keys.js';
 import { asksOnce, deniesHead, keepsRequestsApart } from './requests.js';
@@ -65,9 +71,9 @@ export function adapterContract(test: RegisterTest, serve: ServeAdapter): void {
     typeof serve === 'function',
     'adapterContract: serve is not a function. Pass (setup) => ({ url }), which starts the app',
   );
-  for (const [name, run] of CONTRACT) {
+  for (const [name, run, entityIds] of CONTRACT) {
     test(name, async () => {
-      const service = createService();
+      const service = createService(entityIds);
       const served = await serve(service.setup);
       try {
         await run(createAdapterFixture(service, served));
@@ -82,7 +88,11 @@ export function adapterContract(test: RegisterTest, serve: ServeAdapter): void {
 }
 
 /** A test of the contract: the promise, and the function that checks it. */
-type AdapterTest = readonly [name: string, run: (fixture: AdapterFixture) => Promise<void>];
+type AdapterTest = readonly [
+  name: string,
+  run: (fixture: AdapterFixture) => Promise<void>,
+  entityIds?: EntityIds,
+];
 
 const CONTRACT: readonly AdapterTest[] = [
   ['lets in a key with the scope and passes on its principal and entity', letsKeysIn],
@@ -96,6 +106,7 @@ const CONTRACT: readonly AdapterTest[] = [
   ['answers every refused key alike, whatever the reason', deniesAllKeysAlike],
   ['denies a key without the scope and names the scope in the challenge', deniesWithoutScope],
   ['passes the entity that it checked to the handler', handsOnTheEntity],
+  ['passes ids of entities that are not UUIDs as they are', handsOnAnyId, 'text'],
   ['denies an entity that is inaccessible, repeated or malformed', deniesOtherEntities],
   ['answers 503 while the store is broken and does not blame the key', deniesWhileStoreIsBroken],
   ['lets nobody in after a bug and does not report it as a denial', failsOnBugs],

@@ -1,4 +1,5 @@
 /** The errors that an adapter answers with `toResponse`. */
+import { ANY_ID } from '../../core/entity.js';
 import { AccessError, StoreError } from '../../core/errors.js';
 
 /** The request has no credential. */
@@ -9,6 +10,11 @@ export const MALFORMED: AccessError = new AccessError('invalid_request', 'malfor
 
 /** The addressed entity is not a UUID. */
 export const MALFORMED_ENTITY: AccessError = new AccessError('invalid_request', 'malformed_entity');
+
+/** The addressed entity is not an id of any kind. */
+export const MALFORMED_ID: AccessError = new AccessError('invalid_request', 'malformed_entity', {
+  detail: ANY_ID.sentence,
+});
 
 /** The request addresses several entities. */
 export const REPEATED_ENTITY: AccessError = new AccessError('invalid_request', 'repeated_entity');

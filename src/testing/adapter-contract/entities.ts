@@ -1,7 +1,13 @@
 /** Tests that an adapter checks the scope of the operation and the addressed entity. */
 import type { AccessError } from '../../core/errors.js';
 import type { AdapterFixture } from './contract-client.js';
-import { MALFORMED_ENTITY, NOT_ACCESSIBLE, REPEATED_ENTITY, UNDER_SCOPED } from './denials.js';
+import {
+  MALFORMED_ENTITY,
+  MALFORMED_ID,
+  NOT_ACCESSIBLE,
+  REPEATED_ENTITY,
+  UNDER_SCOPED,
+} from './denials.js';
 import { bearer } from './http-exchange.js';
 import { assertDenied, assertLetIn } from './request-assertions.js';
 import { FOREIGN, OTHER, OWN } from './service.js';
@@ -56,6 +62,32 @@ export async function handsOnTheEntity(fixture: AdapterFixture): Promise<void> {
     lines: [bearer(elsewhere.key)],
   });
 }
+
+/**
+ * Addresses entities whose ids are not UUIDs. The handler must get each id unchanged; an id that
+ * differs in case, and a value that is not an id, are denied.
+ *
+ * Catches: folding, trimming, or reading a value as a number, as JSON or as a path.
+ */
+export async function handsOnAnyId(fixture: AdapterFixture): Promise<void> {
+  for (const entityId of IDS) {
+    const { key, keyId } = await fixture.issue(['reports:read'], entityId);
+    const path = `/reports?entity=${encodeURIComponent(entityId)}`;
+    const request = { what: `the id ${entityId}`, path, lines: [bearer(key)] };
+    await assertLetIn(fixture, { keyId, entityId }, request);
+  }
+  const { key } = await fixture.issue(['reports:read'], 'org_2abc');
+  const lines = [bearer(key)];
+  const deny = (value: string, error: AccessError) =>
+    assertDenied(fixture, error, { what: value, path: `/reports?entity=${value}`, lines });
+  await deny('ORG_2ABC', NOT_ACCESSIBLE);
+  for (const value of ['', '..', 'org_2abc%20', 'org_2abc,a']) {
+    await deny(value, MALFORMED_ID);
+  }
+}
+
+/** Ids that a parser may fold, trim, or read as something other than a text. */
+const IDS = ['org_2abc', 'ORG_2aBc', '7', '07', 'null', 'true', '__proto__', 'a:b', '-x', '~|@.'];
 
 /**
  * Addresses an entity that the key cannot address or can no longer address, several entities at

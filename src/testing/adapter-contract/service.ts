@@ -3,6 +3,7 @@
  * called.
  */
 import { type Catalog, defineScopes } from '../../core/catalog.js';
+import type { EntityIds } from '../../core/entity.js';
 import { definePolicy } from '../../core/policy.js';
 import type { Principal } from '../../core/principal.js';
 import type { KeyStore } from '../../core/store.js';
@@ -89,7 +90,7 @@ export function keyIdOf(principal: unknown): unknown {
 }
 
 /** Makes the service of one test. */
-export function createService(): AdapterService {
+export function createService(entityIds: EntityIds = 'uuid'): AdapterService {
   const clock = { now: 1_000_000_000_000 };
   const hooks: Hooks = { lookUp: async () => {}, admit: async () => {}, handler: () => {} };
   const calls: HandlerCall[] = [];
@@ -103,6 +104,7 @@ export function createService(): AdapterService {
     policy: definePolicy(catalog, { whoami: [], readReports: ['reports:read'] }),
     store: breakableStore(hooks),
     peppers: [PEPPER],
+    entityIds,
     now: () => clock.now,
   });
 

@@ -11,6 +11,7 @@ export const NAMED = 'ignores other headers that name a caller';
 export const ALIKE = 'answers every refused key alike, whatever the reason';
 export const SCOPE = 'denies a key without the scope and names the scope in the challenge';
 export const ENTITY = 'passes the entity that it checked to the handler';
+export const ANY_ID = 'passes ids of entities that are not UUIDs as they are';
 export const BAD_ENTITY = 'denies an entity that is inaccessible, repeated or malformed';
 export const BROKEN = 'answers 503 while the store is broken and does not blame the key';
 export const BUG = 'lets nobody in after a bug and does not report it as a denial';
@@ -22,6 +23,9 @@ export const OPERATION = 'throws at set-up if the policy lacks the operation';
 export const REALM = 'throws at set-up if no header can carry the realm';
 export const KEYRING = 'throws at set-up without a keyring';
 
-export const DENIALS = [NONE, OTHER, LONG, TWO, ELSEWHERE, NAMED, ALIKE, SCOPE, BAD_ENTITY, BROKEN];
+export const DENIALS = [
+  ...[NONE, OTHER, LONG, TWO, ELSEWHERE, NAMED, ALIKE, SCOPE],
+  ...[ANY_ID, BAD_ENTITY, BROKEN],
+];
 /** The denials that must have a challenge. */
 export const CHALLENGED = DENIALS.filter((name) => name !== BROKEN);

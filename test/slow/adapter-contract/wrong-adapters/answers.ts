@@ -4,6 +4,7 @@ import { causeOf, isAccessError, isStoreError } from 'keyscope';
 import { RIGHT } from '../right-adapter.ts';
 import {
   ALIKE,
+  ANY_ID,
   BAD_ENTITY,
   BROKEN,
   CHALLENGED,
@@ -66,7 +67,7 @@ export const WRONG_ANSWERS: WrongAdapters = {
       ),
   },
   'reveals the key': {
-    noticedBy: [OTHER, LONG, TWO, ALIKE, SCOPE, BAD_ENTITY, BROKEN, ONCE, HEAD],
+    noticedBy: [ANY_ID, OTHER, LONG, TWO, ALIKE, SCOPE, BAD_ENTITY, BROKEN, ONCE, HEAD],
     change: () => ({
       deny: (error, setup, req) =>
         withHeaders(RIGHT.deny(error, setup, req) as DenialResponse, {

@@ -2,7 +2,18 @@
 import type { IncomingMessage } from 'node:http';
 import type { Admission } from 'keyscope';
 import { type AdapterParts, admit, queryOf, RIGHT } from '../right-adapter.ts';
-import { APART, BROKEN, ELSEWHERE, ENTITY, LET_IN, LONG, NAMED, OTHER, TWO } from '../titles.ts';
+import {
+  ANY_ID,
+  APART,
+  BROKEN,
+  ELSEWHERE,
+  ENTITY,
+  LET_IN,
+  LONG,
+  NAMED,
+  OTHER,
+  TWO,
+} from '../titles.ts';
 import type { WrongAdapters } from '../wrong-adapter.ts';
 
 /** Reads a key from another place too. */
@@ -104,7 +115,7 @@ export const WRONG_CREDENTIALS: WrongAdapters = {
     change: () => ({ admit: async (...args) => structuredClone(await RIGHT.admit(...args)) }),
   },
   'passes on an empty principal': {
-    noticedBy: [LET_IN, NAMED, ENTITY, BROKEN, APART],
+    noticedBy: [ANY_ID, LET_IN, NAMED, ENTITY, BROKEN, APART],
     change: () => ({
       admit: async (...args) => {
         const { entityId } = await RIGHT.admit(...args);

@@ -1,7 +1,7 @@
 /** Adapters that check the wrong entity or the wrong operation. */
 import { parse } from 'node:querystring';
 import { admit, entitiesOf, queryOf, RIGHT } from '../right-adapter.ts';
-import { APART, BAD_ENTITY, ENTITY, HEAD, ONCE, SCOPE } from '../titles.ts';
+import { ANY_ID, APART, BAD_ENTITY, ENTITY, HEAD, ONCE, SCOPE } from '../titles.ts';
 import type { WrongAdapters } from '../wrong-adapter.ts';
 
 /** Returns the first value, like a reader that expects only one. */
@@ -33,19 +33,26 @@ export const WRONG_ENTITIES: WrongAdapters = {
     change: () => ({ entity: (req) => [...new Set(entitiesOf(req))] }),
   },
   'ignores an empty entity': {
-    noticedBy: [BAD_ENTITY],
+    noticedBy: [ANY_ID, BAD_ENTITY],
     change: () => ({ entity: (req) => entitiesOf(req).filter(Boolean) }),
   },
   'folds the case of an entity': {
-    noticedBy: [BAD_ENTITY],
+    noticedBy: [ANY_ID, BAD_ENTITY],
     change: () => ({ entity: (req) => entitiesOf(req).map((each) => each.toLowerCase()) }),
   },
   'trims an entity': {
-    noticedBy: [BAD_ENTITY],
+    noticedBy: [ANY_ID, BAD_ENTITY],
     change: () => ({ entity: (req) => entitiesOf(req).map((each) => each.trim()) }),
   },
+  'reads an entity as JSON where it can': {
+    noticedBy: [ANY_ID],
+    change: () => ({
+      entity: (req) =>
+        entitiesOf(req).map((each) => (/^\d+$/.test(each) ? String(Number(each)) : each)),
+    }),
+  },
   'ignores the entity': {
-    noticedBy: [ENTITY, BAD_ENTITY, APART, HEAD],
+    noticedBy: [ANY_ID, ENTITY, BAD_ENTITY, APART, HEAD],
     change: () => ({ entity: () => undefined }),
   },
   "passes on the key's own entity": {
@@ -58,7 +65,7 @@ export const WRONG_ENTITIES: WrongAdapters = {
     }),
   },
   'passes on an unchecked entity': {
-    noticedBy: [BAD_ENTITY, HEAD],
+    noticedBy: [ANY_ID, BAD_ENTITY, HEAD],
     change: () => ({
       admit: async (setup, request, input) => {
         const { principal } = await admit(setup, request, { ...input, entityId: undefined });

@@ -4,6 +4,7 @@ import type { Admission } from 'keyscope';
 import { AccessError } from 'keyscope';
 import { admit, RIGHT } from '../right-adapter.ts';
 import {
+  ANY_ID,
   APART,
   BAD_ENTITY,
   BROKEN,
@@ -120,7 +121,7 @@ export const WRONG_REQUESTS: WrongAdapters = {
     }),
   },
   'runs a handler twice': {
-    noticedBy: [LET_IN, NAMED, ENTITY, BROKEN, APART],
+    noticedBy: [ANY_ID, LET_IN, NAMED, ENTITY, BROKEN, APART],
     change: () => ({
       async handle(setup, admission) {
         await RIGHT.handle(setup, admission);
