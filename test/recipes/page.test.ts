@@ -9,7 +9,6 @@ const FILES = [
   'header.ts',
   'modes.ts',
   'networks.ts',
-  'entities.ts',
   'persons.ts',
   'limits.ts',
   'failures.ts',
@@ -27,7 +26,7 @@ const COPIED = {
   'client-address.ts': 'examples/more/client-address.ts',
 };
 
-const { describe } = installedIn('recipes', 'uuid');
+const { describe } = installedIn('recipes', 'cors');
 
 test('every recipe is a file with a name', () => {
   const first = readProjectFile(PAGE).matchAll(/^```ts\n(.*)/gm);
