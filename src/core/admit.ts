@@ -15,7 +15,7 @@ export interface AdmitInput<Operation extends string = string> {
   /** An operation of the keyring's policy. */
   readonly operation: Operation;
   /**
-   * The entity as the request gave it: a UUID, or the list of values of its parameter. Default: the
+   * The entity as the request gave it: its id, or the list of values of its parameter. Default: the
    * key's own entity.
    */
   readonly entityId?: unknown;

@@ -11,7 +11,7 @@ import { isUuid } from './uuid.js';
 export type AccessErrorCode =
   /** No `Authorization` header, or one with another auth-scheme. */
   | 'missing_credentials'
-  /** A malformed or repeated credential, or an entity that is repeated or not a UUID. */
+  /** A malformed or repeated credential, or an entity that is repeated or not an id. */
   | 'invalid_request'
   /** The credential does not authenticate. Only the server's log says why. */
   | 'invalid_token'

@@ -166,7 +166,7 @@ interface AccessDenied {
   /** Null if no key was recognised. */
   readonly keyId: string | null;
   /**
-   * The requested entity. Null if the request did not name exactly one UUID, or named none and did
+   * The requested entity. Null if the request did not name exactly one id, or named none and did
    * not authenticate.
    */
   readonly entityId: string | null;

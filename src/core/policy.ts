@@ -9,7 +9,7 @@ import { grantedScopes, requireEntity, requireScopes } from './principal.js';
 
 /** The options of `authorize`. */
 interface AuthorizeOptions {
-  /** The entity as the request gave it: a UUID, or the list of values of a parameter. */
+  /** The entity as the request gave it: its id, or the list of values of a parameter. */
   readonly entityId?: unknown;
 }
 
@@ -25,13 +25,13 @@ export interface Policy<Operation extends string = string, C extends Catalog = C
   /**
    * Guards an operation: checks the scopes first, then the entity.
    *
-   * Pass `entityId` as the request gave it: a UUID, or the list of values of a parameter. Without
+   * Pass `entityId` as the request gave it: its id, or the list of values of a parameter. Without
    * one, the key's own entity is checked. Not checked: whether the key has ended since it was
    * verified.
    *
    * @returns The entity that was checked. Use only this one in your handler.
-   * @throws AccessError `insufficient_scope`, `invalid_request` (repeated, or not a lower-case
-   *   UUID) or `entity_forbidden`.
+   * @throws AccessError `insufficient_scope`, `invalid_request` (repeated, or not an id
+   *   of this service) or `entity_forbidden`.
    * @throws TypeError on an operation that is not in the table, an unknown option, or an object
    *   that is not a principal.
    * @example

@@ -171,8 +171,8 @@ export function requireScopes<Scope extends string>(
 }
 
 /**
- * Checks whether the principal can address `entityId`. Returns `false` for anything that is not a
- * lower-case UUID.
+ * Checks whether the principal can address `entityId`. Returns `false` for anything that is not an
+ * id.
  *
  * Not checked: scopes.
  *
@@ -190,10 +190,9 @@ export function canAddress(principal: Principal, entityId: string): boolean {
  *
  * Not checked: scopes.
  *
- * @param entityId The value as the request gave it. Anything other than one lower-case UUID is
- *   refused.
- * @throws AccessError `invalid_request` if it is not a UUID, `entity_forbidden` if the key cannot
- *   address it.
+ * @param entityId The value as the request gave it. Anything other than one id is refused.
+ * @throws AccessError `invalid_request` if it is not an id of this service (`entityIds`),
+ *   `entity_forbidden` if the key cannot address it.
  * @throws TypeError on an object that is not a principal.
  * @example
  * requireEntity(principal, params.entityId); // of the path /entities/:entityId/threats

@@ -31,10 +31,10 @@ export const scopePattern: z.ZodString = z.string(patternRule).regex(PATTERN, pa
 /** A list of granted scopes, which are concrete. */
 export const scopes: z.ZodArray<z.ZodString> = scopeList(scope);
 
-/** The id of an entity, of either kind. Its JSON Schema does not exclude keys. */
+/** The id of an entity, of either kind. Its JSON Schema also accepts `.`, `..` and keys. */
 export const entityId: z.ZodString = z
   .string(entityRule)
-  .regex(/^(?!\.{1,2}$)[\w.~:@|-]{1,64}$/, entityRule)
+  .regex(/^[A-Za-z0-9._~:@|-]{1,64}$/, entityRule)
   .refine(isEntityId, entityRule);
 
 export const entities: z.ZodArray<z.ZodString> = listOf(entityId, MAX_ENTITIES, 'entities');

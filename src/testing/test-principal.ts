@@ -50,7 +50,7 @@ const DEFAULT_KEY_ID = '00000000-0000-4000-8000-000000000002';
  * @param options The catalog, the caller's scopes, and any other field that the test is about.
  * @returns A frozen principal like that of `keyring.verify`. Its scopes are unique and in catalog
  *   order.
- * @throws TypeError if the catalog is missing or lacks a scope, an entity is not a UUID, or an
+ * @throws TypeError if the catalog is missing or lacks a scope, an entity is not an id, or an
  *   option is unknown or inherited from a class or a prototype.
  * @example
  * const principal = testPrincipal({ catalog, scopes: ['threats:read'] });

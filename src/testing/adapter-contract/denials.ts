@@ -8,7 +8,7 @@ export const MISSING: AccessError = new AccessError('missing_credentials', 'no_h
 /** The credential is malformed. */
 export const MALFORMED: AccessError = new AccessError('invalid_request', 'malformed_header');
 
-/** The addressed entity is not a UUID. */
+/** The addressed entity is not a UUID, where entities have UUIDs. */
 export const MALFORMED_ENTITY: AccessError = new AccessError('invalid_request', 'malformed_entity');
 
 /** The addressed entity is not an id of any kind. */
