@@ -20,6 +20,7 @@ import {
   createHashReader,
   type Entry,
   type HashField,
+  isPart,
   type Keys,
   parseField,
   positionOf,
@@ -76,7 +77,7 @@ async function findById(link: Link, keys: Keys, keyId: string): Promise<KeyRecor
 async function list(link: Link, keys: Keys, query: ListQuery): Promise<KeyRecord[]> {
   const { prefix, entityId, addressing = false, after = null, limit } = query;
   const found: KeyRecord[] = [];
-  if (!isText(prefix) || !isText(entityId)) return found;
+  if (!isPart(prefix) || !isText(entityId)) return found;
   const index = addressing ? keys.addressing(prefix, entityId) : keys.own(prefix, entityId);
   // A member continues after its position, so a record sorts after its own position.
   const from = after === null ? '+' : `(${positionOf({ ...after, time: after.createdAt })}:`;

@@ -1,5 +1,6 @@
 /** The layout: the names of the Redis keys, the format of index entries, and records as hashes. */
 import type { KeyRecord } from '../../core/record.js';
+import { isText } from '../reads.js';
 import { rememberRows } from '../remembered-rows.js';
 
 /** The version of the layout that this release reads and writes. */
@@ -34,7 +35,12 @@ export interface Keys {
   lineage(rootKeyId: string): string;
 }
 
-/** Returns the keys under a prefix. */
+/** Checks whether `value` is a text that others may follow after a colon. */
+export function isPart(value: unknown): value is string {
+  return isText(value) && !value.includes(':');
+}
+
+/** Returns the keys under a prefix. An entity comes last, as in an entry. */
 export function keysUnder(under: string): Keys {
   return {
     schema: `${under}schema`,
@@ -86,21 +92,23 @@ export function positionOf({ time, keyId }: Pick<Entry, 'time' | 'keyId'>): stri
 }
 
 /**
- * Formats an entry, which sorts by time and then by key id. Throws if it could not be read again.
+ * Formats an entry, which sorts by time and then by key id. Its entity comes last, because it alone
+ * may contain colons. Throws if the entry could not be read again.
  */
 export function memberOf(entry: Entry): string {
-  const { keyId, entityId, prefix, digest } = entry;
-  const hasColon = [keyId, entityId, prefix].some((text) => text.includes(':'));
-  if (hasColon) throw new Error('keyscope: insert: a key id, entity or prefix contains a colon');
-  return [positionOf(entry), entityId, prefix, digest].join(':');
+  const { keyId, prefix, digest, entityId } = entry;
+  const isReadable = [keyId, prefix, digest].every(isPart);
+  if (!isReadable)
+    throw new Error('keyscope: insert: a key id, prefix or digest has a colon or NUL');
+  return [positionOf(entry), prefix, digest, entityId].join(':');
 }
 
 /** Reads the text of an entry; `null` if this store did not write it. */
 export function readMember(member: string): Entry | null {
   const parts = /^(\d{17}|never):([^:]*):([^:]*):([^:]*):(.*)$/s.exec(member);
   if (parts === null) return null;
-  const { 1: digits = NEVER, 2: keyId = '', 3: entityId = '', 4: prefix = '' } = parts;
-  return { time: fromDigits(digits), keyId, entityId, prefix, digest: parts[5] ?? '' };
+  const { 1: digits = NEVER, 2: keyId = '', 3: prefix = '', 4: digest = '' } = parts;
+  return { time: fromDigits(digits), keyId, entityId: parts[5] ?? '', prefix, digest };
 }
 
 /** An index and a member of it. */

@@ -37,7 +37,7 @@ const usageOf = ({ keyId }: { readonly keyId: string }) => ({
 
 /** The text of an entry, as the store writes it. */
 function entryOf(keyId: string): string {
-  return `never:${keyId}:${OWN}:acme:s1$${keyId}`;
+  return `never:${keyId}:acme:s1$${keyId}:${OWN}`;
 }
 
 /** The entries of 1,200 records after a bound, as in the index by expiry. */

@@ -54,7 +54,7 @@ describe.each(Object.entries(READS))('%s', (_name, read) => {
 
 test('a listing stops in the middle if its caller has given up', async () => {
   const caller = new AbortController();
-  const entries = Array.from({ length: 500 }, (_, index) => `never:${index}:${OWN}:acme:s1$a`);
+  const entries = Array.from({ length: 500 }, (_, index) => `never:${index}:acme:s1$a:${OWN}`);
   const pages = [entries];
   const { store, counts } = counting((question) => {
     caller.abort();

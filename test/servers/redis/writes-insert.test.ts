@@ -136,13 +136,15 @@ describeWithRedis('an insert', () => {
   });
 
   // Its entries could not be read again, so it could not be revoked.
-  test('rejects an id, an entity or a prefix with a colon', async () => {
+  test('rejects a key id, a prefix or a digest with a colon or a NUL', async () => {
     const store = storeOf();
     await store.findById(OTHER);
     const known = await keysOf(suite.own, '*');
-    for (const field of ['keyId', 'entityId', 'prefix']) {
-      const { record } = unsealed({ [field]: 'a:b' });
-      await expect(store.insert(record)).rejects.toThrow('contains a colon');
+    for (const field of ['keyId', 'prefix', 'digest']) {
+      for (const text of ['a:b', 'a\0b']) {
+        const { record } = unsealed({ [field]: text });
+        await expect(store.insert(record)).rejects.toThrow('has a colon or NUL');
+      }
     }
     expect(await keysOf(suite.own, '*')).toEqual(known);
   });
