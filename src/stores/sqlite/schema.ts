@@ -32,6 +32,13 @@ function isJson(column: string, type: 'array' | 'object'): string {
   return `json_valid(${column}) AND json_type(${column}) = '${type}'`;
 }
 
+/**
+ * A condition: `entity_id` is an id of either kind, except that it may be an API key. GLOB and
+ * `length` read a text only up to a NUL.
+ */
+const IS_ENTITY = `length(entity_id) BETWEEN 1 AND 64 AND instr(entity_id, char(0)) = 0 \
+AND entity_id NOT GLOB '*[^A-Za-z0-9._~:@|-]*' AND entity_id NOT IN ('.', '..')`;
+
 const ENDS = ['revoked_at', 'retire_at', 'expires_at'];
 
 /** Returns when a row ends: the earliest of its three ends. The largest integer if it has none. */
@@ -67,7 +74,7 @@ CREATE TABLE keyscope_keys (
   hint TEXT NOT NULL,
   name TEXT NOT NULL,
   digest TEXT NOT NULL UNIQUE,
-  entity_id TEXT NOT NULL,
+  entity_id TEXT NOT NULL CHECK (${IS_ENTITY}),
   accessible_entities TEXT NOT NULL CHECK (${isJson('accessible_entities', 'array')}),
   scopes TEXT NOT NULL CHECK (${isJson('scopes', 'array')}),
   justification TEXT,
@@ -108,7 +115,7 @@ CREATE INDEX keyscope_keys_changed ON keyscope_keys (changed_at, key_id) \
 WHERE changed_at IS NOT NULL`,
     `
 CREATE TABLE keyscope_addressing (
-  entity_id TEXT NOT NULL,
+  entity_id TEXT NOT NULL CHECK (${IS_ENTITY}),
   prefix TEXT NOT NULL,
   created_at INTEGER NOT NULL,
   key_id TEXT NOT NULL,
