@@ -6,6 +6,7 @@ import { memoryStore } from 'keyscope/stores/memory';
 import { storeContract } from 'keyscope/testing';
 import { describe, expect, it, test } from 'vitest';
 import { cachedRing, freshRecord, lru, MAX_MS, REVOKE } from '../support/cache.ts';
+import { entitySuite } from '../support/entity-suite.ts';
 import {
   AUTHORITY,
   delayed,
@@ -32,6 +33,13 @@ describe('the contract, over a store', () => {
   describe('with a cache that forgets everything', () => {
     const cache = { get: () => undefined, set: () => undefined, delete: () => undefined };
     storeContract(test, () => cacheStore(memoryStore(), { cache, maxStalenessMs: 30_000 }));
+  });
+});
+
+describe('ids of entities that are not UUIDs, through the cache,', () => {
+  entitySuite(() => {
+    const cached = cacheStore(memoryStore(), { cache: lru(1000), maxStalenessMs: 30_000 });
+    return { store: cached as Required<typeof cached> };
   });
 });
 

@@ -1,11 +1,21 @@
 import { memoryStore } from 'keyscope/stores/memory';
 import { storeContract } from 'keyscope/testing';
 import { describe, expect, test } from 'vitest';
+import { entitySuite, expectApart } from '../support/entity-suite.ts';
 import { OTHER, OWN, THIRD } from '../support/keyring.ts';
 import { expectLooseCalls } from '../support/loose.ts';
 import { numbered, RECORD } from '../support/records.ts';
 
 describe('memory', () => storeContract(test, memoryStore));
+
+describe('ids of entities that are not UUIDs, in memory,', () => {
+  entitySuite(() => ({ store: memoryStore() }));
+
+  test('are compared unit for unit', async () => {
+    const store = memoryStore();
+    await expectApart(store, store.insert);
+  });
+});
 
 test('has every method, answers synchronously, and shares nothing with another store', () => {
   const store = memoryStore();

@@ -9,6 +9,8 @@ export const KNOWN_VERSION: number = MIGRATIONS.postgres.length;
 interface Questions {
   /** 1 or more if the schema exists. */
   readonly schema: string;
+  /** The columns of entity ids that may fold or convert them, or that no index begins with. */
+  readonly columns: string;
   /** Milliseconds since the epoch; empty if the database uses this machine's clock. */
   readonly clock: string;
   /** 1 on the primary, 0 on a replica; empty for a file, which has no replicas. */
@@ -50,6 +52,7 @@ const GRANTED = `'Y' IN (${PRIVILEGES.map((name) => plain(`${name}_priv`)).join(
 const QUESTIONS: Readonly<Record<Dialect, Questions>> = {
   postgres: {
     schema: "SELECT (to_regclass('keyscope_schema') IS NOT NULL)::int AS answer",
+    columns: '',
     clock: 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint::text AS answer',
     primary: 'SELECT (NOT pg_is_in_recovery())::int AS answer',
     triggers: `
@@ -81,6 +84,7 @@ const QUESTIONS: Readonly<Record<Dialect, Questions>> = {
     schema: `
       SELECT COUNT(*) AS answer FROM information_schema.TABLES
       WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'keyscope_schema'`,
+    columns: '',
     clock: 'SELECT CAST(ROUND(UNIX_TIMESTAMP(NOW(3)) * 1000) AS CHAR) AS answer',
     primary: "SELECT CONCAT(@@read_only) IN ('0', 'OFF') AND @@innodb_read_only = 0 AS answer",
     triggers: `
@@ -105,6 +109,14 @@ const QUESTIONS: Readonly<Record<Dialect, Questions>> = {
   },
   sqlite: {
     schema: "SELECT count(*) AS answer FROM sqlite_master WHERE name = 'keyscope_schema'",
+    columns: `
+      SELECT t.name || '.entity_id' AS answer FROM sqlite_master AS t
+      WHERE t.name IN ('keyscope_keys', 'keyscope_addressing') AND NOT EXISTS (
+        SELECT 1 FROM pragma_table_info(t.name) AS c, pragma_index_list(t.name) AS i,
+          pragma_index_xinfo(i.name) AS x
+        WHERE c.name = 'entity_id' AND c.type = 'TEXT' AND x.name = c.name AND x.seqno = 0
+          AND x.coll = 'BINARY')
+      ORDER BY answer`,
     clock: '',
     primary: '',
     triggers: "SELECT sql AS answer FROM sqlite_master WHERE type = 'trigger'",
@@ -133,6 +145,12 @@ export async function askVersion(
   if (version === undefined) throw new Error(NO_VERSION);
   const [minReader] = await ask(sql, 'SELECT min_reader AS answer FROM keyscope_schema');
   return { version: Number(version ?? 0), minReader: Number(minReader ?? 0) };
+}
+
+/** Returns the columns whose entity ids may be confused; empty if the database was not asked. */
+export async function askColumns(sql: CommandSql): Promise<readonly string[]> {
+  const { columns } = QUESTIONS[sql.dialect];
+  return columns === '' ? [] : (await ask(sql, columns)).map(String);
 }
 
 /** Returns the database's time in milliseconds since the epoch; null if it uses this clock. */

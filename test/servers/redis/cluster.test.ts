@@ -13,6 +13,7 @@ import {
 import { storeContract } from 'keyscope/testing';
 import { createCluster } from 'redis';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { entitySuite } from '../../support/entity-suite.ts';
 import { eventually } from '../../support/eventually.ts';
 import { AUTHORITY, HOUR, issue, OTHER, OWN, setUp, storeError } from '../../support/keyring.ts';
 import type { Closing } from '../../support/redis-clients.ts';
@@ -93,6 +94,15 @@ describeWithRedis('a cluster of three, and a replica', () => {
 
     describe('the contract', () => {
       storeContract(test, () => storeUnder(prefix));
+    });
+
+    describe('ids of entities that are not UUIDs', () => {
+      entitySuite(() => {
+        const mine = `${prefix}${crypto.randomUUID()}:`;
+        const purge = (endedBefore: Date) =>
+          purgeEnded(opened.client, { endedBefore }, { prefix: mine });
+        return { store: storeUnder(mine), purge };
+      });
     });
 
     test('spreads keys over all nodes, and every operation works on each', async () => {

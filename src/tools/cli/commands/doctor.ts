@@ -15,6 +15,7 @@ import { adviceOn, hintOf } from '../explain.js';
 import type { Style } from '../output.js';
 import {
   askClock,
+  askColumns,
   askPrimary,
   askRights,
   askTriggerFault,
@@ -136,14 +137,21 @@ export const CHECKS: readonly Check[] = [
   checkSql('rights', checkRights),
 ];
 
+const CONFUSING =
+  'must be text in an index that compares bytes: otherwise an entity may see the keys of another. ' +
+  'See schemaSql in docs/stores.md';
+
 async function checkSchema(sql: CommandSql): Promise<Verdict> {
   const found = await askVersion(sql);
   if (found.version === 0) return ['to do', 'the tables are missing: run keyscope migrate'];
   const shown = `version ${found.version}`;
-  if (found.version === KNOWN_VERSION) return ['ok', shown];
   if (found.version < KNOWN_VERSION) return ['to do', `${shown} is older: run keyscope migrate`];
-  if (found.minReader <= KNOWN_VERSION) return ['ok', `${shown} is newer and compatible`];
-  return ['to do', `${shown} is newer than this release: upgrade keyscope`];
+  if (found.version > KNOWN_VERSION && found.minReader > KNOWN_VERSION) {
+    return ['to do', `${shown} is newer than this release: upgrade keyscope`];
+  }
+  const columns = await askColumns(sql);
+  if (columns.length > 0) return ['to do', `${shown}, but ${columns.join(', ')} ${CONFUSING}`];
+  return ['ok', found.version === KNOWN_VERSION ? shown : `${shown} is newer and compatible`];
 }
 
 async function checkStore({ config }: Asked): Promise<Verdict> {
