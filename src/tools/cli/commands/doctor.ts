@@ -138,7 +138,7 @@ export const CHECKS: readonly Check[] = [
 ];
 
 const CONFUSING =
-  'must be text in an index that compares bytes: otherwise an entity may see the keys of another. ' +
+  'must be text in an index that compares bytes: otherwise an entity may see keys of others. ' +
   'See schemaSql in docs/stores.md';
 
 async function checkSchema(sql: CommandSql): Promise<Verdict> {

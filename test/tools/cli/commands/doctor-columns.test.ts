@@ -1,4 +1,4 @@
-/** What `doctor` says about the columns of a SQLite file. */
+/** The findings of `doctor` about the columns of a SQLite file. */
 import { DatabaseSync } from 'node:sqlite';
 import { createKeyring, defineScopes } from 'keyscope';
 import { type CommandSql, defineConfig } from 'keyscope/cli';
