@@ -11,7 +11,7 @@ const DIALECT: Dialect = {
   concat: (...texts) => texts.join(' || '),
   asId: (text) => `(${text})::uuid`,
   digest: (number) => `'s1$' || encode(sha256(convert_to('key ' || ${number}, 'UTF8')), 'hex')`,
-  replaced: (list, from, to) => `array_replace(${list}, ${from}::uuid, ${to})`,
+  replaced: (list, from, to) => `array_replace(${list}, ${from}, ${to})`,
   numbers: (last) => `generate_series(1, ${last}) AS ten`,
 };
 

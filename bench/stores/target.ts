@@ -40,7 +40,7 @@ export interface Dialect {
   readonly hex: (number: string) => string;
   /** Texts one after another. */
   readonly concat: (...texts: readonly string[]) => string;
-  /** A text as an id. */
+  /** A text as the id of a key. */
   readonly asId: (text: string) => string;
   /** The digest of the key with this number. */
   readonly digest: (number: string) => string;
@@ -58,7 +58,7 @@ export function fillSql(dialect: Dialect, count: number): readonly string[] {
   const { hex, concat, asId, digest, replaced, numbers } = dialect;
   const number = `(created_at - ${CREATED} + ${KINDS} * ten)`;
   const id = (of: string) => asId(concat(hex(of), "'-0000-4000-8000-000000000000'"));
-  const entity = asId(concat(hex('ten'), `'${ENTITY_TAIL}'`));
+  const entity = concat(hex('ten'), `'${ENTITY_TAIL}'`);
   const ifLarge = (then: string, otherwise: string): string =>
     `CASE WHEN ten % 5 = 0 THEN ${then} ELSE ${otherwise} END`;
   const related = (column: string, before: number): string =>
@@ -87,7 +87,7 @@ export function fillSql(dialect: Dialect, count: number): readonly string[] {
     `INSERT INTO keyscope_keys (${COLUMN_LIST}) SELECT ${values.join(', ')}
      FROM keyscope_keys CROSS JOIN ${numbers(count / KINDS - 1)}`,
     `INSERT INTO keyscope_addressing (entity_id, prefix, created_at, key_id)
-     SELECT ${asId(`'${ADDRESSED}'`)}, prefix, created_at, key_id FROM keyscope_keys
+     SELECT '${ADDRESSED}', prefix, created_at, key_id FROM keyscope_keys
      WHERE created_at >= ${CREATED + KINDS} AND created_at % ${KINDS} = 4`,
   ];
 }

@@ -32,10 +32,10 @@ const FILL = `
     created_at, root_key_id, seal, withdrawn, scopes_used)
   SELECT
     1, key_id, '${PREFIX}', 'KrPP', 'integration', 's1$' || repeat(md5(i || 'd'), 2), entity,
-    ARRAY[entity, '${ADDRESSED}'::uuid], '{threats:read,decoys:read}', '{"team":"red"}',
+    ARRAY[entity, '${ADDRESSED}'], '{threats:read,decoys:read}', '{"team":"red"}',
     ${START} + i, key_id, repeat(md5(i || 's'), 2), '{}', '{}'
   FROM (
-    SELECT i, md5(i || 'k')::uuid AS key_id, md5((i % 1000) || 'e')::uuid AS entity
+    SELECT i, md5(i || 'k')::uuid AS key_id, md5((i % 1000) || 'e')::uuid::text AS entity
     FROM generate_series(1, ${KEYS}) AS i
   ) AS made;
   INSERT INTO keyscope_addressing (entity_id, prefix, created_at, key_id)

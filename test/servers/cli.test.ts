@@ -126,6 +126,34 @@ describePostgres('the command over PostgreSQL', () => {
     );
   });
 
+  it.each([
+    [
+      'that folds case',
+      `CREATE COLLATION folding (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+        ALTER TABLE keyscope_addressing DROP CONSTRAINT keyscope_addressing_entity_id_check,
+          ALTER entity_id TYPE text COLLATE folding`,
+      'keyscope_addressing.entity_id text COLLATE "C"',
+    ],
+    [
+      'whose order depends on the system',
+      'ALTER TABLE keyscope_addressing ALTER prefix TYPE text COLLATE "default"',
+      'keyscope_addressing.prefix text COLLATE "C"',
+    ],
+    [
+      'of another type',
+      'ALTER TABLE keyscope_schema ALTER version TYPE bigint',
+      'keyscope_schema.version integer',
+    ],
+  ])('names a column %s', async (_kind, change, column) => {
+    schema = await emptySchema();
+    await openAndMigrate(schema.name);
+    await schema.sql(change);
+    const { exit, stdout } = await place.run(['doctor']);
+    expect(exit).toBe(1);
+    expect(stdout).toMatch(/^schema +to do +version 1, but these columns differ: /m);
+    expect(stdout).toContain(`differ: ${column}; another type or collation`);
+  });
+
   // It counted the names: triggers that never fire, or call an emptied function, were in order.
   it.each([
     [
@@ -213,11 +241,12 @@ describePostgres('the command over PostgreSQL', () => {
     }
   });
 
-  it('recognises the triggers of a connection that quotes all names', async () => {
+  it('recognises columns and triggers over a connection that quotes all names', async () => {
     schema = await emptySchema();
     place = openPlace(config(url, `${schema.name} -c quote_all_identifiers=on`));
     await issueIn(place);
     const { stdout } = await place.run(['doctor']);
+    expect(stdout).toMatch(/schema +ok/);
     expect(stdout).toMatch(/triggers +ok/);
   });
 

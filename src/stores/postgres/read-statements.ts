@@ -62,7 +62,7 @@ export const READS: Readonly<Record<ReadName, string>> = {
     ${OR_REASON}`,
 
   list: `(${SELECT}
-    WHERE entity_id = $1::text::uuid AND prefix = $2::text
+    WHERE entity_id = $1::text AND prefix = $2::text
       AND (created_at, key_id) < ($3::text::bigint, $4::text::uuid)
     ORDER BY created_at DESC, key_id DESC LIMIT $5::text::bigint) ${OR_REASON}`,
 
@@ -70,7 +70,7 @@ export const READS: Readonly<Record<ReadName, string>> = {
   listAddressing: `(${SELECT}
     WHERE key_id = ANY (ARRAY(
       SELECT key_id FROM keyscope_addressing
-      WHERE entity_id = $1::text::uuid AND prefix = $2::text
+      WHERE entity_id = $1::text AND prefix = $2::text
         AND (created_at, key_id) < ($3::text::bigint, $4::text::uuid)
       ORDER BY created_at DESC, key_id DESC LIMIT $5::text::bigint))
     ORDER BY created_at DESC, key_id DESC)

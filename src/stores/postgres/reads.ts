@@ -1,4 +1,5 @@
 /** The methods that only read. The core checks the content of every row. */
+import { isEntityId } from '../../core/entity.js';
 import type { KeyRecord } from '../../core/record.js';
 import type { CallOptions, ChangedKey, ExpiringQuery, ListQuery, Slice } from '../../core/store.js';
 import { isUuid } from '../../core/uuid.js';
@@ -31,8 +32,8 @@ import {
 } from './query.js';
 
 /**
- * Makes the reading half of a store. An id is always a lower-case UUID. Anything else is never
- * sent, because the type `uuid` would reject it or fold its case.
+ * Makes the reading half of a store. What cannot be an id is never sent: the type `uuid` would
+ * reject it or fold its case, and no text has a NUL.
  */
 export function createReads(send: SendStatement, maxQueries: LookUpOptions['maxQueries']): Reads {
   const run = createRunner(send);
@@ -41,7 +42,7 @@ export function createReads(send: SendStatement, maxQueries: LookUpOptions['maxQ
 
     async list(query) {
       const { prefix, entityId, addressing } = query;
-      if (!isUuid(entityId) || !isText(prefix)) return [];
+      if (!isEntityId(entityId) || !isText(prefix)) return [];
       const rows = await run(addressing ? 'listAddressing' : 'list', ...listValues(query));
       return rows.map(readRow);
     },

@@ -1,10 +1,12 @@
 /**
  * PostgreSQL 12 or newer.
  *
- * - `uuid` and `uuid[]`: half the size of text, a single spelling of an id, and the service's own
- *   tables can join and reference them without a cast. They sort as their text does.
- * - `COLLATE "C"`: digests and prefixes are compared and sorted byte for byte, whatever the
- *   database's own collation is.
+ * - `uuid`: a key's id has half the size of text and a single spelling, and sorts as its text does.
+ * - `COLLATE "C"`: entities, digests and prefixes are compared and sorted byte for byte, whatever
+ *   the database's own collation is, and an upgrade of the system does not change their order.
+ * - `isId`, `areIds`: what `isEntityId` accepts, and also the text of a key, because SQL computes no
+ *   checksum. Every update evaluates them, so their patterns do not count characters, which would
+ *   take ten times as long.
  * - `fillfactor`: leaves room to write usage in place. 92 % of random updates then touch no index,
  *   instead of 55 %.
  * - `keyscope_keys_lineage`: the keys of one root. `keyscope_keys_issued`: the keys that were
@@ -57,6 +59,25 @@ export function isDue(endedBefore: string, now: string): string {
       ) IS NULL)`;
 }
 
+/** The characters of an entity's id, in a regular expression. */
+const CHARACTERS = 'A-Za-z0-9._~:@|-';
+
+/** A condition: a column is the id of an entity. */
+function isId(column: string): string {
+  return `${column} !~ '[^${CHARACTERS}]'
+    AND length(${column}) <= 64 AND ${column} NOT IN ('', '.', '..')`;
+}
+
+/**
+ * A condition: a column is a list of such ids. Its joined text, split again and cut to the longest
+ * id, is the same list only if no element has a comma, is longer, or is null.
+ */
+function areIds(column: string): string {
+  const joined = `array_to_string(${column}, ',')`;
+  return `string_to_array(${joined}, ',')::varchar(64)[]::text[] = ${column}
+    AND ${joined} !~ '[^,${CHARACTERS}]' AND NOT ${column} && '{"",.,..}'`;
+}
+
 /** The tables and indexes. */
 const TABLES: readonly string[] = [
   `
@@ -74,8 +95,8 @@ CREATE TABLE keyscope_keys (
   hint text NOT NULL,
   name text NOT NULL,
   digest text COLLATE "C" NOT NULL UNIQUE,
-  entity_id uuid NOT NULL,
-  accessible_entities uuid[] NOT NULL,
+  entity_id text COLLATE "C" NOT NULL CHECK (${isId('entity_id')}),
+  accessible_entities text[] COLLATE "C" NOT NULL CHECK (${areIds('accessible_entities')}),
   scopes text[] NOT NULL,
   justification text,
   metadata jsonb NOT NULL CHECK (jsonb_typeof(metadata) = 'object'),
@@ -90,7 +111,7 @@ CREATE TABLE keyscope_keys (
   revoked_at bigint CHECK (${isTime('revoked_at')}),
   suspended_at bigint CHECK (${isTime('suspended_at')}),
   retire_at bigint CHECK (${isTime('retire_at')}),
-  withdrawn uuid[] NOT NULL,
+  withdrawn text[] COLLATE "C" NOT NULL CHECK (${areIds('withdrawn')}),
   ended_by text,
   end_reason text,
   changed_at bigint CHECK (${isTime('changed_at')}),
@@ -116,7 +137,7 @@ CREATE INDEX keyscope_keys_changed ON keyscope_keys (changed_at, key_id)
 WHERE changed_at IS NOT NULL`,
   `
 CREATE TABLE keyscope_addressing (
-  entity_id uuid NOT NULL,
+  entity_id text COLLATE "C" NOT NULL CHECK (${isId('entity_id')}),
   prefix text COLLATE "C" NOT NULL,
   created_at bigint NOT NULL,
   key_id uuid NOT NULL,

@@ -121,10 +121,10 @@ const TEXTS: Readonly<Record<StatementName, string>> = {
     INSERT INTO keyscope_keys (${COLUMN_LIST})
     SELECT * FROM json_to_record($1::text::json) AS record (
       format integer, "keyId" uuid, prefix text, hint text, name text, digest text,
-      "entityId" uuid, "accessibleEntities" uuid[], scopes text[], justification text,
+      "entityId" text, "accessibleEntities" text[], scopes text[], justification text,
       metadata jsonb, "createdAt" bigint, "createdBy" text, "expiresAt" bigint,
       "rotatedFrom" uuid, "rootKeyId" uuid, "issuedUnder" uuid, trust text, seal text,
-      "revokedAt" bigint, "suspendedAt" bigint, "retireAt" bigint, withdrawn uuid[], "endedBy" text,
+      "revokedAt" bigint, "suspendedAt" bigint, "retireAt" bigint, withdrawn text[], "endedBy" text,
       "endReason" text, "changedAt" bigint, "lastUsedAt" bigint, "scopesUsed" jsonb)
     WHERE ${DURABLY}
     RETURNING key_id, prefix, created_at, entity_id, accessible_entities
@@ -165,8 +165,8 @@ const TEXTS: Readonly<Record<StatementName, string>> = {
     RETURNING 'true' AS answer`,
 
   withdraw: `
-    UPDATE keyscope_keys SET withdrawn = withdrawn || $3::text::uuid, ${CHANGED_AT}
-    WHERE key_id = $1::text::uuid AND array_position(withdrawn, $3::text::uuid) IS NULL
+    UPDATE keyscope_keys SET withdrawn = withdrawn || $3::text, ${CHANGED_AT}
+    WHERE key_id = $1::text::uuid AND array_position(withdrawn, $3::text) IS NULL
       AND ${DURABLY}
     RETURNING 'true' AS answer`,
 

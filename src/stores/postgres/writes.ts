@@ -1,11 +1,12 @@
 /** The methods that write. */
+import { isEntityId } from '../../core/entity.js';
 import type { Mark, UsageEntry } from '../../core/store.js';
 import { isUuid } from '../../core/uuid.js';
 import { usageBatches, type Writes } from '../writes.js';
 import { isLockTimeout } from './errors.js';
 import type { RunStatement } from './query.js';
 
-/** Makes the writing half of a store. An id that is not a lower-case UUID is never sent. */
+/** Makes the writing half of a store. What cannot be an id is never sent. */
 export function createWrites(run: RunStatement): Writes {
   return {
     // The primary key and the digest's UNIQUE reject duplicates.
@@ -73,7 +74,7 @@ async function writeMark(
       return run('retire', keyId, at, JSON.stringify({ by, reason }), retireAt, withdrawn);
     }
     case 'withdraw':
-      return isUuid(mark.entityId) ? run('withdraw', keyId, at, mark.entityId) : [];
+      return isEntityId(mark.entityId) ? run('withdraw', keyId, at, mark.entityId) : [];
     default:
       throw new TypeError('mark: kind: pass revoke, suspend, resume, retire or withdraw');
   }

@@ -1,6 +1,95 @@
 /** Safeguards of the ids of entities. */
 import type { Safeguard } from './safeguard.ts';
 
+const POSTGRES = 'test/servers/postgres/schema-entities.test.ts';
+
+const IN_POSTGRES: readonly Safeguard[] = [
+  {
+    name: 'entities: PostgreSQL, binary collation',
+    file: 'src/stores/postgres/schema.ts',
+    text: 'accessible_entities text[] COLLATE "C"',
+    instead: 'accessible_entities text[]',
+    tests: 'test/servers/postgres/schema.test.ts',
+  },
+  {
+    name: 'entities: PostgreSQL, the owner is compared exactly',
+    file: 'src/stores/postgres/read-statements.ts',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: source text
+    text: '(${SELECT}\n    WHERE entity_id = $1::text',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: source text
+    instead: '(${SELECT}\n    WHERE lower(entity_id) = lower($1::text)',
+    tests: POSTGRES,
+  },
+  {
+    name: 'entities: PostgreSQL, who is addressed is compared exactly',
+    file: 'src/stores/postgres/read-statements.ts',
+    text: 'FROM keyscope_addressing\n      WHERE entity_id = $1::text',
+    instead: 'FROM keyscope_addressing\n      WHERE rtrim(entity_id) = $1::text',
+    tests: POSTGRES,
+  },
+  {
+    name: 'entities: PostgreSQL, withdrawals are compared exactly',
+    file: 'src/stores/postgres/statements.ts',
+    text: 'array_position(withdrawn, $3::text)',
+    instead: 'array_position(lower(withdrawn::text)::text[], lower($3::text))',
+    tests: POSTGRES,
+  },
+  {
+    name: 'entities: PostgreSQL, the characters of an id',
+    file: 'src/stores/postgres/schema.ts',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: source text
+    text: "${column} !~ '[^${CHARACTERS}]'",
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: source text
+    instead: "${column} !~ '[[:space:]]'",
+    tests: POSTGRES,
+  },
+  {
+    name: 'entities: PostgreSQL, the length of an id',
+    file: 'src/stores/postgres/schema.ts',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: source text
+    text: 'length(${column}) <= 64 AND ',
+    instead: '',
+    tests: POSTGRES,
+  },
+  {
+    name: 'entities: PostgreSQL, the ids in a list',
+    file: 'src/stores/postgres/schema.ts',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: source text
+    text: '::varchar(64)[]::text[] = ${column}',
+    instead: ' IS NOT NULL',
+    tests: POSTGRES,
+  },
+  {
+    name: 'entities: PostgreSQL, the length of the ids in a list',
+    file: 'src/stores/postgres/schema.ts',
+    text: '::varchar(64)[]::text[]',
+    instead: '',
+    tests: POSTGRES,
+  },
+  {
+    name: 'entities: PostgreSQL, the characters of the ids in a list',
+    file: 'src/stores/postgres/schema.ts',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: source text
+    text: "${joined} !~ '[^,${CHARACTERS}]' AND ",
+    instead: '',
+    tests: POSTGRES,
+  },
+  {
+    name: 'entities: PostgreSQL, no id in a list is empty or a dot',
+    file: 'src/stores/postgres/schema.ts',
+    text: ` AND NOT \${column} && '{"",.,..}'`,
+    instead: '',
+    tests: POSTGRES,
+  },
+  {
+    name: 'doctor: a column of PostgreSQL with another collation',
+    file: 'src/tools/cli/sql.ts',
+    text: '!found.includes(squeeze(column))',
+    instead: "!found.join().includes(column.split(' COLLATE')[0] ?? '')",
+    tests: 'test/servers/cli.test.ts',
+  },
+];
+
 export const ENTITIES: readonly Safeguard[] = [
   {
     name: 'a key is not the id of an entity',
@@ -77,4 +166,5 @@ export const ENTITIES: readonly Safeguard[] = [
     instead: ')',
     tests: 'test/tools/cli',
   },
+  ...IN_POSTGRES,
 ];

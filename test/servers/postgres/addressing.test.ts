@@ -59,8 +59,9 @@ describe.each(['PGlite', 'pg Pool of 10'])('with %s', (kind) => {
         const store = postgresStore(client);
         const record = { ...RECORD, accessibleEntities: [OWN, OTHER, THIRD] };
         await store.findById(OWN);
-        await sql(`ALTER TABLE keyscope_addressing ADD CHECK (entity_id <> '${THIRD}')`);
-        const refused = 'violates check constraint "keyscope_addressing_entity_id_check"';
+        await sql(`ALTER TABLE keyscope_addressing
+          ADD CONSTRAINT not_third CHECK (entity_id <> '${THIRD}')`);
+        const refused = 'violates check constraint "not_third"';
         await expect(async () => store.insert(record)).rejects.toThrow(refused);
         expect(await store.findById(RECORD.keyId)).toBe(null);
         expect(await sql(PAIRS)).toEqual([]);

@@ -37,13 +37,15 @@ const EDITS: Edits = {
     'NULL',
   ],
   seal: ['NULL', "''", 'upper(seal)', 'left(seal, -1)', 'reverse(seal)'],
-  entityId: [quoted(OTHER), 'NULL'],
+  entityId: [quoted(OTHER), 'upper(entity_id)', "entity_id || ' '", "''", 'NULL'],
   accessibleEntities: [
     `'{${OWN},${OTHER}}'`,
     "'{}'",
     `'{${OTHER}}'`,
     `'{NULL,${OWN}}'`,
     `'{{${OWN}},{${OTHER}}}'`,
+    `ARRAY['${OWN} ']`,
+    'ARRAY[upper(entity_id)]',
     'NULL',
   ],
   scopes: [
@@ -71,7 +73,7 @@ const EDITS: Edits = {
 
 const BAD_OBJECTS = ["'[]'", "'5'", `'"text"'`, "'null'", 'NULL'];
 
-const BAD_ENTITIES = [`'{NULL,${OWN}}'`, `'{{${OWN}},{${OTHER}}}'`, 'NULL'];
+const BAD_ENTITIES = [`'{NULL,${OWN}}'`, `'{{${OWN}},{${OTHER}}}'`, `'{"a b",${OWN}}'`, 'NULL'];
 
 const DAMAGES: Damages = {
   scopes: ["'{NULL}'", "'{{threats:read}}'", 'NULL'],
@@ -82,6 +84,8 @@ const DAMAGES: Damages = {
 };
 
 const TIMES = [...FIXED, ...CHANGING].filter((column) => column.endsWith('_at'));
+
+const CHECKED = ['entity_id', 'accessible_entities', 'withdrawn', 'metadata', 'scopes_used'];
 
 /** The checks of columns, as parts of an ALTER TABLE that drops them. */
 function unchecked(columns: readonly string[]): string {
@@ -99,7 +103,7 @@ const SAFEGUARDS_OFF = `
     DISABLE TRIGGER keyscope_keys_update, DISABLE TRIGGER keyscope_keys_marks,
     DISABLE TRIGGER keyscope_keys_with_mark, DISABLE TRIGGER keyscope_keys_delete,
     DROP CONSTRAINT keyscope_keys_pkey,
-    ${unchecked(['metadata', 'scopes_used', ...TIMES])}, DROP CONSTRAINT keyscope_keys_own_entity;
+    ${unchecked([...CHECKED, ...TIMES])}, DROP CONSTRAINT keyscope_keys_own_entity;
   ALTER TABLE keyscope_keys ${nullable([...FIXED, 'withdrawn', 'scopes_used'])}`;
 
 describe.each(['PGlite', 'pg Pool of 10', 'postgres.js with ten'])('with %s', (kind) => {

@@ -21,7 +21,7 @@ const TABLES = 3;
 const INDEXES = 10;
 const FUNCTIONS = 3;
 const TRIGGERS = 5;
-const CONSTRAINTS = 17;
+const CONSTRAINTS = 21;
 
 /** The version in the schema. */
 const CURRENT = [{ id: 1, version: 1, min_reader: 1, purge_before: null }];

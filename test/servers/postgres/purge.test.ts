@@ -61,7 +61,7 @@ const INSERT = `
     INSERT INTO keyscope_keys (
       format, key_id, prefix, hint, name, digest, entity_id, accessible_entities, scopes,
       metadata, created_at, root_key_id, issued_under, withdrawn, scopes_used, revoked_at)
-    SELECT 1, id, 'acme', 'KrPP', 'x', 's1$' || id, id, ARRAY[id], '{}', '{}', 1, id`;
+    SELECT 1, id, 'acme', 'KrPP', 'x', 's1$' || id, id::text, ARRAY[id::text], '{}', '{}', 1, id`;
 
 /** Makes the SQL that inserts keys that ended at 1. */
 function endedKeys(count: number): string {

@@ -8,6 +8,7 @@ const MARKS_STAY = 'keyscope: revoked_at, retire_at and withdrawn are never undo
 const WITH_A_MARK =
   'keyscope: ended_by, end_reason and changed_at change only together with a mark';
 const NOT_OWN = 'keyscope_keys_own_entity';
+const NOT_IDS = 'keyscope_keys_withdrawn_check';
 
 /** An edit of a row, after others that pass, and its error, if any. */
 interface Edit {
@@ -28,7 +29,7 @@ const REVOKED =
   "revoked_at = 5, changed_at = 5, ended_by = 'ada', end_reason = 'lost', seal = 'ef'";
 const SUSPENDED = "suspended_at = 5, changed_at = 5, ended_by = 'ada', end_reason = 'odd'";
 const RETIRED = 'retire_at = 5, changed_at = 5';
-const WITHDRAWN = `withdrawn = withdrawn || '${OTHER}'::uuid, changed_at = 6`;
+const WITHDRAWN = `withdrawn = withdrawn || '${OTHER}'::text, changed_at = 6`;
 
 const RULES: Readonly<Record<string, readonly Edit[]>> = {
   'a seal changes only in a revocation, or on a revoked key': [
@@ -115,12 +116,18 @@ const RULES: Readonly<Record<string, readonly Edit[]>> = {
     refused("withdrawn = '{}'", MARKS_STAY, WITHDRAWN),
     refused(`withdrawn = '{${THIRD}}'`, MARKS_STAY, WITHDRAWN),
     refused(`withdrawn = '{${THIRD},${OTHER}}'`, MARKS_STAY, WITHDRAWN),
-    refused("withdrawn = '{NULL}'", MARKS_STAY, WITHDRAWN),
+    refused("withdrawn = '{NULL}'", NOT_IDS, WITHDRAWN),
+    refused(`withdrawn = '[0:1]={${OTHER},${THIRD}}'`, NOT_IDS, WITHDRAWN),
+    refused(
+      'withdrawn = array_replace(withdrawn, withdrawn[1], upper(withdrawn[1]))',
+      MARKS_STAY,
+      WITHDRAWN,
+    ),
     refused("withdrawn = '{}', revoked_at = 9", MARKS_STAY, WITHDRAWN),
   ],
   'an entity cannot withdraw from its own key': [
     refused(`withdrawn = '{${OWN}}'`, NOT_OWN),
-    refused(`withdrawn = withdrawn || '${OWN}'::uuid`, NOT_OWN, WITHDRAWN),
+    refused(`withdrawn = withdrawn || '${OWN}'::text`, NOT_OWN, WITHDRAWN),
   ],
   'one update may do exactly what several consecutive ones may': [
     fine(`${REVOKED}, retire_at = 4, suspended_at = 3, withdrawn = '{${OTHER}}'`),

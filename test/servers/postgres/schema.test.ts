@@ -15,11 +15,12 @@ const OTHERS: Readonly<Record<string, readonly string[]>> = {
   hint: ["'AAAA'", 'lower(hint)', "''"],
   name: ["'other'", 'upper(name)', "name || ' '", "''"],
   digest: ["'s1$00'", 'upper(digest)', "digest || ' '"],
-  entity_id: [`'${OTHER}'`],
+  entity_id: [`'${OTHER}'`, 'upper(entity_id)'],
   accessible_entities: [
-    `ARRAY['${OWN}']::uuid[]`,
+    `ARRAY['${OWN}']`,
     "'{}'",
-    `accessible_entities || '${OTHER}'::uuid`,
+    `accessible_entities || '${OTHER}'::text`,
+    "array_append(accessible_entities, 'ORG')",
   ],
   scopes: ["ARRAY['*:*']", "'{}'", "scopes || 'threats:write'::text", 'array_append(scopes, NULL)'],
   justification: ["'because'", "' '", 'NULL'],
@@ -82,10 +83,19 @@ describe.each(['PGlite', 'pg Pool of 10'])('with %s', (kind) => {
       expect([...FIXED, ...CHANGING]).toEqual(expected);
     });
 
-    test.each(['digest', 'prefix'])('compares and sorts each %s byte for byte', async (column) => {
+    test.each([
+      'keyscope_keys.digest',
+      'keyscope_keys.prefix',
+      'keyscope_keys.entity_id',
+      'keyscope_keys.accessible_entities',
+      'keyscope_keys.withdrawn',
+      'keyscope_addressing.prefix',
+      'keyscope_addressing.entity_id',
+    ])('compares and sorts %s byte for byte', async (name) => {
+      const [table, column] = name.split('.');
       const collation = `
           SELECT collname FROM pg_attribute JOIN pg_collation c ON c.oid = attcollation
-          WHERE attrelid = 'keyscope_keys'::regclass AND attname = '${column}'`;
+          WHERE attrelid = '${table}'::regclass AND attname = '${column}'`;
       expect(await value(used.sql, collation)).toBe('C');
     });
 
@@ -155,13 +165,13 @@ describe.each(['PGlite', 'pg Pool of 10'])('with %s', (kind) => {
         hint: ['NULL'],
         name: ['NULL'],
         digest: ['NULL', `'${RECORD.digest}'`],
-        entity_id: ["'x'", 'NULL'],
-        accessible_entities: ["'{x}'", 'NULL'],
+        entity_id: ["''", "'.'", 'NULL'],
+        accessible_entities: ["'x'", "'{..}'", 'NULL'],
         scopes: ["'x'", 'NULL'],
         metadata: ["'[]'", "'5'", "'null'", "'x'", 'NULL'],
         created_at: ["'soon'", 'NULL', '9223372036854775808'],
         root_key_id: ["'x'", 'NULL'],
-        withdrawn: ["'{x}'", 'NULL'],
+        withdrawn: ["'x'", `'{${OTHER}}'`, 'NULL'],
         scopes_used: ["'[]'", `'"text"'`, 'NULL'],
       };
       for (const [column, values] of Object.entries(wrong)) {

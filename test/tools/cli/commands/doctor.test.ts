@@ -42,6 +42,11 @@ function answering(answers: Readonly<Record<string, readonly unknown[]>>): Comma
   };
 }
 
+const columns = MIGRATIONS.postgres.flat().flatMap((text) => {
+  const [, table] = /CREATE TABLE (\w+)/.exec(text) ?? [];
+  const all = text.matchAll(/^ {2}(\w+ (?:\w|\[\]| COLLATE "C")+)/gm);
+  return Array.from(all, ([, column]) => `${table}.${column}`);
+});
 const triggers = MIGRATIONS.postgres.flat().filter((text) => /CREATE (TRIGGER|OR)/.test(text));
 const now = (): number => Date.now();
 const SOUND = {
@@ -56,6 +61,8 @@ describe('doctor with an SQL server', () => {
   it.each([
     ['version', { 'SELECT version': [2], min_reader: [1] }, 'schema', 'ok'],
     ['version', { 'SELECT version': [9], min_reader: [9] }, 'schema', 'to do'],
+    ['columns', { attcollation: columns.slice(1) }, 'schema', 'to do'],
+    ['columns', { attcollation: columns }, 'schema', 'ok'],
     ['replica', { pg_is_in_recovery: [0] }, 'primary', 'to do'],
     ['clock', { clock_timestamp: [String(now() - 60_000)] }, 'clock', 'to do'],
     ['clock', { clock_timestamp: [String(now() + 60_000)] }, 'clock', 'to do'],
@@ -63,7 +70,13 @@ describe('doctor with an SQL server', () => {
     ['triggers', { to_regclass: triggers.slice(1) }, 'triggers', 'to do'],
     ['triggers', { to_regclass: triggers }, 'triggers', 'ok'],
   ])('judges its answers: %s %j', async (_, answers, check, state) => {
-    const sql = answering({ 'IS NOT NULL': [1], ...answers, ...SOUND, ...answers });
+    const sql = answering({
+      'IS NOT NULL': [1],
+      attcollation: columns,
+      ...answers,
+      ...SOUND,
+      ...answers,
+    });
     const findings = await examine(configOver(memoryStore(), { sql }));
     expect(findings(check)).toMatchObject({ state });
   });

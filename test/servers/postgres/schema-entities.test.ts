@@ -1,0 +1,259 @@
+/** Ids of entities that are no UUIDs: kept and compared byte for byte, in every client. */
+import type { KeyRecord, KeyStore } from 'keyscope';
+import { postgresStore, purgeEnded } from 'keyscope/stores/postgres';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { HOSTILE_IDS } from '../../support/entity-ids.ts';
+import { OTHER, OWN } from '../../support/keyring.ts';
+import { type Opened, sharedPglite } from '../../support/postgres-clients.ts';
+import {
+  alone,
+  another,
+  describeKind,
+  KINDS,
+  RECORD,
+  value,
+} from '../../support/postgres-place.ts';
+
+/** Of both kinds, because a service may have changed from one to the other. */
+const IDS = [...HOSTILE_IDS, OWN, OWN.toUpperCase(), '-', 'x'.repeat(64)];
+
+/** Not ids, but near one for a comparison that folds, trims, pads or ignores something. */
+const NEAR = [
+  'org_2abc ',
+  ' org_2abc',
+  'org_2abc\t',
+  'org_2abc\n',
+  'org_2abc\u200b',
+  'org_2abç',
+  'org_2abc\u0327',
+  'ｏrg_2abc',
+  'ﬁ',
+  '٧',
+  '७',
+  'a,b',
+  'a\\b',
+  "a'b",
+  'a b',
+  '',
+  '.',
+  '..',
+  `${'x'.repeat(64)}x`,
+];
+
+const CHECKS = ['entity_id', 'accessible_entities', 'withdrawn'];
+
+/** Quotes a text for SQL, whatever it contains. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+/** The same as a list. */
+function listOf(...texts: readonly string[]): string {
+  return `ARRAY[${texts.map(quoted).join()}]::text[]`;
+}
+
+/** Writes a row past the store, with columns as SQL. */
+function insertRow(sql: Opened['sql'], number: number, columns: Readonly<Record<string, string>>) {
+  const { keyId, digest } = another(number);
+  const all = {
+    format: '1',
+    key_id: quoted(keyId),
+    prefix: "'acme'",
+    hint: "'KrPP'",
+    name: "'x'",
+    digest: quoted(digest),
+    entity_id: quoted(OTHER),
+    accessible_entities: "'{}'",
+    scopes: "'{}'",
+    metadata: "'{}'",
+    created_at: '1',
+    root_key_id: quoted(keyId),
+    withdrawn: "'{}'",
+    scopes_used: "'{}'",
+    ...columns,
+  };
+  return sql(`
+    INSERT INTO keyscope_keys (${Object.keys(all).join()}) VALUES (${Object.values(all).join()})`);
+}
+
+/** Writes the place of a key in the listing of another entity. */
+function insertPair(sql: Opened['sql'], number: number, entityId: string) {
+  return sql(`
+    INSERT INTO keyscope_addressing (entity_id, prefix, created_at, key_id)
+    VALUES (${quoted(entityId)}, 'acme', 1, '${another(number).keyId}')`);
+}
+
+/** The ids of the keys of an entity, or of those that address it, in order. */
+async function listed(store: KeyStore, entityId: string, addressing = false): Promise<string[]> {
+  const rows = await store.list({ prefix: 'acme', entityId, addressing, after: null, limit: 100 });
+  return rows.map(({ keyId }) => keyId).sort();
+}
+
+/** One key of each entity, which addresses all others, and expires. */
+const RECORDS: readonly KeyRecord[] = IDS.map((entityId, i) => ({
+  ...another(i),
+  entityId,
+  accessibleEntities: [entityId, ...IDS.filter((id) => id !== entityId)],
+  expiresAt: 100 + i,
+}));
+
+function idsOf(records: readonly KeyRecord[]): string[] {
+  return records.map(({ keyId }) => keyId);
+}
+
+// PGlite takes seconds to start.
+beforeAll(sharedPglite, 60_000);
+
+describe.each(KINDS)('with %s', (kind) => {
+  describeKind(kind)('ids that a service already has', () => {
+    test('are those of owners, of accessible entities and of withdrawals', async () => {
+      await alone(kind, async ({ client, sql }) => {
+        const store = postgresStore(client);
+        for (const record of RECORDS) await store.insert(record);
+        for (const [i, entityId] of IDS.entries()) {
+          const record = RECORDS[i] as KeyRecord;
+          const { keyId, digest } = record;
+          expect(await store.findById(keyId)).toEqual(record);
+          expect(await store.findByDigest([digest])).toEqual([record]);
+          expect(await listed(store, entityId), entityId).toEqual([keyId]);
+          const others = idsOf(RECORDS).filter((each) => each !== keyId);
+          expect(await listed(store, entityId, true), entityId).toEqual(others);
+        }
+        const [first = RECORD] = RECORDS;
+        const [, ...others] = IDS;
+        for (const entityId of others) {
+          const withdraw = { kind: 'withdraw', at: 5, entityId } as const;
+          expect(await store.mark(first.keyId, withdraw), entityId).toBe(true);
+          expect(await store.mark(first.keyId, withdraw), entityId).toBe(false);
+        }
+        const own = { kind: 'withdraw', at: 5, entityId: first.entityId } as const;
+        await expect(async () => store.mark(first.keyId, own)).rejects.toThrow('own_entity');
+        expect(await store.findById(first.keyId)).toMatchObject({ withdrawn: others });
+        const retire = { kind: 'retire', at: 6, retireAt: 6, by: null, reason: null } as const;
+        for (const withdrawn of [others.toReversed(), others.map((id) => id.toLowerCase())]) {
+          expect(await store.mark(first.keyId, { ...retire, withdrawn })).toBe(false);
+        }
+        expect(await store.mark(first.keyId, { ...retire, withdrawn: others })).toBe(true);
+
+        const page = { after: null, limit: 100 } as const;
+        const all = [
+          { ...first, withdrawn: others, retireAt: 6, changedAt: 6 },
+          ...RECORDS.slice(1),
+        ];
+        expect((await store.listAll(page)).items).toEqual(all);
+        expect((await store.listExpiring({ ...page, before: 1_000 })).items).toEqual(all);
+        expect(await store.listLineage({ ...page, rootKeyId: first.keyId })).toEqual([all[0]]);
+        const changed = [{ keyId: first.keyId, changedAt: 6 }];
+        expect(await store.listChanged({ since: 0, limit: 9 })).toEqual(changed);
+
+        expect(await purgeEnded(client, { endedBefore: new Date(105) })).toEqual(
+          idsOf(RECORDS).slice(0, 5),
+        );
+        const pairs = 'SELECT count(*)::int FROM keyscope_addressing';
+        expect(await value(sql, pairs)).toBe((IDS.length - 5) * (IDS.length - 1));
+        for (const [i, entityId] of IDS.entries()) {
+          const kept = idsOf(RECORDS).filter((_, place) => place >= 5 && place !== i);
+          expect(await listed(store, entityId, true), entityId).toEqual(kept);
+        }
+      });
+    });
+
+    // In the text of an array, an unquoted null is no text.
+    test('may be the text null, in a list, too', async () => {
+      await alone(kind, async ({ client, sql }) => {
+        const store = postgresStore(client);
+        const record = {
+          ...RECORD,
+          entityId: 'null',
+          accessibleEntities: ['null', 'NULL', 'nUlL'],
+        };
+        await store.insert(record);
+        const withdraw = { kind: 'withdraw', at: 5, entityId: 'NULL' } as const;
+        expect(await store.mark(RECORD.keyId, withdraw)).toBe(true);
+        expect(await store.findById(RECORD.keyId)).toEqual({
+          ...record,
+          withdrawn: ['NULL'],
+          changedAt: 5,
+        });
+        const lists = 'SELECT accessible_entities, withdrawn FROM keyscope_keys';
+        expect(await sql(lists)).toEqual([
+          { accessible_entities: ['null', 'NULL', 'nUlL'], withdrawn: ['NULL'] },
+        ]);
+        const unquoted = insertRow(sql, 1, { accessible_entities: "'{null}'" });
+        await expect(unquoted).rejects.toThrow('keyscope_keys_accessible_entities_check');
+      });
+    });
+  });
+});
+
+describe.each(['PGlite', 'pg Pool of 10'])('with %s', (kind) => {
+  describeKind(kind)('the table', () => {
+    test('refuses what is no id, in every column', async () => {
+      await alone(kind, async ({ client, sql }) => {
+        await postgresStore(client).findById(OWN);
+        for (const id of NEAR) {
+          const refused = 'keyscope_keys_entity_id_check';
+          await expect(insertRow(sql, 1, { entity_id: quoted(id) }), id).rejects.toThrow(refused);
+          const pair = 'keyscope_addressing_entity_id_check';
+          await expect(insertPair(sql, 1, id), id).rejects.toThrow(pair);
+          for (const column of ['accessible_entities', 'withdrawn']) {
+            for (const list of [[id], ['a', id], [id, 'a'], [id, id]]) {
+              const row = insertRow(sql, 1, { [column]: listOf(...list) });
+              await expect(row, `${column} ${list.join()}`).rejects.toThrow(
+                `keyscope_keys_${column}_check`,
+              );
+            }
+          }
+        }
+        // The server has no text with a NUL.
+        const zero = "'org_2abc' || chr(0)";
+        await expect(insertRow(sql, 1, { entity_id: zero })).rejects.toThrow('null character');
+        for (const id of IDS) await insertPair(sql, 1, id);
+      });
+    });
+
+    test('refuses a list with a null, with more dimensions, or that begins elsewhere', async () => {
+      await alone(kind, async ({ client, sql }) => {
+        await postgresStore(client).findById(OWN);
+        const odd = ["'{NULL}'", "'{a,NULL}'", "'{{a},{b}}'", "'{{a,b}}'", "'[0:1]={a,b}'"];
+        for (const list of odd) {
+          for (const column of ['accessible_entities', 'withdrawn']) {
+            const row = insertRow(sql, 1, { [column]: list });
+            await expect(row, list).rejects.toThrow(`keyscope_keys_${column}_check`);
+          }
+        }
+      });
+    });
+
+    // Without its checks, so that the comparison alone decides.
+    test('takes no text for another', async () => {
+      await alone(kind, async ({ client, sql }) => {
+        const store = postgresStore(client);
+        await store.findById(OWN);
+        for (const column of CHECKS) {
+          await sql(`ALTER TABLE keyscope_keys DROP CONSTRAINT keyscope_keys_${column}_check`);
+        }
+        await sql(`
+          ALTER TABLE keyscope_addressing DROP CONSTRAINT keyscope_addressing_entity_id_check`);
+        const texts = [...IDS, ...NEAR];
+        for (const [i, text] of texts.entries()) {
+          await insertRow(sql, i, {
+            entity_id: quoted(text),
+            accessible_entities: listOf(...texts),
+          });
+          await insertPair(sql, i, text);
+        }
+        for (const [i, id] of IDS.entries()) {
+          expect(await listed(store, id), id).toEqual([another(i).keyId]);
+          expect(await listed(store, id, true), id).toEqual([another(i).keyId]);
+          // Nor does a withdrawal of one count for another.
+          const { keyId } = another(texts.length - 1);
+          expect(await store.mark(keyId, { kind: 'withdraw', at: 5, entityId: id }), id).toBe(true);
+        }
+        const [row] = await sql(`
+          SELECT withdrawn FROM keyscope_keys WHERE key_id = '${another(texts.length - 1).keyId}'`);
+        expect(row).toEqual({ withdrawn: IDS });
+      });
+    });
+  });
+});
