@@ -32,8 +32,8 @@ import {
 } from './query.js';
 
 /**
- * Makes the reading half of a store. What cannot be an id is never sent: the type `uuid` would
- * reject it or fold its case, and no text has a NUL.
+ * Makes the reading half of a store. It sends only possible ids: the type `uuid` would reject
+ * others or fold their case, and a text cannot have a NUL.
  */
 export function createReads(send: SendStatement, maxQueries: LookUpOptions['maxQueries']): Reads {
   const run = createRunner(send);

@@ -4,9 +4,9 @@
  * - `uuid`: a key's id has half the size of text and a single spelling, and sorts as its text does.
  * - `COLLATE "C"`: entities, digests and prefixes are compared and sorted byte for byte, whatever
  *   the database's own collation is, and an upgrade of the system does not change their order.
- * - `isId`, `areIds`: what `isEntityId` accepts, and also the text of a key, because SQL computes no
- *   checksum. Every update evaluates them, so their patterns do not count characters, which would
- *   take ten times as long.
+ * - `isId`, `areIds`: what `isEntityId` accepts, and also the text of a key, because SQL does not
+ *   compute its checksum. Every update evaluates them, so their patterns do not count characters,
+ *   which would take ten times as long.
  * - `fillfactor`: leaves room to write usage in place. 92 % of random updates then touch no index,
  *   instead of 55 %.
  * - `keyscope_keys_lineage`: the keys of one root. `keyscope_keys_issued`: the keys that were

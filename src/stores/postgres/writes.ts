@@ -6,7 +6,7 @@ import { usageBatches, type Writes } from '../writes.js';
 import { isLockTimeout } from './errors.js';
 import type { RunStatement } from './query.js';
 
-/** Makes the writing half of a store. What cannot be an id is never sent. */
+/** Makes the writing half of a store. It sends only possible ids. */
 export function createWrites(run: RunStatement): Writes {
   return {
     // The primary key and the digest's UNIQUE reject duplicates.

@@ -1,4 +1,4 @@
-/** Ids of entities that are no UUIDs: kept and compared byte for byte, in every client. */
+/** Ids of entities, UUIDs or not: kept and compared byte for byte, in every client. */
 import type { KeyRecord, KeyStore } from 'keyscope';
 import { postgresStore, purgeEnded } from 'keyscope/stores/postgres';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -158,7 +158,7 @@ describe.each(KINDS)('with %s', (kind) => {
       });
     });
 
-    // In the text of an array, an unquoted null is no text.
+    // In the text of an array, an unquoted null is not a text.
     test('may be the text null, in a list, too', async () => {
       await alone(kind, async ({ client, sql }) => {
         const store = postgresStore(client);
@@ -188,7 +188,7 @@ describe.each(KINDS)('with %s', (kind) => {
 
 describe.each(['PGlite', 'pg Pool of 10'])('with %s', (kind) => {
   describeKind(kind)('the table', () => {
-    test('refuses what is no id, in every column', async () => {
+    test('refuses in every column what cannot be an id', async () => {
       await alone(kind, async ({ client, sql }) => {
         await postgresStore(client).findById(OWN);
         for (const id of NEAR) {
@@ -205,7 +205,7 @@ describe.each(['PGlite', 'pg Pool of 10'])('with %s', (kind) => {
             }
           }
         }
-        // The server has no text with a NUL.
+        // A text of the server cannot have a NUL.
         const zero = "'org_2abc' || chr(0)";
         await expect(insertRow(sql, 1, { entity_id: zero })).rejects.toThrow('null character');
         for (const id of IDS) await insertPair(sql, 1, id);

@@ -31,22 +31,24 @@ async function examine(config: ChosenConfig): Promise<Findings> {
   return (name) => findings.find((finding) => finding.check === name);
 }
 
-/** A server with fixed answers, by a word in the query. */
-function answering(answers: Readonly<Record<string, readonly unknown[]>>): CommandSql {
-  return {
-    dialect: 'postgres',
-    async query(sql) {
-      const [, found = []] = Object.entries(answers).find(([word]) => sql.includes(word)) ?? [];
-      return found.map((answer) => ({ answer }));
-    },
-  };
-}
-
 const columns = MIGRATIONS.postgres.flat().flatMap((text) => {
   const [, table] = /CREATE TABLE (\w+)/.exec(text) ?? [];
   const all = text.matchAll(/^ {2}(\w+ (?:\w|\[\]| COLLATE "C")+)/gm);
   return Array.from(all, ([, column]) => `${table}.${column}`);
 });
+
+/** A server with fixed answers, by a word in the query, whose columns are those of the schema. */
+function answering(answers: Readonly<Record<string, readonly unknown[]>>): CommandSql {
+  const all = { attcollation: columns, ...answers };
+  return {
+    dialect: 'postgres',
+    async query(sql) {
+      const [, found = []] = Object.entries(all).find(([word]) => sql.includes(word)) ?? [];
+      return found.map((answer) => ({ answer }));
+    },
+  };
+}
+
 const triggers = MIGRATIONS.postgres.flat().filter((text) => /CREATE (TRIGGER|OR)/.test(text));
 const now = (): number => Date.now();
 const SOUND = {
