@@ -188,7 +188,8 @@ export function editableMysql(triggers: boolean): OpenEditable {
       rows: async () => {
         const [rows] = await pool.query(
           `SELECT *,
-             CONVERT(prefix USING utf8mb4) AS prefix, CONVERT(digest USING utf8mb4) AS digest
+             CONVERT(prefix USING utf8mb4) AS prefix, CONVERT(digest USING utf8mb4) AS digest,
+             CONVERT(entity_id USING utf8mb4) AS entity_id
            FROM keyscope_keys`,
         );
         return (rows as readonly unknown[]).map(toRecord);

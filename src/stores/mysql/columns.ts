@@ -2,6 +2,7 @@
  * Checks that values fit their columns. The server would not: unless the SQL mode is strict, it
  * truncates a longer text and stores a value of another type as text.
  */
+import { isEntityId } from '../../core/entity.js';
 import type { KeyRecord } from '../../core/record.js';
 import type { Mark } from '../../core/store.js';
 import { isUuid } from '../../core/uuid.js';
@@ -42,8 +43,8 @@ const NARROW_FIELDS: readonly NarrowField[] = [
   { field: 'prefix', fits: isPrefix },
   { field: 'hint', fits: isHint },
   { field: 'digest', fits: isDigest },
-  { field: 'entityId', fits: isUuid },
-  { field: 'accessibleEntities', fits: (list) => Array.isArray(list) && list.every(isUuid) },
+  { field: 'entityId', fits: isEntityId },
+  { field: 'accessibleEntities', fits: (list) => Array.isArray(list) && list.every(isEntityId) },
   { field: 'rotatedFrom', fits: isUuidOrNull },
   { field: 'rootKeyId', fits: isUuid },
   { field: 'issuedUnder', fits: isUuidOrNull },
@@ -63,7 +64,7 @@ export function assertMarkFits(mark: Mark): void {
   if (mark.kind === 'revoke' && !isSeal(mark.seal ?? null)) {
     throw new Error('keyscope: mark: seal does not fit its column');
   }
-  if (mark.kind === 'withdraw' && !isUuid(mark.entityId)) {
+  if (mark.kind === 'withdraw' && !isEntityId(mark.entityId)) {
     throw new Error('keyscope: mark: entityId does not fit its column');
   }
 }

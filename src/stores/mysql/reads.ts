@@ -1,7 +1,8 @@
 /**
- * The methods that only read. An id is always a lower-case UUID, and a digest and a prefix always
- * printable ASCII; anything else is not looked up.
+ * The methods that only read. The id of a key is always a lower-case UUID, and that of an entity, a
+ * digest and a prefix always printable ASCII; anything else is not looked up.
  */
+import { isEntityId } from '../../core/entity.js';
 import type { KeyRecord } from '../../core/record.js';
 import type { CallOptions, ChangedKey, ExpiringQuery, ListQuery } from '../../core/store.js';
 import { isUuid } from '../../core/uuid.js';
@@ -100,7 +101,7 @@ function findersOf(readers: Readers): Finders {
 function createListings(readers: Readers): Listings {
   return {
     async list(query) {
-      if (!isUuid(query.entityId) || !isPrefix(query.prefix)) return [];
+      if (!isEntityId(query.entityId) || !isPrefix(query.prefix)) return [];
       const { sql, values } = listStatement(query);
       return selectRecords(readers, sql, values);
     },

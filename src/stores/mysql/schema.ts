@@ -3,8 +3,8 @@
  *
  * - Every statement can be repeated: DDL commits on its own, so an interrupted migration starts
  *   over. MySQL has `CREATE TRIGGER IF NOT EXISTS` only since 8.0.29.
- * - `digest`, `prefix`: VARBINARY, because every collation that MySQL and MariaDB share ignores
- *   trailing spaces. A UUID fills its column, so the spaces do not matter there.
+ * - `digest`, `prefix`, `entity_id`: VARBINARY, because every collation that MySQL and MariaDB
+ *   share ignores trailing spaces. The id of a key fills its column, so they do not matter there.
  * - LONGTEXT: unless the SQL mode is strict, the server silently truncates a text that is too long
  *   for its column.
  * - The triggers are single statements without an inner semicolon, so that command-line clients and
@@ -31,6 +31,14 @@ import {
 } from '../schema/versions.js';
 
 const ID = 'VARCHAR(36) CHARACTER SET ascii COLLATE ascii_bin';
+
+/**
+ * A condition: `entity_id` is an id of either kind, except that it may be an API key. It looks for
+ * what no id contains, because `$` also matches before a line break at the end. Each byte is a
+ * character of latin1, so none of them is lost in the conversion.
+ */
+const IS_ENTITY = `CONVERT(entity_id USING latin1) COLLATE latin1_bin
+    NOT REGEXP '[^-A-Za-z0-9._~:@|]|^[.]{0,2}$'`;
 
 /** Returns an expression that fails and shows why, without a semicolon. */
 function refusal(why: string): string {
@@ -75,7 +83,7 @@ CREATE TABLE IF NOT EXISTS keyscope_keys (
   hint VARCHAR(20) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   name LONGTEXT NOT NULL,
   digest VARBINARY(255) NOT NULL UNIQUE,
-  entity_id ${ID} NOT NULL,
+  entity_id VARBINARY(64) NOT NULL,
   accessible_entities LONGTEXT NOT NULL CHECK (${isJson('accessible_entities', 'ARRAY')}),
   scopes LONGTEXT NOT NULL CHECK (${isJson('scopes', 'ARRAY')}),
   justification LONGTEXT,
@@ -103,16 +111,18 @@ CREATE TABLE IF NOT EXISTS keyscope_keys (
   INDEX keyscope_keys_issued (issued_under, key_id),
   INDEX keyscope_keys_ended (ended_at, key_id),
   INDEX keyscope_keys_expiring (expires_at, key_id),
-  INDEX keyscope_keys_changed (changed_at, key_id)
+  INDEX keyscope_keys_changed (changed_at, key_id),
+  CONSTRAINT keyscope_keys_entity CHECK (${IS_ENTITY})
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
   `
 CREATE TABLE IF NOT EXISTS keyscope_addressing (
-  entity_id ${ID} NOT NULL,
+  entity_id VARBINARY(64) NOT NULL,
   prefix VARBINARY(20) NOT NULL,
   created_at BIGINT NOT NULL,
   key_id ${ID} NOT NULL,
   PRIMARY KEY (entity_id, prefix, created_at, key_id),
-  INDEX keyscope_addressing_key (key_id)
+  INDEX keyscope_addressing_key (key_id),
+  CONSTRAINT keyscope_addressing_entity CHECK (${IS_ENTITY})
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
 ];
 

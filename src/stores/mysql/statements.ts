@@ -12,6 +12,7 @@ import { FRESHNESS } from './freshness.js';
 const AS_TEXT: Readonly<Record<string, string>> = {
   prefix: 'CONVERT(k.prefix USING utf8mb4)',
   digest: 'CONVERT(k.digest USING utf8mb4)',
+  entity_id: 'CONVERT(k.entity_id USING utf8mb4)',
   accessible_entities: 'CONCAT(k.accessible_entities)',
   scopes: 'CONCAT(k.scopes)',
   metadata: 'CONCAT(k.metadata)',

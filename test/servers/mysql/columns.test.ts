@@ -25,9 +25,11 @@ const UNFIT: readonly Partial<KeyRecord>[] = [
   { seal: LONG },
   { seal: 'é' },
   { entityId: `${OWN} ` },
-  { entityId: LONG },
+  { entityId: 'a'.repeat(65) },
+  { entityId: '..' },
+  { entityId: 'é' },
   { accessibleEntities: [OWN, `${OTHER} `] },
-  { accessibleEntities: [OWN, OTHER.toUpperCase()] },
+  { accessibleEntities: [OWN, 'a'.repeat(65)] },
   { rotatedFrom: LONG },
   { rotatedFrom: '' },
   { rootKeyId: '' },
@@ -60,6 +62,7 @@ describeMysql('a server whose SQL mode is not strict', () => {
       { kind: 'revoke', at: 5, by: null, reason: null, seal: 'é' },
       { kind: 'withdraw', at: 5, entityId: `${OTHER} ` },
       { kind: 'withdraw', at: 5, entityId: '' },
+      { kind: 'withdraw', at: 5, entityId: 'a'.repeat(65) },
     ];
     for (const mark of marks) {
       const write = async () => place.store.mark(another(1).keyId, mark);
@@ -77,7 +80,8 @@ describeMysql('a server whose SQL mode is not strict', () => {
     const texts = { name: long, justification: long, createdBy: long, trust: long };
     const ended = { endedBy: long, endReason: long, revokedAt: 5 };
     const prefix = 'p'.repeat(20);
-    const record = { ...RECORD, ...texts, ...ended, prefix, digest, seal };
+    const entityId = 'e'.repeat(64);
+    const record = { ...RECORD, ...texts, ...ended, prefix, digest, seal, entityId };
     await place.store.insert(record);
     expect(await place.store.findById(RECORD.keyId)).toEqual(record);
   });

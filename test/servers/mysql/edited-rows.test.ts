@@ -43,7 +43,14 @@ const EDITS: Edits = {
   issuedUnder: EDITED_COLUMNS.issuedUnder,
   trust: EDITED_COLUMNS.trust,
   seal: ['NULL', "''", 'UPPER(seal)', 'LEFT(seal, 63)', "CONCAT(seal, ' ')"],
-  entityId: [quoted(OTHER), "''", 'UPPER(entity_id)', 'NULL'],
+  entityId: [
+    quoted(OTHER),
+    "''",
+    'UPPER(CONVERT(entity_id USING ascii))',
+    "CONCAT(entity_id, ' ')",
+    "X'FF'",
+    'NULL',
+  ],
   accessibleEntities: [...EDITED_COLUMNS.accessibleEntities, 'NULL'],
   scopes: [...EDITED_COLUMNS.scopes, `'["unknown:scope"]'`, 'NULL'],
   justification: EDITED_COLUMNS.justification,
@@ -67,7 +74,7 @@ const LOOSE_COLUMNS = [
   jsonColumn('scopes_used', 'OBJECT'),
   'name LONGTEXT',
   'created_at BIGINT',
-  'entity_id VARCHAR(36) CHARACTER SET ascii COLLATE ascii_bin',
+  'entity_id VARBINARY(64)',
 ];
 
 /** The operator's connection, which edits the rows despite the CHECKs and the strict mode. */

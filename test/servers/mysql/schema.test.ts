@@ -48,6 +48,7 @@ describeMysql('the table', SLOW, () => {
     const types = new Map(columns.map(({ Field, Type }) => [Field, Type]));
     expect(types.get('digest')).toBe('varbinary(255)');
     expect(types.get('prefix')).toBe('varbinary(20)');
+    expect(types.get('entity_id')).toBe('varbinary(64)');
   });
 
   /** An INSERT of a new row with these columns. */

@@ -24,7 +24,7 @@ const OTHERS: Readonly<Record<string, readonly string[]>> = {
   hint: ["'AAAA'", 'LOWER(hint)', "CONCAT(hint, ' ')", "''"],
   name: ["'other'", 'UPPER(name)', "CONCAT(name, ' ')", "''"],
   digest: ["'s1$00'", "REPLACE(digest, 's', 'S')", "CONCAT(digest, ' ')"],
-  entity_id: [`'${OTHER}'`, 'UPPER(entity_id)'],
+  entity_id: [`'${OTHER}'`, 'UPPER(CONVERT(entity_id USING ascii))', "CONCAT(entity_id, ' ')"],
   accessible_entities: [
     `'["${OTHER}"]'`,
     'UPPER(accessible_entities)',

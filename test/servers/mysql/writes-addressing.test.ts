@@ -12,7 +12,8 @@ import {
   usePlace,
 } from '../../support/mysql-place.ts';
 
-const PAIRS = 'SELECT entity_id, key_id, created_at FROM keyscope_addressing';
+const PAIRS = `SELECT CONVERT(entity_id USING utf8mb4) AS entity_id, key_id, created_at
+  FROM keyscope_addressing`;
 
 /** A key that addresses both other entities. */
 function addressing(number: number): KeyRecord {
