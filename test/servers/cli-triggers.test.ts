@@ -1,4 +1,4 @@
-/** What `doctor` says about the triggers of MySQL and MariaDB. */
+/** What `doctor` says about the triggers and the columns of MySQL and MariaDB. */
 import { createKeyring, defineScopes } from 'keyscope';
 import { type CommandSql, defineConfig } from 'keyscope/cli';
 import { migrate, mysqlStore } from 'keyscope/stores/mysql';
@@ -8,8 +8,8 @@ import { CHECKS, type Finding } from '../../src/tools/cli/commands/doctor.js';
 import { type Database, emptyDatabase, trustCreators } from '../support/mysql-clients.ts';
 import { describeMysql, openClient, SLOW, withClient } from '../support/mysql-place.ts';
 
-/** The finding about the triggers, asked as an operator, or as a user of the server. */
-async function triggersIn(database: Database, user: string = database.settings.user) {
+/** The findings, asked as an operator, or as a user of the server. */
+async function findingsIn(database: Database, user: string = database.settings.user) {
   const { client, query, end } = await openClient('mysql2 connection', {
     ...database.settings,
     user,
@@ -28,6 +28,12 @@ async function triggersIn(database: Database, user: string = database.settings.u
   const findings: Finding[] = [];
   for (const check of CHECKS) findings.push(await check({ config, timeoutMs: 60_000, findings }));
   await end();
+  return findings;
+}
+
+/** The finding about the triggers. */
+async function triggersIn(database: Database, user?: string) {
+  const findings = await findingsIn(database, user);
   return findings.find(({ check }) => check === 'triggers');
 }
 
@@ -101,6 +107,32 @@ describeMysql('doctor on the triggers of MySQL', SLOW, () => {
       await migrate(keeper.client);
       await keeper.end();
       expect(await triggersIn(database)).toMatchObject({ state: 'ok' });
+    });
+  });
+});
+
+describeMysql('doctor on the columns of MySQL', SLOW, () => {
+  const ascii = 'CHARACTER SET ascii COLLATE';
+
+  test.each([
+    ['keyscope_keys', `entity_id VARCHAR(64) ${ascii} ascii_general_ci`],
+    ['keyscope_keys', `entity_id VARCHAR(64) ${ascii} ascii_bin`],
+    ['keyscope_keys', 'digest VARCHAR(255) COLLATE utf8mb4_bin'],
+    ['keyscope_keys', `key_id VARCHAR(36) ${ascii} ascii_general_ci`],
+    ['keyscope_addressing', `entity_id VARCHAR(64) ${ascii} ascii_general_ci`],
+  ])('names the column of %s that equals more than before: %s', async (table, column) => {
+    await withClient('mysql2 pool', {}, async ({ client }, database) => {
+      await migrate(client);
+      const { rows } = database.console;
+      // A column of the service may have any type.
+      await rows(`ALTER TABLE ${table} ADD COLUMN team VARCHAR(9) ${ascii} ascii_general_ci`);
+      const [before] = (await findingsIn(database)).filter(({ check }) => check === 'schema');
+      expect(before).toMatchObject({ state: 'ok' });
+      await rows(`ALTER TABLE ${table} MODIFY ${column} NOT NULL`);
+      const [after] = (await findingsIn(database)).filter(({ check }) => check === 'schema');
+      const [name] = column.split(' ');
+      expect(after).toMatchObject({ state: 'to do' });
+      expect(after?.what).toContain(`${table}.${name} got another type or collation`);
     });
   });
 });

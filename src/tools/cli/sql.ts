@@ -1,4 +1,5 @@
 /** The SQL queries of `doctor`, over the client in the config. */
+import { COLUMN_LIST } from '../../stores/rows.js';
 import { type Dialect, MIGRATIONS } from '../../stores/schema/migrations.js';
 import type { CommandSql } from './define-config.js';
 
@@ -9,7 +10,7 @@ export const KNOWN_VERSION: number = MIGRATIONS.postgres.length;
 interface Questions {
   /** 1 or more if the schema exists. */
   readonly schema: string;
-  /** The columns of entity ids that may fold or convert them, or that no index begins with. */
+  /** The columns whose type or collation may take one text for another. */
   readonly columns: string;
   /** Milliseconds since the epoch; empty if the database uses this machine's clock. */
   readonly clock: string;
@@ -52,7 +53,14 @@ const GRANTED = `'Y' IN (${PRIVILEGES.map((name) => plain(`${name}_priv`)).join(
 const QUESTIONS: Readonly<Record<Dialect, Questions>> = {
   postgres: {
     schema: "SELECT (to_regclass('keyscope_schema') IS NOT NULL)::int AS answer",
-    columns: '',
+    columns: `
+      SELECT relname || '.' || attname AS answer
+      FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
+        LEFT JOIN pg_collation ON pg_collation.oid = attcollation
+      WHERE attrelid IN (to_regclass('keyscope_keys'), to_regclass('keyscope_addressing'))
+        AND attname IN ('prefix', 'digest', 'entity_id', 'accessible_entities', 'withdrawn')
+        AND (atttypid NOT IN ('text'::regtype, 'text[]'::regtype) OR collname <> 'C')
+      ORDER BY answer`,
     clock: 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint::text AS answer',
     primary: 'SELECT (NOT pg_is_in_recovery())::int AS answer',
     triggers: `
@@ -84,7 +92,13 @@ const QUESTIONS: Readonly<Record<Dialect, Questions>> = {
     schema: `
       SELECT COUNT(*) AS answer FROM information_schema.TABLES
       WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'keyscope_schema'`,
-    columns: '',
+    columns: `
+      SELECT CONCAT(TABLE_NAME, '.', COLUMN_NAME) AS answer FROM information_schema.COLUMNS
+      WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME IN ('keyscope_keys', 'keyscope_addressing')
+        AND IF(COLUMN_NAME IN ('prefix', 'digest', 'entity_id'), DATA_TYPE <> 'varbinary',
+          COLUMN_NAME IN ('${COLUMN_LIST.replaceAll(', ', "', '")}')
+          AND RIGHT(COLLATION_NAME, 4) <> '_bin')
+      ORDER BY answer`,
     clock: 'SELECT CAST(ROUND(UNIX_TIMESTAMP(NOW(3)) * 1000) AS CHAR) AS answer',
     primary: "SELECT CONCAT(@@read_only) IN ('0', 'OFF') AND @@innodb_read_only = 0 AS answer",
     triggers: `
@@ -147,10 +161,9 @@ export async function askVersion(
   return { version: Number(version ?? 0), minReader: Number(minReader ?? 0) };
 }
 
-/** Returns the columns whose entity ids may be confused; empty if the database was not asked. */
+/** Returns the columns whose type or collation may take one text for another. */
 export async function askColumns(sql: CommandSql): Promise<readonly string[]> {
-  const { columns } = QUESTIONS[sql.dialect];
-  return columns === '' ? [] : (await ask(sql, columns)).map(String);
+  return (await ask(sql, QUESTIONS[sql.dialect].columns)).map(String);
 }
 
 /** Returns the database's time in milliseconds since the epoch; null if it uses this clock. */

@@ -189,4 +189,11 @@ export const ENTITIES: readonly Safeguard[] = [
     instead: "REGEXP '^[-A-Za-z0-9._~:@|]+$'",
     tests: 'test/servers/mysql/entity-ids.test.ts',
   },
+  {
+    name: 'doctor names a column that takes one id for another: MySQL',
+    file: 'src/tools/cli/sql.ts',
+    text: "'entity_id'), DATA_TYPE <> 'varbinary'",
+    instead: "'entity_id'), FALSE",
+    tests: 'test/servers/cli-triggers.test.ts',
+  },
 ];
