@@ -132,7 +132,7 @@ describeMysql('doctor on the columns of MySQL', SLOW, () => {
       const [after] = (await findingsIn(database)).filter(({ check }) => check === 'schema');
       const [name] = column.split(' ');
       expect(after).toMatchObject({ state: 'to do' });
-      expect(after?.what).toContain(`${table}.${name} got another type or collation`);
+      expect(after?.what).toContain(`${table}.${name} may take one text for another`);
     });
   });
 });

@@ -132,17 +132,12 @@ describePostgres('the command over PostgreSQL', () => {
       `CREATE COLLATION folding (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
         ALTER TABLE keyscope_addressing DROP CONSTRAINT keyscope_addressing_entity_id_check,
           ALTER entity_id TYPE text COLLATE folding`,
-      'keyscope_addressing.entity_id text COLLATE "C"',
+      'keyscope_addressing.entity_id',
     ],
     [
       'whose order depends on the system',
       'ALTER TABLE keyscope_addressing ALTER prefix TYPE text COLLATE "default"',
-      'keyscope_addressing.prefix text COLLATE "C"',
-    ],
-    [
-      'of another type',
-      'ALTER TABLE keyscope_schema ALTER version TYPE bigint',
-      'keyscope_schema.version integer',
+      'keyscope_addressing.prefix',
     ],
   ])('names a column %s', async (_kind, change, column) => {
     schema = await emptySchema();
@@ -150,8 +145,8 @@ describePostgres('the command over PostgreSQL', () => {
     await schema.sql(change);
     const { exit, stdout } = await place.run(['doctor']);
     expect(exit).toBe(1);
-    expect(stdout).toMatch(/^schema +to do +version 1, but these columns differ: /m);
-    expect(stdout).toContain(`differ: ${column}; another type or collation`);
+    expect(stdout).toMatch(/^schema +to do +version 1, but /m);
+    expect(stdout).toContain(`, but ${column} may take one text for another`);
   });
 
   // It counted the names: triggers that never fire, or call an emptied function, were in order.

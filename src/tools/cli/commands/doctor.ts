@@ -138,8 +138,8 @@ export const CHECKS: readonly Check[] = [
 ];
 
 const CONFUSING =
-  'must be text in an index that compares bytes: otherwise an entity may see keys of others. ' +
-  'See schemaSql in docs/stores.md';
+  'may take one text for another, so that an entity sees keys of others: restore what ' +
+  'keyscope schema prints';
 
 async function checkSchema(sql: CommandSql): Promise<Verdict> {
   const found = await askVersion(sql);
