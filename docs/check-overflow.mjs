@@ -1,4 +1,4 @@
-// `npm run docs:overflow` opens every page of the built site at 1,440 px and at 390 px. Code has to
+// `npm run lab -- overflow` opens every page of the built site at 1,440 px and at 390 px. Code has to
 // fit, and so do tables at 1,440 px; at 390 px a table may scroll. No page scrolls sideways, and
 // nothing is cut off.
 import { readdirSync } from 'node:fs';

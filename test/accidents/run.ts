@@ -1,5 +1,5 @@
 /**
- * `npm run test:accidents`: measures requests, new keys and revocations during accidents of the
+ * `npm run lab -- accidents`: measures requests, new keys and revocations during accidents of the
  * database. Starts the servers on this machine, and removes them. Prints a table. Fails if a key
  * was let in after its revocation had answered, if the engine lost an answered write that it
  * promises to keep, or if anything was never answered.

@@ -1,12 +1,12 @@
 /**
- * The safeguards that `npm run test:sabotage` disables must still be in the source: a changed text
+ * The safeguards that `npm run lab -- sabotage` disables must still be in the source: a changed text
  * would stop that run.
  */
 import { describe, expect, it } from 'vitest';
 import { SAFEGUARDS } from '../long/sabotage/safeguards.ts';
 import { readProjectFile } from '../support/source.ts';
 
-describe('the safeguards that `npm run test:sabotage` disables', () => {
+describe('the safeguards that `npm run lab -- sabotage` disables', () => {
   it('occur in their files, each exactly once', () => {
     const moved = SAFEGUARDS.filter(({ file, text }) => {
       const parts = readProjectFile(file).split(text);

@@ -1,5 +1,5 @@
 /**
- * `npm run screenshots` walks through the console in Chromium and takes the pictures of the
+ * `npm run lab -- screenshots` walks through the console in Chromium and takes the pictures of the
  * documentation again. With `-- FOLDER` it takes every page, light, dark and on a phone, to check a
  * change of the design.
  */

@@ -1,5 +1,5 @@
 /**
- * `npm run test:drivers`: the store contract on the oldest and newest supported version of every
+ * `npm run lab -- drivers`: the store contract on the oldest and newest supported version of every
  * driver, with the options that services use. Prints a table and fails if a test of the contract
  * does.
  *

@@ -1,5 +1,5 @@
 /**
- * `npm run test:addressing`: a million keys of a thousand entities that all address one more. At
+ * `npm run lab -- addressing`: a million keys of a thousand entities that all address one more. At
  * least 99 of 100 of that entity's pages of 100 keys have to take at most 20 ms, first and last
  * pages alike. A new key with 1,000 entities has to be written within 2 s. Prints the figures; the
  * exit code says whether all were fast enough. `-- --quick` makes a tenth of the keys. Needs

@@ -1,5 +1,5 @@
 /**
- * `npm run test:exhaustive`: concurrent calls of a keyring in every order of their steps, and with
+ * `npm run lab -- exhaustive`: concurrent calls of a keyring in every order of their steps, and with
  * a crash after each step, with and without caches and channels. Runs the source, over a store in
  * memory; the laws are in `test/support/ledger.ts`. One worker a core. For each family of settings,
  * prints the number of schedules and states, and the time. For a wrong schedule, prints its steps.

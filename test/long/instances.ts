@@ -1,5 +1,5 @@
 /**
- * `npm run test:instances`: measures the load of many instances of a service on one PostgreSQL.
+ * `npm run lab -- instances`: measures the load of many instances of a service on one PostgreSQL.
  * Each has its own pool, cache and channel; here they share a process and its processor. Everything
  * except the channel's heartbeat runs five times as fast as by default, so that minutes become
  * seconds. The table converts the figures to the defaults, and a thousand instances are calculated

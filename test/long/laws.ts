@@ -1,5 +1,5 @@
 /**
- * `npm run test:laws`: runs the property tests with 10,000 runs of each property instead of some
+ * `npm run lab -- laws`: runs the property tests with 10,000 runs of each property instead of some
  * hundred. `-- N` sets another number.
  */
 import { spawnSync } from 'node:child_process';

@@ -1,5 +1,5 @@
 /**
- * `npm run test:linear`: measures the readers of untrusted text on inputs of up to 1 MB that are
+ * `npm run lab -- linear`: measures the readers of untrusted text on inputs of up to 1 MB that are
  * made to be slow. A header or a token may take at most 50 ms, a list of scopes 20, a key 5, a form
  * to issue a key 50 in addition to JSON.parse. Within their caps, an input twice as long may take
  * at most 2.5 times as long. Prints the slowest of each; the exit code says whether all were fast

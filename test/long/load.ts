@@ -1,5 +1,5 @@
 /**
- * `npm run test:load`: checks that a distant database answers look-ups in time. Load arrives by the
+ * `npm run lab -- load`: checks that a distant database answers look-ups in time. Load arrives by the
  * clock, whether or not the earlier requests are answered: a caller that waited for its answer
  * would slow down with the store, and hide a collapse. At least 99 of 100 honest requests have to
  * be answered within `storeTimeoutMs`. Prints a table; the exit code says whether all were.

@@ -1,5 +1,5 @@
 /**
- * `npm run test:timing`: checks that the time of a refusal does not reveal how near a guessed key
+ * `npm run lab -- timing`: checks that the time of a refusal does not reveal how near a guessed key
  * is to a live one. It compares two classes of unknown keys, both with right checksums: random
  * ones, and ones that share the first 25 characters of entropy with a live key. Welch's t over 10^6
  * samples of each must stay within 4.5, in each of three runs. The control is the same verification

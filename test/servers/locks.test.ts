@@ -9,7 +9,7 @@ import { describeMysql, usePlace } from '../support/mysql-place.ts';
 import { pgClient } from '../support/postgres-clients.ts';
 import { describePostgres, using } from '../support/postgres-place.ts';
 
-/** `npm run test:load` holds the lock for longer than any timeout of the servers. */
+/** `npm run lab -- load` holds the lock for longer than any timeout of the servers. */
 const { KEYSCOPE_TEST_LOCK_SECONDS = '3' } = process.env;
 const SECONDS = Number(KEYSCOPE_TEST_LOCK_SECONDS);
 const TIMEOUT = { timeout: (SECONDS + 60) * 1_000 };

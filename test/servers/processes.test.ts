@@ -1,6 +1,6 @@
 /**
  * Processes that race and processes that are killed, on each kind of store: 200 rounds and 20
- * kills. `npm run test:races` runs 1,000 and 100. Prints its counts.
+ * kills. `npm run lab -- races` runs 1,000 and 100. Prints its counts.
  */
 import type { SuiteFactory } from 'vitest';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

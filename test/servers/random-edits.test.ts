@@ -1,5 +1,5 @@
 /**
- * An ended key stays ended, whatever an attacker writes into the database. `npm run test:edits`
+ * An ended key stays ended, whatever an attacker writes into the database. `npm run lab -- edits`
  * tries 10,000 edits on each store.
  */
 import { describe, expect, it } from 'vitest';

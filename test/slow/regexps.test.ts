@@ -1,6 +1,6 @@
 /**
  * Every regular expression in the source runs in linear time. A static analysis checks each one for
- * all inputs. The functions around them are measured by `npm run test:linear`.
+ * all inputs. The functions around them are measured by `npm run lab -- linear`.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { keyPattern } from 'keyscope';

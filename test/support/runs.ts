@@ -1,5 +1,5 @@
 /**
- * Sets the number of runs of each property: 500, or KEYSCOPE_TEST_RUNS, which `npm run test:laws`
+ * Sets the number of runs of each property: 500, or KEYSCOPE_TEST_RUNS, which `npm run lab -- laws`
  * sets. Vitest loads this before every test file.
  */
 import fc from 'fast-check';

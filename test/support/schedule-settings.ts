@@ -1,4 +1,4 @@
-/** The settings of `npm run test:exhaustive`: concurrent calls, with and without caches. */
+/** The settings of `npm run lab -- exhaustive`: concurrent calls, with and without caches. */
 import { OVERLAP_MS } from './simulated-calls.ts';
 import type { Act, Command, KeyName, ProcessPlan, Setting } from './simulated-process.ts';
 

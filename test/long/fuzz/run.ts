@@ -1,5 +1,5 @@
 /**
- * `npm run test:fuzz`: fuzzes each target for ten minutes, guided by the code that its inputs
+ * `npm run lab -- fuzz`: fuzzes each target for ten minutes, guided by the code that its inputs
  * reach. `-- <target>` fuzzes only some, `-- --seconds N` sets the time, `-- --seed N` repeats
  * mutations.
  *

@@ -1,5 +1,5 @@
 /**
- * `npm run test:sabotage`: switches off one safeguard at a time, in a copy of the repository, and
+ * `npm run lab -- sabotage`: switches off one safeguard at a time, in a copy of the repository, and
  * runs the tests. A test must fail each time: a safeguard that nobody misses is not tested. Prints
  * the test that failed. `-- <words>` takes the safeguards whose name contains the words. Those of
  * the stores need their servers.

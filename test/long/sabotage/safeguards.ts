@@ -1,4 +1,4 @@
-/** Everything that `npm run test:sabotage` switches off. */
+/** Everything that `npm run lab -- sabotage` switches off. */
 import { ADMIN } from './admin.ts';
 import { COMMAND } from './command.ts';
 import { CORE } from './core.ts';

@@ -1,6 +1,6 @@
 /**
  * Safeguards that only matter for the order of steps: without one, each single call is still right.
- * The quick part of `npm run test:exhaustive` finds them, and so does the long one.
+ * The quick part of `npm run lab -- exhaustive` finds them, and so does the long one.
  */
 import type { Safeguard } from './safeguard.ts';
 

@@ -1,4 +1,4 @@
-/** A primary that Sentinel watches. `npm run test:accidents` measures a failover. */
+/** A primary that Sentinel watches. `npm run lab -- accidents` measures a failover. */
 
 import type { RedisClient } from 'keyscope/stores/redis';
 import { redisStore } from 'keyscope/stores/redis';

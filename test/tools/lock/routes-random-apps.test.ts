@@ -1,6 +1,6 @@
 /**
  * Random apps: `routesOf` lists every route that answers, and lists none as guarded that answers a
- * stranger. `npm run test:lock` runs many more.
+ * stranger. `npm run lab -- lock` runs many more.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Dice, emptyTally, judge, type RandomApp } from '../../support/random-apps.ts';
