@@ -44,6 +44,9 @@ function project(
   return { extends: true, test: { name, include, exclude: [], sequence: { groupOrder } } };
 }
 
+const repository = project('repository', 2, ['test/*.test.ts', 'test/architecture/*.test.ts']);
+repository.test = { ...repository.test, exclude: ['test/architecture/prose.test.ts'] };
+
 const frameworks = project('frameworks', 6, ['test/{frameworks,orms}/*.test.ts']);
 frameworks.test = { ...frameworks.test, globalSetup: 'test/support/example-projects.ts' };
 
@@ -54,10 +57,11 @@ export default defineConfig({
       project('unit', 1, [
         'test/{core,management,http,native,reports,admin,cache,jwt,leaks,mcp,schemas,stores,testing,tools}/**/*.test.ts',
       ]),
-      project('repository', 2, ['test/*.test.ts', 'test/architecture/*.test.ts']),
+      project('prose', 0, ['test/architecture/prose.test.ts']),
+      repository,
       project('examples', 3, ['test/examples/*.test.ts', 'test/recipes/*.test.ts']),
       project('servers', 4, ['test/{servers,slow}/**/*.test.ts']),
-      project('conformance', 5, ['test/{conformance,moving,observing,validators}/*.test.ts']),
+      project('outside', 5, ['test/outside/*/*.test.ts']),
       frameworks,
     ],
     reporters: ['default', summary],

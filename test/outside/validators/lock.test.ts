@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { diffLocks, lockSarif } from 'keyscope/lock';
 import { expect, it } from 'vitest';
-import { installedIn } from '../support/installed.ts';
-import { lockWith } from '../support/locks.ts';
+import { installedIn } from '../../support/installed.ts';
+import { lockWith } from '../../support/locks.ts';
 
 interface Validate {
   (value: unknown): boolean;
@@ -16,9 +16,9 @@ interface Formats {
   readonly default: { readonly default: (ajv: object) => void };
 }
 
-const { describe, load } = installedIn('validators', 'ajv-draft-04');
+const { describe, load } = installedIn('outside', 'ajv-draft-04');
 const SCHEMA = new URL(
-  'node_modules/@microsoft/jest-sarif/lib/schemas/sarif-2.1.0-rtm.5.json',
+  '../node_modules/@microsoft/jest-sarif/lib/schemas/sarif-2.1.0-rtm.5.json',
   import.meta.url,
 );
 

@@ -4,8 +4,8 @@ import express, { type Request, type RequestHandler } from 'express';
 import type { GrantAuthority, IssuedKey, IssueInput, KeyInfo } from 'keyscope';
 import { createKeyring, definePolicy, defineScopes } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
-import { createGuard } from '../../examples/express/adapter.ts';
-import type { Recipes } from '../support/recipes.ts';
+import { createGuard } from '../../../examples/express/adapter.ts';
+import type { Recipes } from '../../support/recipes.ts';
 
 export type Scope = 'threats:read' | 'threats:write' | 'reports:read';
 export type Operation = 'listThreats' | 'updateThreat';

@@ -6,9 +6,9 @@ import fc from 'fast-check';
 import { definePolicy, defineScopes } from 'keyscope';
 import { scopeReference, secureDocument } from 'keyscope/openapi';
 import { expect, it } from 'vitest';
-import { openApi } from '../../examples/platform/host/openapi.ts';
-import { installedIn } from '../support/installed.ts';
-import { documentOf, operation, PATHS, policy } from '../support/openapi.ts';
+import { openApi } from '../../../examples/platform/host/openapi.ts';
+import { installedIn } from '../../support/installed.ts';
+import { documentOf, operation, PATHS, policy } from '../../support/openapi.ts';
 
 interface Parser {
   validate(document: object): Promise<{ readonly valid: boolean; readonly errors?: unknown }>;
@@ -23,7 +23,7 @@ interface Marked {
   readonly marked: { lexer(markdown: string): readonly Token[] };
 }
 
-const { describe, load } = installedIn('validators', 'marked');
+const { describe, load } = installedIn('outside', 'marked');
 
 describe('@readme/openapi-parser', () => {
   const validate = async (document: object) => {

@@ -20,11 +20,11 @@ import {
 } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { canariesIn, canary, keyCanaries } from '../support/canary.ts';
-import { installedIn } from '../support/installed.ts';
-import { type Recipes, writeRecipes } from '../support/recipes.ts';
-import { describeOn, SERVERS } from '../support/servers.ts';
-import { runToEnd, START_TIMEOUT } from '../support/service-process.ts';
+import { canariesIn, canary, keyCanaries } from '../../support/canary.ts';
+import { installedIn } from '../../support/installed.ts';
+import { type Recipes, writeRecipes } from '../../support/recipes.ts';
+import { describeOn, SERVERS } from '../../support/servers.ts';
+import { runToEnd, START_TIMEOUT } from '../../support/service-process.ts';
 
 // ── Types of the packages and the recipes ───────────────────────────────────────────────────────
 
@@ -96,7 +96,7 @@ interface Traced {
 
 // ── A service observed by all three ─────────────────────────────────────────────────────────────
 
-const { describe, load } = installedIn('observing', '@opentelemetry/api');
+const { describe, load } = installedIn('outside', '@opentelemetry/api');
 const onRedis = await describeOn('redis');
 
 const ENTITY = '6f1a7c1e-5a0e-4c57-9d5e-2f1f6d3f4a10';
@@ -238,7 +238,7 @@ describe('the recipes of docs/observing.md', () => {
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'keyscope-observing-'));
-    recipes = writeRecipes('docs/observing.md', 'test/observing');
+    recipes = writeRecipes('docs/observing.md', 'test/outside/observing');
     service = await setUp(recipes);
     const { keyring } = service;
     const input = { name: 'n', scopes: ['threats:read'], expiresAt: 'never' } as const;

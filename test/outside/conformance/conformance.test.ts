@@ -8,13 +8,13 @@ import { createKeyring, definePolicy, defineScopes } from 'keyscope';
 import { createMcpGate, endWithKey, type McpEntry } from 'keyscope/mcp';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type Handle, mount } from '../support/mcp-mounted.ts';
-import { createTransport1, stopAll, type Transport1 } from '../support/mcp-servers.ts';
+import { type Handle, mount } from '../../support/mcp-mounted.ts';
+import { createTransport1, stopAll, type Transport1 } from '../../support/mcp-servers.ts';
 import { createEverything, TOOL_NAMES } from './everything.ts';
 
 afterEach(stopAll);
 
-const SUITE = fileURLToPath(new URL('node_modules/.bin/conformance', import.meta.url));
+const SUITE = fileURLToPath(new URL('../node_modules/.bin/conformance', import.meta.url));
 
 const ENTITY = '6f1a7c1e-5a0e-4c57-9d5e-2f1f6d3f4a10';
 

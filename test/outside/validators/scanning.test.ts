@@ -3,9 +3,9 @@
  * trufflehog and GitLab use.
  */
 import { expect, it } from 'vitest';
-import { RULES, scannerPattern } from '../../src/tools/cli/commands/rules.js';
-import { installedIn } from '../support/installed.ts';
-import { CONTEXTS, chanceFrom, countIn, keyFrom } from '../support/planted-keys.ts';
+import { RULES, scannerPattern } from '../../../src/tools/cli/commands/rules.js';
+import { installedIn } from '../../support/installed.ts';
+import { CONTEXTS, chanceFrom, countIn, keyFrom } from '../../support/planted-keys.ts';
 
 interface Toml {
   parse(text: string): Readonly<Record<string, unknown>>;
@@ -18,7 +18,7 @@ interface Re2 {
   readonly RE2JS: { compile(pattern: string): { matcher(text: string): Matcher } };
 }
 
-const { describe, load } = installedIn('validators', 'smol-toml');
+const { describe, load } = installedIn('outside', 'smol-toml');
 describe('rules', () => {
   const prefixes = ['acme', 'acme_test'];
   const rules = prefixes.map((prefix) => ({

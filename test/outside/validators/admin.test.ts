@@ -1,13 +1,13 @@
 /** Checks the OpenAPI document of the key management endpoints with a second validator. */
 import { keyAdminOpenApi } from 'keyscope/admin';
 import { expect, test } from 'vitest';
-import { installedIn } from '../support/installed.ts';
+import { installedIn } from '../../support/installed.ts';
 
 interface Parser {
   validate(document: object): Promise<{ readonly valid: boolean }>;
 }
 
-const { describe, load } = installedIn('validators', '@readme/openapi-parser');
+const { describe, load } = installedIn('outside', '@readme/openapi-parser');
 
 async function isValid(document: object): Promise<boolean> {
   const parser = (await load('@readme/openapi-parser')) as Parser;

@@ -7,8 +7,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import { isKey } from 'keyscope';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { installedIn } from '../support/installed.ts';
-import { type Recipes, writeRecipes } from '../support/recipes.ts';
+import { installedIn } from '../../support/installed.ts';
+import { type Recipes, writeRecipes } from '../../support/recipes.ts';
 import {
   type Ask,
   createAcme,
@@ -22,7 +22,7 @@ import {
   type Table,
 } from './recipes.ts';
 
-const { describe, load } = installedIn('moving', 'better-auth');
+const { describe, load } = installedIn('outside', 'better-auth');
 
 const TABLE: Table = {
   'threats:read': ['threats:read'],
@@ -37,7 +37,7 @@ describe('docs/migrating.md', () => {
   let shared: Shared;
 
   beforeAll(async () => {
-    recipes = writeRecipes('docs/migrating.md', 'test/moving');
+    recipes = writeRecipes('docs/migrating.md', 'test/outside/moving');
     shared = await loadShared(recipes);
   });
   afterAll(() => recipes.remove());
