@@ -44,9 +44,6 @@ function project(
   return { extends: true, test: { name, include, exclude: [], sequence: { groupOrder } } };
 }
 
-const repository = project('repository', 2, ['test/*.test.ts', 'test/architecture/*.test.ts']);
-repository.test = { ...repository.test, exclude: ['test/architecture/prose.test.ts'] };
-
 const frameworks = project('frameworks', 6, ['test/{frameworks,orms}/*.test.ts']);
 frameworks.test = { ...frameworks.test, globalSetup: 'test/support/example-projects.ts' };
 
@@ -57,8 +54,8 @@ export default defineConfig({
       project('unit', 1, [
         'test/{core,management,http,native,reports,admin,cache,jwt,leaks,mcp,schemas,stores,testing,tools}/**/*.test.ts',
       ]),
-      project('prose', 0, ['test/architecture/prose.test.ts']),
-      repository,
+      project('lint', 0, ['test/lint/*.test.ts']),
+      project('repository', 2, ['test/*.test.ts', 'test/architecture/*.test.ts']),
       project('examples', 3, ['test/examples/*.test.ts', 'test/recipes/*.test.ts']),
       project('servers', 4, ['test/{servers,slow}/**/*.test.ts']),
       project('outside', 5, ['test/outside/*/*.test.ts']),

@@ -1,8 +1,8 @@
 /**
- * `npm run lab -- soak`: 20 minutes at half load (`-- <minutes>` sets another time), with an accident
- * each minute on every engine side by side. Prints a line a minute. Fails if the heap is not flat,
- * if a key was let in after its revocation had answered, if an answered write was lost, or if a
- * request was never answered.
+ * `npm run lab -- soak`: 20 minutes at half load (`-- <minutes>` sets another time), with an
+ * accident each minute on every engine side by side. Prints a line a minute. Fails if the heap is
+ * not flat, if a key was let in after its revocation had answered, if an answered write was lost,
+ * or if a request was never answered.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';

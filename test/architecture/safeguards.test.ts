@@ -1,6 +1,6 @@
 /**
- * The safeguards that `npm run lab -- sabotage` disables must still be in the source: a changed text
- * would stop that run.
+ * The safeguards that `npm run lab -- sabotage` disables must still be in the source: a changed
+ * text would stop that run.
  */
 import { describe, expect, it } from 'vitest';
 import { SAFEGUARDS } from '../long/sabotage/safeguards.ts';

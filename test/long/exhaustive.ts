@@ -1,8 +1,9 @@
 /**
- * `npm run lab -- exhaustive`: concurrent calls of a keyring in every order of their steps, and with
- * a crash after each step, with and without caches and channels. Runs the source, over a store in
- * memory; the laws are in `test/support/ledger.ts`. One worker a core. For each family of settings,
- * prints the number of schedules and states, and the time. For a wrong schedule, prints its steps.
+ * `npm run lab -- exhaustive`: concurrent calls of a keyring in every order of their steps, and
+ * with a crash after each step, with and without caches and channels. Runs the source, over a store
+ * in memory; the laws are in `test/support/ledger.ts`. One worker a core. For each family of
+ * settings, prints the number of schedules and states, and the time. For a wrong schedule, prints
+ * its steps.
  */
 import { availableParallelism } from 'node:os';
 import { isMainThread, parentPort, Worker } from 'node:worker_threads';

@@ -1,9 +1,9 @@
 /**
- * `npm run lab -- load`: checks that a distant database answers look-ups in time. Load arrives by the
- * clock, whether or not the earlier requests are answered: a caller that waited for its answer
+ * `npm run lab -- load`: checks that a distant database answers look-ups in time. Load arrives by
+ * the clock, whether or not the earlier requests are answered: a caller that waited for its answer
  * would slow down with the store, and hide a collapse. At least 99 of 100 honest requests have to
- * be answered within `storeTimeoutMs`. Prints a table; the exit code says whether all were.
- * `-- --quick` takes two seconds for each instead of eight.
+ * be answered within `storeTimeoutMs`. Prints a table; the exit code says whether all were. `--
+ * --quick` takes two seconds for each instead of eight.
  *
  * Needs PostgreSQL and MySQL or MariaDB, where it creates a schema and a database and drops them. A
  * proxy adds the distance, half of the delay in each direction.

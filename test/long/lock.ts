@@ -1,8 +1,8 @@
 /**
- * `npm run lab -- lock`: lists 2,000 random apps each on Express, Fastify and Hono, and calls all of
- * their possible routes without a key. Runs the source. Prints how many routes were listed as what.
- * Fails if the list has a handler that answered a stranger as guarded, or misses it.
- * `node … test/long/lock.ts 100 7` makes 100 of each, from another seed.
+ * `npm run lab -- lock`: lists 2,000 random apps each on Express, Fastify and Hono, and calls all
+ * of their possible routes without a key. Runs the source. Prints how many routes were listed as
+ * what. Fails if the list has a handler that answered a stranger as guarded, or misses it. `node …
+ * test/long/lock.ts 100 7` makes 100 of each, from another seed.
  */
 import { Dice, emptyTally, judge, type RandomApp, type Tally } from '../support/random-apps.ts';
 import { openExpress, randomExpress } from '../support/random-express.ts';

@@ -1,9 +1,9 @@
 /**
- * `npm run lab -- scan`: runs the command over a file of 1 GiB with a key every 4 MiB, compared with
- * `grep -P` over the same file, and over a pipe with a git history of 2,000 commits. Prints the
- * speed of each, the memory of the command, and the keys that it found. The exit code says whether
- * it found all of them and nothing else, in memory that did not grow with the file. `-- --quick`
- * takes 64 MiB. Not part of `npm test`, because it writes a file of that size.
+ * `npm run lab -- scan`: runs the command over a file of 1 GiB with a key every 4 MiB, compared
+ * with `grep -P` over the same file, and over a pipe with a git history of 2,000 commits. Prints
+ * the speed of each, the memory of the command, and the keys that it found. The exit code says
+ * whether it found all of them and nothing else, in memory that did not grow with the file. `--
+ * --quick` takes 64 MiB. Not part of `npm test`, because it writes a file of that size.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { appendFileSync, closeSync, openSync, writeSync } from 'node:fs';

@@ -4,12 +4,11 @@ import { getRequestListener } from '@hono/node-server';
 import express, { type Express } from 'express';
 import { type FastifyInstance, fastify } from 'fastify';
 import { Hono } from 'hono';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createGuard as expressGuard } from '../../examples/express/adapter.ts';
 import { createGuard as fastifyGuard } from '../../examples/fastify/adapter.ts';
 import { type Guarded, createGuard as honoGuard } from '../../examples/hono/adapter.ts';
 import { close, listen } from '../examples/http-harness.ts';
-import { installedIn } from '../support/installed.ts';
 import { AUTHORITY, PLAIN, type Ring, setUp } from '../support/keyring.ts';
 import { type Recipes, writeRecipes } from '../support/recipes.ts';
 
@@ -19,7 +18,6 @@ interface Printed {
   onHono(app: Hono<Guarded>): unknown;
 }
 
-const { describe } = installedIn('recipes', '@fastify/cors');
 const APP = 'https://app.example';
 const STRANGERS = ['https://stranger.example', 'null', `${APP}:8443`, 'http://app.example'];
 

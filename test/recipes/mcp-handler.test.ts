@@ -3,15 +3,14 @@ import type { McpServer } from '@modelcontextprotocol/server';
 import { definePolicy } from 'keyscope';
 import { createMcpGate, guardTool } from 'keyscope/mcp';
 import { memoryStore } from 'keyscope/stores/memory';
-import { expect, test } from 'vitest';
+import { createMcpHandler } from 'mcp-handler';
+import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { installedIn } from '../support/installed.ts';
 import { bearer, catalog, issue, OWN, setUp, wrap } from '../support/keyring.ts';
 import { readProjectFile } from '../support/source.ts';
 
 const [, BLOCK = ''] =
   /from 'mcp-handler';\n([\s\S]*?)\nexport /.exec(readProjectFile('docs/mcp.md')) ?? [];
-const { describe, load } = installedIn('recipes', 'mcp-handler');
 const policy = definePolicy(catalog, { listThreats: ['threats:read'] });
 const resource = 'https://api.example.com/mcp';
 const tools = [
@@ -35,7 +34,6 @@ describe('the gate in front of mcp-handler', () => {
     });
     const { keyring } = setUp({ policy, store });
     const { key } = await issue(keyring);
-    const { createMcpHandler } = (await load('mcp-handler')) as { createMcpHandler: unknown };
     const gate = createMcpGate({ keyring, tools, resource });
     const code = `${BLOCK}\nreturn guarded;`;
     const make = new Function('createMcpHandler', 'tools', 'gate', code) as (

@@ -1,6 +1,5 @@
 /** All recipes of docs/recipes.md. Each recipe also has a test file in this folder. */
-import { expect, test } from 'vitest';
-import { installedIn } from '../support/installed.ts';
+import { describe, expect, test } from 'vitest';
 import { writeRecipes } from '../support/recipes.ts';
 import { readProjectFile } from '../support/source.ts';
 
@@ -25,8 +24,6 @@ const COPIED = {
   'express-adapter.ts': 'examples/express/adapter.ts',
   'client-address.ts': 'examples/more/client-address.ts',
 };
-
-const { describe } = installedIn('recipes', 'cors');
 
 test('every recipe is a file with a name', () => {
   const first = readProjectFile(PAGE).matchAll(/^```ts\n(.*)/gm);

@@ -4,13 +4,13 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { Admission, KeyStore } from 'keyscope';
 import { definePolicy } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import * as wsPackage from 'ws';
 import { close, listen } from '../examples/http-harness.ts';
-import { installedIn } from '../support/installed.ts';
 import { AUTHORITY, bearer, catalog, denied, issue, OWN, setUp, wrap } from '../support/keyring.ts';
 import { type Recipes, writeRecipes } from '../support/recipes.ts';
 
-/** The part of `ws` that the tests use. It has no types here. */
+/** The part of `ws` that the tests use, and its receiver, which has no type. */
 interface Socket extends EventEmitter {
   send(text: string, sent?: () => void): void;
   terminate(): void;
@@ -25,17 +25,15 @@ interface Printed {
   guardUpgrades(server: Server, sockets: unknown, admit: Admit, recheckMs?: number): void;
 }
 
-const { describe, load } = installedIn('recipes', 'ws');
+const ws = wsPackage as unknown as Ws;
 const policy = definePolicy(catalog, { listen: ['threats:read'], write: ['threats:write'] });
 
 describe('a WebSocket', () => {
   let recipes: Recipes;
   let printed: Printed;
-  let ws: Ws;
   beforeAll(async () => {
     recipes = writeRecipes('docs/recipes.md', 'test/recipes', ['sockets.ts']);
     printed = (await recipes.load('sockets.ts')) as Printed;
-    ws = (await load('ws')) as Ws;
   });
   afterAll(() => recipes.remove());
 

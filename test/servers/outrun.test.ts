@@ -1,6 +1,7 @@
 /**
  * Nobody outruns the end of a lineage: on each kind of store, against a thief who adds to it over
- * HTTP. 800 keys on 8 and 32 connections; `npm run lab -- races` takes 20,000 keys. Prints its times.
+ * HTTP. 800 keys on 8 and 32 connections; `npm run lab -- races` takes 20,000 keys. Prints its
+ * times.
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** The text of the reference. The tests in test/outside/validators check how Markdown renders it. */
+/** The text of the reference. test/outside/validators checks how Markdown renders it. */
 import { readFileSync } from 'node:fs';
 import { definePolicy, defineScopes } from 'keyscope';
 import { scopeReference } from 'keyscope/openapi';
