@@ -29,7 +29,7 @@ import {
   StoreError,
 } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 
 export const OWN = '0a0a0a0a-0000-4000-8000-00000000000a';
 export const OTHER = '0b0b0b0b-0000-4000-8000-00000000000b';
@@ -240,6 +240,7 @@ export async function dump(store: KeyStore): Promise<string> {
 }
 
 // ── What was thrown ──────────────────────────────────────────────────────────────────────────────
+// Helpers: if one fails, the report points at the line of the test.
 
 /** Turns a guard, which throws synchronously, into an argument of `denied` and `thrown`. */
 export const rejecting = (act: () => unknown) => async (): Promise<unknown> => act();
@@ -248,7 +249,7 @@ export const rejecting = (act: () => unknown) => async (): Promise<unknown> => a
  * Returns the error that `act` rejects with. A synchronous throw fails the test, because every
  * operation returns a promise.
  */
-export async function thrown(act: () => Promise<unknown>): Promise<unknown> {
+export const thrown = vi.defineHelper(async (act: () => Promise<unknown>): Promise<unknown> => {
   let promise: Promise<unknown>;
   try {
     promise = act();
@@ -261,52 +262,52 @@ export async function thrown(act: () => Promise<unknown>): Promise<unknown> {
     },
     (error: unknown) => error,
   );
-}
+});
 
 /** Asserts an `AccessError` by code and reason, and returns it. */
-export async function denied(
-  act: () => Promise<unknown>,
-  code: AccessErrorCode,
-  reason: DenialReason,
-) {
-  const error = await thrown(act);
-  if (!isAccessError(error)) throw error;
-  expect({ code: error.code, reason: error.reason }).toEqual({ code, reason });
-  expect(error).toBeInstanceOf(AccessError);
-  return error;
-}
+export const denied = vi.defineHelper(
+  async (act: () => Promise<unknown>, code: AccessErrorCode, reason: DenialReason) => {
+    const error = await thrown(act);
+    if (!isAccessError(error)) throw error;
+    expect({ code: error.code, reason: error.reason }).toEqual({ code, reason });
+    expect(error).toBeInstanceOf(AccessError);
+    return error;
+  },
+);
 
 /** Asserts an `InputError` by its field and message, and returns it. */
-export async function inputError(
-  act: () => Promise<unknown>,
-  field: string,
-  message: RegExp,
-): Promise<InputError> {
-  const error = await thrown(act);
-  if (!isInputError(error)) throw error;
-  expect(error.field).toBe(field);
-  expect(error.message).toMatch(message);
-  expect(error).toBeInstanceOf(TypeError);
-  return error;
-}
+export const inputError = vi.defineHelper(
+  async (act: () => Promise<unknown>, field: string, message: RegExp): Promise<InputError> => {
+    const error = await thrown(act);
+    if (!isInputError(error)) throw error;
+    expect(error.field).toBe(field);
+    expect(error.message).toMatch(message);
+    expect(error).toBeInstanceOf(TypeError);
+    return error;
+  },
+);
 
 /** Asserts a `StoreError`, and returns it. */
-export async function storeError(act: () => Promise<unknown>): Promise<StoreError> {
-  const error = await thrown(act);
-  if (!isStoreError(error)) throw error;
-  expect(error).toBeInstanceOf(StoreError);
-  return error;
-}
+export const storeError = vi.defineHelper(
+  async (act: () => Promise<unknown>): Promise<StoreError> => {
+    const error = await thrown(act);
+    if (!isStoreError(error)) throw error;
+    expect(error).toBeInstanceOf(StoreError);
+    return error;
+  },
+);
 
 /**
  * Asserts a `TypeError` that keyscope wrote: it says what is wrong, and does not come from the
  * engine.
  */
-export async function typeError(act: () => Promise<unknown>, message: RegExp): Promise<void> {
-  const error = await thrown(act);
-  expect(error).toBeInstanceOf(TypeError);
-  expect((error as TypeError).message).toMatch(message);
-}
+export const typeError = vi.defineHelper(
+  async (act: () => Promise<unknown>, message: RegExp): Promise<void> => {
+    const error = await thrown(act);
+    expect(error).toBeInstanceOf(TypeError);
+    expect((error as TypeError).message).toMatch(message);
+  },
+);
 
 /** Asserts that `issue` refuses an input with a `TypeError` before it asks the store. */
 export async function issueRefused(
