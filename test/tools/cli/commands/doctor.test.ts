@@ -31,7 +31,7 @@ async function examine(config: ChosenConfig): Promise<Findings> {
   return (name) => findings.find((finding) => finding.check === name);
 }
 
-/** A server with fixed answers, by a word in the query, whose columns are those of the schema by default. */
+/** A server with fixed answers, by a word in the query. By default, no column is at fault. */
 function answering(answers: Readonly<Record<string, readonly unknown[]>>): CommandSql {
   const all = { attcollation: [], ...answers };
   return {
