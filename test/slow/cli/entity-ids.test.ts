@@ -1,5 +1,6 @@
 /** The command where organizations have ids that are not UUIDs. */
 import { existsSync } from 'node:fs';
+import type { IssuedKey } from 'keyscope';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openPlace, type Place, shell, sqliteConfig } from '../../support/command.ts';
 
@@ -18,7 +19,7 @@ describe('an organization without a UUID', () => {
     const on = `--entity=${id}`;
     const issued = await place.run(['issue', on, ...NEW, '--entities', 'guest', '--json']);
     expect(issued.exit, issued.stderr).toBe(0);
-    const { info } = JSON.parse(issued.stdout);
+    const { info } = JSON.parse(issued.stdout) as IssuedKey;
     expect(info).toMatchObject({ entityId: id, accessibleEntities: [id, 'guest'] });
     const shown = await place.run(['show', info.keyId, on, '--json']);
     expect(JSON.parse(shown.stdout)).toMatchObject({ entityId: id });
