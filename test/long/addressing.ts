@@ -6,7 +6,7 @@
  * PostgreSQL, where it creates a schema and drops it.
  *
  * The figures are fair: ids are spread over their index like random ones, so the keys of a page are
- * not adjacent in it. Pages are read in random order. The rows, some 600 MB, exceed the server's
+ * not adjacent in it. Pages are read in random order. The rows, some 700 MB, exceed the server's
  * cache in its default configuration.
  */
 import assert from 'node:assert/strict';

@@ -1,7 +1,8 @@
 /** Ids of entities, UUIDs or not: kept and compared byte for byte, in every client. */
-import type { KeyRecord, KeyStore } from 'keyscope';
+import { generateKey, type KeyRecord, type KeyStore } from 'keyscope';
 import { postgresStore, purgeEnded } from 'keyscope/stores/postgres';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { isEntityId } from '../../../src/core/entity.ts';
 import { HOSTILE_IDS } from '../../support/entity-ids.ts';
 import { OTHER, OWN } from '../../support/keyring.ts';
 import { type Opened, sharedPglite } from '../../support/postgres-clients.ts';
@@ -209,6 +210,29 @@ describe.each(['PGlite', 'pg Pool of 10'])('with %s', (kind) => {
         const zero = "'org_2abc' || chr(0)";
         await expect(insertRow(sql, 1, { entity_id: zero })).rejects.toThrow('null character');
         for (const id of IDS) await insertPair(sql, 1, id);
+      });
+    });
+
+    test('accepts the same characters as isEntityId, and the text of a key', async () => {
+      await alone(kind, async ({ client, sql }) => {
+        const store = postgresStore(client);
+        await store.findById(OWN);
+        const isTaken = (write: Promise<unknown>): Promise<boolean> =>
+          write.then(
+            () => true,
+            () => false,
+          );
+        for (let code = 1; code < 256; code += 1) {
+          const text = `a${String.fromCharCode(code)}`;
+          const pair = insertPair(sql, 1, text);
+          expect(await isTaken(pair), text).toBe(isEntityId(text));
+          const row = insertRow(sql, code, { accessible_entities: listOf('b', text) });
+          expect(await isTaken(row), text).toBe(isEntityId(text));
+        }
+        // SQL cannot recognize a key by its checksum. The store never asks for one.
+        const key = generateKey({ prefix: 'acme' });
+        await insertPair(sql, 1, key);
+        expect(await listed(store, key, true)).toEqual([]);
       });
     });
 
