@@ -11,9 +11,15 @@ import { packageEntries } from './test/support/package-entries.ts';
 const CORE: readonly string[] = ['core', 'management', 'http'];
 
 /**
- * The files in them that the front door does not load: only `admin`, `leaks` and `mcp` need them.
+ * The files in them that the front door does not load: only `admin`, `jwt`, `leaks` and `mcp` need
+ * them.
  */
-const APART: readonly string[] = ['http/answer', 'http/body', 'http/fetch-handler'];
+const APART: readonly string[] = [
+  'http/answer',
+  'http/body',
+  'http/fetch-handler',
+  'http/fetched-list',
+];
 
 /** Whether a file, named without its extension, belongs to `core.js`. */
 function isCore(name: string): boolean {

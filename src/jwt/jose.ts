@@ -1,10 +1,9 @@
 /**
- * Everything that keyscope uses from jose: to sign, to verify, and to read and fetch keys. No other
- * file imports jose.
+ * Everything that keyscope uses from jose: to sign, to verify, and to read keys. No other file
+ * imports jose.
  */
 export type {
   CryptoKey,
-  FetchImplementation,
   JSONWebKeySet,
   JWK,
   JWTPayload,
@@ -13,8 +12,6 @@ export type {
 } from 'jose';
 export {
   createLocalJWKSet,
-  createRemoteJWKSet,
-  customFetch,
   decodeJwt,
   exportJWK,
   importJWK,

@@ -10,7 +10,7 @@ import { readKeySet } from './key-set.js';
 /**
  * Reads the option `jwks`: keys, a promise of keys, or the URL of keys.
  *
- * @param report Called when a background fetch fails.
+ * @param report Called once with each failed fetch.
  * @returns The function that jose calls for the key of a token. It throws `AccessError` on a bad
  *   header, and `StoreError` if the keys cannot be fetched or used.
  * @throws TypeError on an invalid option. A promised set is not checked yet.
@@ -51,7 +51,7 @@ function isMissingKey(error: unknown): boolean {
   return code === 'ERR_JWKS_NO_MATCHING_KEY';
 }
 
-/** The timeout of a promised set in milliseconds, the same as jose's for a response. */
+/** The timeout of a promised set in milliseconds, the same as that of a fetched one. */
 const TIMEOUT_MS = 5_000;
 
 /**

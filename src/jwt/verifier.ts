@@ -55,8 +55,9 @@ export interface TokenVerifierOptions {
    */
   readonly now?: Clock | undefined;
   /**
-   * Called when a background fetch of the key set fails. After fifteen minutes without a successful
-   * fetch, the verifier accepts no token. Errors of this function are ignored.
+   * Called once with each failed fetch of the key set, however many tokens waited for it. After
+   * fifteen minutes without a successful fetch, the verifier accepts no token. Errors of this
+   * function are ignored.
    */
   readonly onError?: ((error: unknown) => unknown) | undefined;
 }

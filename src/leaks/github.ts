@@ -42,14 +42,14 @@ export function createGitHubDoor(
   ender: LeakEnder,
   report: (error: unknown) => void,
 ): (request: Request) => Promise<Response> {
-  const now = (): number => performance.now();
-  const publishedKeys = createPublishedKeys(github.fetch, now, report);
+  const publishedKeys = createPublishedKeys(github.fetch, report);
   return async (request) => {
     // 1. Require a signature by a listed key, before reading the body.
     const identifier = request.headers.get('github-public-key-identifier') ?? '';
     const signature = request.headers.get('github-public-key-signature') ?? '';
     if (!IDENTIFIER.test(identifier) || !SIGNATURE.test(signature)) throw new Refusal(NOT_SIGNED);
-    const key = await publishedKeys.find(identifier);
+    // A failed fetch has been reported.
+    const key = await publishedKeys.find(identifier).catch(() => undefined);
     // GitHub retries. Not reported, because strangers could fill the log with made-up identifiers.
     if (key === undefined) return answerError(new StoreError('not known yet'), CHALLENGE);
     if (key === null) throw new Refusal(NOT_SIGNED);

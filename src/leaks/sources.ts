@@ -1,7 +1,7 @@
 /** The options of each source of reports. */
 import { assert, assertFunction, readFields, readFlag, readStrings } from '../core/input.js';
 import type { ChallengeOptions } from '../http/challenge.js';
-import type { Fetch } from './published-keys.js';
+import type { Fetch } from '../http/fetched-list.js';
 
 /**
  * The action on a leaked key:
@@ -50,7 +50,7 @@ export interface Source {
 
 /** {@link GitHubSource}, validated and with defaults. */
 export interface GitHub extends Source {
-  readonly fetch: Fetch;
+  readonly fetch: Fetch | undefined;
 }
 
 /** {@link GitLabSource}, validated and with defaults. */
@@ -73,13 +73,10 @@ const OF_EACH = ['action', 'evenIfEnded'] as const satisfies readonly (keyof Lea
 /** @throws TypeError on an invalid option. */
 export function readGitHub(value: GitHubSource): GitHub {
   readFields(value, [...OF_EACH, 'fetch'], 'github');
-  const { fetch = platformFetch } = value;
+  const { fetch } = value;
   assertFunction(fetch, 'github: fetch');
   return { ...readSource(value, 'github'), fetch };
 }
-
-/** Reads the global `fetch` at each call, so that replacements and instrumentation apply. */
-const platformFetch: Fetch = (url, init) => fetch(url, init);
 
 /** @throws TypeError on an invalid option. The message never contains the secret. */
 export function readGitLab(value: GitLabSource): GitLab {

@@ -28,7 +28,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   native: [],
   cache: ['core'],
   stores: ['core'],
-  jwt: ['core'],
+  jwt: ['core', 'http'],
   mcp: ['core', 'http'],
   leaks: ['core', 'management', 'http'],
   schemas: ['core', 'management', 'http'],

@@ -441,7 +441,7 @@ describe('a resource server', () => {
     expect((await get(`${url}/me`, key))[0]).toBe(401);
     expect((await get(`${url}/me`, token))[0]).toBe(503);
     expect(told.map(explain)).toEqual([
-      'the keys that verify tokens cannot be loaded or used: the key set has the status 404',
+      'jwks: the list cannot be fetched or used: the answer has the status 404',
     ]);
     await stop(server);
   });

@@ -6,6 +6,7 @@ import { ENTITIES } from './entities.ts';
 import { EXAMPLES } from './examples.ts';
 import { FRAMEWORKS } from './frameworks.ts';
 import { LEAKS } from './leaks.ts';
+import { LISTS } from './lists.ts';
 import { LOCK } from './lock.ts';
 import { DOCUMENTS } from './openapi.ts';
 import type { Safeguard } from './safeguard.ts';
@@ -24,6 +25,7 @@ export const SAFEGUARDS: readonly Safeguard[] = [
   ...ADMIN,
   ...DOCUMENTS,
   ...LEAKS,
+  ...LISTS,
   ...LOCK,
   ...COMMAND,
   ...EXAMPLES,
