@@ -15,6 +15,7 @@ const CORE: readonly string[] = ['core', 'management', 'http'];
  * them.
  */
 const APART: readonly string[] = [
+  'http/address',
   'http/answer',
   'http/body',
   'http/fetch-handler',

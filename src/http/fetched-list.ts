@@ -3,9 +3,9 @@
  * that check the signatures of others load this.
  */
 import { StoreError } from '../core/errors.js';
-import { assert } from '../core/input.js';
 import { answerInTime } from '../core/outage.js';
 import { isCloudflareWorkers } from '../core/thenable.js';
+import { assertIsSecure } from './address.js';
 import { readBody } from './body.js';
 
 /** `fetch`, or a replacement, for example to use a proxy. */
@@ -61,8 +61,6 @@ const MAX_BYTES = 65_536;
 // GitHub refuses requests without a user agent, and Cloudflare Workers send none by themselves.
 const HEADERS = { accept: 'application/json, */*;q=0.1', 'user-agent': 'keyscope' };
 
-const LOCAL_HOSTS: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];
-
 /**
  * A moment by two clocks. It has passed when it has by either of them: `Date.now` may be set back,
  * and `performance.now` may stop while the machine sleeps.
@@ -90,7 +88,7 @@ export function createFetchedList<Item>(
   list: PublishedList<Item>,
   report: (error: unknown) => void,
 ): FetchedList<Item> {
-  assertIsSafe(list);
+  assertIsSecure(list.url, list.name);
   let kept: Items<KeptItem<Item>> = new Map();
   let keptDate = 0;
   // When to fetch again at the earliest: for an unknown name, and in the background.
@@ -156,14 +154,6 @@ function createFetching<Item>(
     });
     return fetching;
   };
-}
-
-function assertIsSafe({ name, url }: PublishedList<unknown>): void {
-  const isLocal = url.protocol === 'http:' && LOCAL_HOSTS.includes(url.hostname);
-  const isSecure = url.protocol === 'https:' || isLocal;
-  assert(isSecure, `${name}: pass an https URL. http is allowed only for this machine`);
-  const isBare = url.username === '' && url.password === '';
-  assert(isBare, `${name}: pass a URL without credentials`);
 }
 
 function momentIn(milliseconds: number): Moment {

@@ -1,7 +1,6 @@
 /** Reads a server's own URL, which identifies it to clients and in tokens. */
 import { assert } from '../core/input.js';
-
-const LOCAL_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
+import { assertIsSecure } from '../http/address.js';
 
 /**
  * Reads a resource identifier (RFC 9728 §1.2, RFC 8707 §2) in its canonical spelling.
@@ -14,21 +13,11 @@ export function readResource(value: unknown, what: string): URL {
   const text = String(value);
   assert(URL.canParse(text), `${what}: pass an absolute URL`, value);
   const url = new URL(text);
-  assert(isHttps(url) || isLocalHttp(url), `${what}: pass an https URL`);
-  const hasCredentials = url.username !== '' || url.password !== '';
+  assertIsSecure(url, what);
   // Searches the text, because a parsed URL does not show an empty query or fragment.
-  const hasMore = /[?#]/.test(text);
-  assert(!hasCredentials && !hasMore, `${what}: pass a URL without credentials, query or fragment`);
+  assert(!/[?#]/.test(text), `${what}: pass a URL without query or fragment`);
   // A host in upper case, a default port, dot segments or white space would never match a token.
   const isExact = url.href === text || url.href === `${text}/`;
   assert(isExact, `${what}: write it as ${url.href}`);
   return url;
-}
-
-function isHttps({ protocol }: URL): boolean {
-  return protocol === 'https:';
-}
-
-function isLocalHttp({ protocol, hostname }: URL): boolean {
-  return protocol === 'http:' && LOCAL_HOSTS.includes(hostname);
 }

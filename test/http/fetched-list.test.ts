@@ -472,26 +472,3 @@ describe('an answer over HTTP', () => {
     expect(requests).toBe(1);
   });
 });
-
-describe('the address of a list', () => {
-  const make = (url: string) => () => setUp({ url: new URL(url) });
-
-  it.each([
-    ['http://acme.example/list', /^list: pass an https URL/],
-    ['http://localhost.acme.example/list', /^list: pass an https URL/],
-    ['http://127.0.0.2/list', /^list: pass an https URL/],
-    ['file:///etc/list', /^list: pass an https URL/],
-    ['ftp://localhost/list', /^list: pass an https URL/],
-    ['https://user@acme.example/list', /^list: pass a URL without credentials$/],
-    ['https://:secret@acme.example/list', /^list: pass a URL without credentials$/],
-  ])('is not %s', (url, instead) => {
-    expect(make(url)).toThrow(TypeError);
-    expect(make(url)).toThrow(instead);
-  });
-
-  it('may be on this machine without https', () => {
-    for (const host of ['localhost', '127.0.0.1', '[::1]']) {
-      expect(make(`http://${host}:1/`)).not.toThrow();
-    }
-  });
-});

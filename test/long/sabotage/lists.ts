@@ -1,4 +1,4 @@
-/** The safeguards of fetched lists. */
+/** The safeguards of fetched lists and of the addresses that are fetched. */
 import type { Safeguard } from './safeguard.ts';
 
 const file = 'src/http/fetched-list.ts';
@@ -133,18 +133,25 @@ export const LISTS: readonly Safeguard[] = [
     tests,
   },
   {
-    name: 'lists: https',
+    name: 'lists: a secure address',
     file,
+    text: 'assertIsSecure(list.url, list.name);',
+    instead: '',
+    tests: 'test/http/address.test.ts',
+  },
+  {
+    name: 'lists: https',
+    file: 'src/http/address.ts',
     text: 'assert(isSecure,',
     instead: 'assert(isSecure || true,',
-    tests,
+    tests: 'test/http/address.test.ts',
   },
   {
     name: 'lists: no credentials in an address',
-    file,
+    file: 'src/http/address.ts',
     text: 'assert(isBare,',
     instead: 'assert(isBare || true,',
-    tests,
+    tests: 'test/http/address.test.ts',
   },
   {
     name: 'lists: no redirects',
