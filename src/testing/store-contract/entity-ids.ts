@@ -5,7 +5,7 @@ import { type StoreFixture, TIME } from './fixture.js';
 import { after, withdrawAt } from './marks.js';
 
 /** Ids that a store may fold, trim, split, read as a number, or take for a name of its own. */
-const IDS: readonly string[] = [
+export const IDS: readonly string[] = [
   '~:'.repeat(32),
   'a',
   'b',
