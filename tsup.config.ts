@@ -5,10 +5,8 @@ import { defineConfig, type Options } from 'tsup';
 import ts from 'typescript';
 import { packageEntries } from './test/support/package-entries.ts';
 
-/**
- * The folders behind the front door. They become one file, because each file takes time to load.
- */
-const CORE: readonly string[] = ['core', 'management', 'http'];
+/** The folders of the main entry. They become one file, because each file takes time to load. */
+const CORE: readonly string[] = ['core', 'management', 'http', 'notation'];
 
 /**
  * The files in them that the front door does not load: only `admin`, `jwt`, `leaks` and `mcp` need

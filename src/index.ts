@@ -4,11 +4,11 @@
 export type { AccessErrorCode, DenialReason } from './core/errors.js';
 export { AccessError, InputError, StoreError } from './core/errors.js';
 export { causeOf, isAccessError, isInputError, isStoreError } from './core/errors.js';
-export type { KeyParts } from './management/keys.js';
-export { digestKey, generateKey, isKey } from './management/keys.js';
-export { keyPattern, parseKey, redactKeys } from './management/keys.js';
-export { formatScopes, normalizeScopes, parseScopes } from './core/scopes.js';
-export { coversScopes, equalScopes, intersectScopes, unionScopes } from './core/scopes.js';
+export type { KeyParts } from './notation/keys.js';
+export { digestKey, generateKey, isKey } from './notation/keys.js';
+export { keyPattern, parseKey, redactKeys } from './notation/keys.js';
+export { formatScopes, normalizeScopes, parseScopes } from './notation/scopes.js';
+export { coversScopes, equalScopes, intersectScopes, unionScopes } from './notation/scopes.js';
 export type { RequestLike } from './core/request.js';
 export type { Authorization } from './core/authorization.js';
 export { parseAuthorization } from './core/authorization.js';

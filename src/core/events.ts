@@ -58,8 +58,8 @@ interface KeyRevoked extends Managed {
   /** Whose key it is. */
   readonly entityId: string;
   /**
-   * The mark that the row had already, if no seal proved it: somebody else wrote it, or its pepper
-   * is gone. `revokedAt` stays on the record, the rest was replaced.
+   * The mark that the row had already, if no seal proved it: another program wrote it, or its
+   * pepper is gone. `revokedAt` stays on the record, the rest was replaced.
    */
   readonly found?: FoundMark | undefined;
 }

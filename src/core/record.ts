@@ -211,8 +211,8 @@ export function readRecord(value: unknown): KeyRecord | null {
 }
 
 /**
- * Returns a checked copy of a record with another usage, or `null`. What was computed from the
- * record stays valid, because neither its seal nor its rights depend on usage.
+ * Returns a checked copy of a record with another usage, or `null`. Results that were computed from
+ * the record stay valid, because neither its seal nor its rights depend on usage.
  */
 export function withUsage(record: KeyRecord, usage: Usage): KeyRecord | null {
   const copy = readRecord({ ...record, ...usage });

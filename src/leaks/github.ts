@@ -6,7 +6,7 @@
 import { StoreError } from '../core/errors.js';
 import { answerError, answerJson, type Problem } from '../http/answer.js';
 import { Refusal } from '../http/fetch-handler.js';
-import { digestKey } from '../management/keys.js';
+import { digestKey } from '../notation/keys.js';
 import type { LeakEnder } from './ender.js';
 import {
   endAll,

@@ -5,7 +5,7 @@ import type { KeyState } from '../core/record.js';
 import { readBasePath } from '../http/fetch-handler.js';
 import type { Authority } from '../management/authority.js';
 import type { DamagedKey, KeyInfo } from '../management/info.js';
-import { keyPattern } from '../management/keys.js';
+import { keyPattern } from '../notation/keys.js';
 import {
   type GitHub,
   type GitHubSource,

@@ -9,7 +9,7 @@ import type { Context } from '../core/context.js';
 import { AccessError, isAccessError } from '../core/errors.js';
 import type { KeyRecord } from '../core/record.js';
 import type { Awaitable } from '../core/store.js';
-import { earliest, requireLive, requireRecord } from '../core/verify.js';
+import { earliest, refused, requireLive, requireRecord } from '../core/verify.js';
 import type { CheckedAuthority } from './authority.js';
 import { voucherOf } from './ended.js';
 import { foreignKey, readFresh } from './find.js';
@@ -21,9 +21,7 @@ export async function requireActing(
 ): Promise<KeyRecord | null> {
   if (keyId === null) return null;
   const row = await readFresh(context, keyId);
-  if (row?.prefix !== context.format.prefix) {
-    throw new AccessError('invalid_token', 'unknown_key', { keyId });
-  }
+  if (row?.prefix !== context.format.prefix) return refused('unknown_key', keyId);
   if (row.entityId !== entityId) throw foreignKey();
   const acting = await requireRecord(row);
   await requireLive(context, acting);

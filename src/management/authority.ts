@@ -82,9 +82,6 @@ export interface CheckedGrant extends CheckedAuthority {
   readonly scopes: readonly string[];
 }
 
-const WHOLE_CATALOG: readonly string[] = ['*:*'];
-const MAX_REASON_LENGTH = 200;
-
 export function readAuthority(kind: EntityKind, authority: unknown): CheckedAuthority {
   assert(authority !== undefined, 'authority: pass it last; pass the input first, or {}');
   const given = readFields(authority, FIELDS, 'authority');
@@ -117,18 +114,23 @@ export function readGrantAuthority(kind: EntityKind, authority: unknown): Checke
 
 /** Reads who acts, or why; undefined if not given. */
 export function readOptionalText(value: unknown, what: string): string | undefined {
-  return value === undefined ? undefined : readText(value, MAX_REASON_LENGTH, what);
+  return value === undefined ? undefined : readText(value, 200, what);
 }
 
 function readNotAfter(date: unknown): number {
   if (date === undefined) return Number.POSITIVE_INFINITY;
-  const time = date instanceof Date ? new Date(date).getTime() : Number.NaN;
+  const time = timeOf(date);
   assert(!Number.isNaN(time), 'authority.notAfter: pass a valid Date', date);
   return time;
 }
 
+/** Returns the milliseconds of a `Date`; NaN if it is not a valid one. */
+export function timeOf(date: unknown): number {
+  return date instanceof Date ? new Date(date).getTime() : Number.NaN;
+}
+
 function readScopes(scopes: unknown): readonly string[] {
-  return scopes === 'all' ? WHOLE_CATALOG : readPatterns(scopes);
+  return readPatterns(scopes === 'all' ? ['*:*'] : scopes);
 }
 
 /** The rights of a key to be made. Times are milliseconds. */

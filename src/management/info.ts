@@ -82,36 +82,21 @@ export interface DamagedKey {
   readonly entityId: string;
 }
 
-/** Makes the public view of a record. */
+/** Makes the public view of a record, which has no fields but those of {@link KeyRecord}. */
 export function toKeyInfo(record: KeyRecord, state: KeyState, tampered: boolean): KeyInfo {
+  const { digest: _digest, seal: _seal, ...shown } = record;
   const used = Object.entries(record.scopesUsed);
   const dated = used.map(([scope, time]): [string, Date] => [scope, new Date(time)]);
   return {
     state,
     tampered,
-    format: record.format,
-    keyId: record.keyId,
-    prefix: record.prefix,
-    hint: record.hint,
-    name: record.name,
-    entityId: record.entityId,
-    accessibleEntities: record.accessibleEntities,
-    withdrawn: record.withdrawn,
-    scopes: record.scopes,
-    justification: record.justification,
-    metadata: record.metadata,
+    ...shown,
     createdAt: new Date(record.createdAt),
-    createdBy: record.createdBy,
     expiresAt: dateOrNull(record.expiresAt),
     revokedAt: dateOrNull(record.revokedAt),
     suspendedAt: dateOrNull(record.suspendedAt),
     retireAt: dateOrNull(record.retireAt),
-    endedBy: record.endedBy,
-    endReason: record.endReason,
     changedAt: dateOrNull(record.changedAt),
-    rotatedFrom: record.rotatedFrom,
-    rootKeyId: record.rootKeyId,
-    issuedUnder: record.issuedUnder,
     trust: readTrust(record.trust),
     lastUsedAt: dateOrNull(record.lastUsedAt),
     // `fromEntries` defines properties, so no name reaches a prototype.

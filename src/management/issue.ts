@@ -17,7 +17,7 @@ import {
 import { frozenCopy, isTextTable } from '../core/record.js';
 import { MAX_SCOPES } from '../core/scope.js';
 import { requireActing } from './acting.js';
-import type { CheckedGrant } from './authority.js';
+import { type CheckedGrant, timeOf } from './authority.js';
 import type { IssuedKey } from './info.js';
 import { type Draft, mint } from './mint.js';
 import { tellGrant } from './trail.js';
@@ -70,8 +70,13 @@ export async function issue(
     throw new AccessError('ceiling_exceeded', 'issued_by_key', { keyId: acting.keyId });
   }
   const issuedUnder = acting?.rootKeyId ?? null;
-  const made = await mint(context, authority, { ...draft, issuedUnder }, acting, null);
-  const { issued, record } = made;
+  const { issued, record } = await mint(
+    context,
+    authority,
+    { ...draft, issuedUnder },
+    acting,
+    null,
+  );
   tellGrant(context, authority, record, { type: 'key.issued' });
   return issued;
 }
@@ -112,9 +117,8 @@ export function readJustification(value: unknown, what: string): string | null {
 export function readExpiry(value: unknown, now: number): number | null {
   const instead = "expiresAt: pass a valid Date in the future, or 'never'";
   if (value === 'never') return null;
-  assert(value instanceof Date, instead);
-  const time = new Date(value).getTime();
-  // NaN if the date is invalid, which makes the comparison false.
+  const time = timeOf(value);
+  // NaN is not later than anything.
   assert(time > now, instead);
   return time;
 }

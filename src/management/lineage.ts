@@ -18,8 +18,8 @@ export async function revokeLineage(
   keyId: string,
 ): Promise<readonly string[]> {
   const row = await requireOwn(context, authority, keyId);
-  const walk: Walk = { context, authority, ended: [] };
-  const { ended } = walk;
+  const ended: string[] = [];
+  const walk: Walk = { context, authority, ended };
   if (isVouchedFor(context, row)) {
     await endLineage(walk, row);
     return Object.freeze(ended);
@@ -85,11 +85,15 @@ function isVouchedFor(context: Context, row: KeyRecord): boolean {
 /** Ends the lineage of the keys that were rotated from this one: all of them have its root. */
 async function endSuccessors(walk: Walk, keyId: string): Promise<void> {
   const { context, authority } = walk;
-  const own = { prefix: context.format.prefix, entityId: authority.entityId };
   let after: ListPosition | null = null;
   let next: KeyRecord | undefined;
   do {
-    const query = { ...own, after, limit: PAGE };
+    const query = {
+      prefix: context.format.prefix,
+      entityId: authority.entityId,
+      after,
+      limit: PAGE,
+    };
     const rows: readonly KeyRecord[] = await context.store.list(query, { fresh: true });
     next = rows.find((row) => row.rotatedFrom === keyId && isVouchedFor(context, row));
     after = rows[PAGE - 1] ?? null;

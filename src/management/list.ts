@@ -84,10 +84,10 @@ export async function list(
   if (rows.length > limit + 1 || !rows.every(isAsked)) {
     throw new StoreError('store.list returned more than it was asked for');
   }
-  const last = rows.length > limit ? rows[limit - 1] : undefined;
   const infos = rows.slice(0, limit).map((row) => readInfo(context, row));
   const keys = addressing ? infos.map((info) => toAddressed(info, entityId)) : infos;
-  return { keys, next: last === undefined ? null : cursorAfter(last) };
+  const next = rows.length > limit ? cursorAfter(rows[limit - 1] as KeyRecord) : null;
+  return { keys, next };
 }
 
 function toAddressed(info: KeyInfo | DamagedKey, asking: string): AddressedKey | DamagedKey {
@@ -125,15 +125,10 @@ export async function get(
   return readInfo(context, await requireOwn(context, authority, keyId));
 }
 
-/** Makes the cursor after an unchecked row. */
-function cursorAfter(row: KeyRecord): string {
-  if (Number.isSafeInteger(row.createdAt)) return writeCursor(row);
+/** Makes the cursor after an unchecked row: its creation time in base 36, a dot, its key id. */
+function cursorAfter({ createdAt, keyId }: ListPosition): string {
+  if (Number.isSafeInteger(createdAt)) return `${createdAt.toString(36)}.${keyId}`;
   throw new StoreError('store.list returned a row without its position; see KeyStore');
-}
-
-/** Writes the position of the last record shown: creation time in base 36, a dot, key id. */
-function writeCursor({ createdAt, keyId }: ListPosition): string {
-  return `${createdAt.toString(36)}.${keyId}`;
 }
 
 /** Reads a cursor, if there is one. It is genuine if writing it again gives the same text. */
@@ -142,7 +137,7 @@ function readCursor(cursor: unknown): ListPosition | null {
   const [time = '', keyId = ''] = String(cursor).slice(0, 64).split('.');
   const createdAt = Number.parseInt(time, 36);
   const isPosition = Number.isSafeInteger(createdAt) && isUuid(keyId);
-  const isGenuine = isPosition && writeCursor({ createdAt, keyId }) === cursor;
+  const isGenuine = isPosition && cursorAfter({ createdAt, keyId }) === cursor;
   assert(isGenuine, 'after: pass `next` of the previous page', cursor);
   return { createdAt, keyId };
 }

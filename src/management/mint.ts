@@ -27,8 +27,6 @@ export interface Minted {
   readonly record: KeyRecord;
 }
 
-const HINT_LENGTH = 4;
-
 /** A record that does not have its seal yet. */
 type Unsealed = Omit<KeyRecord, 'seal'> & { seal: KeyRecord['seal'] };
 
@@ -70,7 +68,7 @@ function recordOf(
     format: RECORD_FORMAT,
     keyId,
     prefix: context.format.prefix,
-    hint: key.slice(-HINT_LENGTH),
+    hint: key.slice(-4),
     ...draft,
     digest: scheme.digest(key),
     entityId: authority.entityId,

@@ -41,7 +41,7 @@ export async function revokeRow(
 function foundIn(row: KeyRecord): { readonly found?: FoundMark } {
   const { revokedAt, endedBy, endReason }: { readonly [F in keyof KeyRecord]: unknown } = row;
   if (revokedAt === null) return {};
-  const found = {
+  const found: FoundMark = {
     revokedAt: typeof revokedAt === 'number' ? revokedAt : null,
     endedBy: typeof endedBy === 'string' ? endedBy : null,
     endReason: typeof endReason === 'string' ? endReason : null,

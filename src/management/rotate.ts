@@ -80,8 +80,14 @@ export async function rotate(
   const draft = readSuccessor(context, old, given, time);
 
   const { issued, record } = await mint(context, authority, draft, acting, old);
-  const retirement = { at: time, retireAt, withdrawn: old.withdrawn, ...authority.said };
-  const wrote = await context.store.mark(keyId, { kind: 'retire', ...retirement });
+  const mark = {
+    kind: 'retire',
+    at: time,
+    retireAt,
+    withdrawn: old.withdrawn,
+    ...authority.said,
+  } as const;
+  const wrote = await context.store.mark(keyId, mark);
   if (!wrote) {
     // Another call was faster. Nobody has the successor's plaintext, so end the successor.
     await endRow(context, authority, record);

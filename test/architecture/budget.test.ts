@@ -23,6 +23,7 @@ const ROOMS: Readonly<Record<string, number>> = {
   core: 12_800,
   management: 7_800,
   http: 3_150,
+  notation: 860,
   native: 60,
   admin: 3_950,
   cache: 5_450,

@@ -44,7 +44,7 @@ export async function fillLineage(
   await Promise.all(lanes);
 }
 
-/** What a thief got. */
+/** The keys and refusals of a thief. */
 export interface Loot {
   readonly keys: readonly string[];
   readonly refused: number;

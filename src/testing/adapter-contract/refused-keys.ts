@@ -1,5 +1,5 @@
 /** Tests that an adapter answers all refused keys alike. */
-import { generateKey } from '../../management/keys.js';
+import { generateKey } from '../../notation/keys.js';
 import { same } from '../assertions.js';
 import type { AdapterFixture } from './contract-client.js';
 import { INVALID } from './denials.js';

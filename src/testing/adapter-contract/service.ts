@@ -9,7 +9,7 @@ import type { Principal } from '../../core/principal.js';
 import type { KeyStore } from '../../core/store.js';
 import { createKeyring } from '../../management/create-keyring.js';
 import type { Keyring } from '../../management/keyring.js';
-import { digestKey } from '../../management/keys.js';
+import { digestKey } from '../../notation/keys.js';
 import { memoryStore } from '../../stores/memory/store.js';
 import type { AdapterSetup } from './serve-adapter.js';
 

@@ -10,11 +10,15 @@ const MARKS = 'src/stores/marks.ts';
 const CACHE_STORE = 'src/cache/cache-store.ts';
 
 const MINTED = '  const { issued, record } = await mint(context, authority, draft, acting, old);\n';
-const WROTE =
-  "  const wrote = await context.store.mark(keyId, { kind: 'retire', ...retirement });\n";
-const RETIRED =
-  '  const retirement = ' +
-  `{ at: time, retireAt, withdrawn: old.withdrawn, ...authority.said };\n${WROTE}`;
+const WROTE = '  const wrote = await context.store.mark(keyId, mark);\n';
+const RETIRED = `  const mark = {
+    kind: 'retire',
+    at: time,
+    retireAt,
+    withdrawn: old.withdrawn,
+    ...authority.said,
+  } as const;
+${WROTE}`;
 
 const MARKED = `runThen(
         () => outdateAround(changes, [keyId], () => store.mark(keyId, mark, call)),
@@ -37,7 +41,7 @@ const ROTATIONS: readonly Safeguard[] = [
     name: 'schedules: a rotation ends the predecessor',
     file: ROTATE,
     text: WROTE,
-    instead: '  const wrote = retirement.at > -1;\n',
+    instead: '  const wrote = mark.at > -1;\n',
     tests: SCHEDULES,
   },
   {

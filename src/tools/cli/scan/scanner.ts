@@ -1,5 +1,5 @@
 /** The state of one scan: its finder, counts and progress. */
-import { redactKeys } from '../../../management/keys.js';
+import { redactKeys } from '../../../notation/keys.js';
 import type { Output } from '../output.js';
 import { createProgress } from '../progress.js';
 import { type Finder, finderFor } from './finder.js';

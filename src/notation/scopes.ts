@@ -1,5 +1,5 @@
 /**
- * The algebra of sets of scope patterns, and sets as text. No decision of the core depends on it.
+ * The algebra of sets of scope patterns, and sets as text. No decision depends on it.
  *
  * The world is open (see `scope.ts`), so every operation needs only set look-ups.
  *
@@ -7,8 +7,8 @@
  * text is the empty list. {@link formatScopes} and {@link parseScopes} are therefore inverse on
  * minimal sets of at most 256 elements and 4,096 characters.
  */
-import { assert } from './input.js';
-import { hasWider, isCovered, MAX_SCOPES, readPatterns, segmentsOf } from './scope.js';
+import { assert } from '../core/input.js';
+import { hasWider, isCovered, MAX_SCOPES, readPatterns, segmentsOf } from '../core/scope.js';
 
 /** The most wildcards times patterns in an intersection. This many take about 0.1 s. */
 const MAX_COMBINATIONS = 100_000;
