@@ -220,6 +220,18 @@ export function withUsage(record: KeyRecord, usage: Usage): KeyRecord | null {
   return copy;
 }
 
+/** The fields that end a key. A row that cannot be read may lack some. */
+type Ends = Partial<Pick<KeyRecord, 'revokedAt' | 'retireAt' | 'expiresAt'>>;
+
+/**
+ * Checks whether a key has not ended at the time `now`, by its unchecked row. Deadlines are
+ * exclusive. A suspended key has not ended.
+ */
+export function isUnended({ revokedAt, retireAt, expiresAt }: Ends, now: number): boolean {
+  const isAhead = (deadline: unknown): boolean => deadline === null || now < Number(deadline);
+  return revokedAt === null && isAhead(retireAt) && isAhead(expiresAt);
+}
+
 /** Checks whether a later release, with fields unknown to this one, wrote the row. */
 export function isLaterFormat(row: unknown): boolean {
   const { format } = row as Partial<KeyRecord>;

@@ -57,3 +57,13 @@ export function rejecting(error: unknown): PromiseLike<never> {
 export function isCloudflareWorkers(): boolean {
   return globalThis.navigator?.userAgent === 'Cloudflare-Workers';
 }
+
+type Run = (run: () => void) => unknown;
+
+/** Resolves in the next turn of the event loop, after everything that has arrived is served. */
+export function untilNextTurn(): Promise<void> {
+  const { setImmediate = setTimeout as Run } = globalThis as { setImmediate?: Run };
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}

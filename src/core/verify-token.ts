@@ -5,10 +5,11 @@ import { answerInTime } from './outage.js';
 import { createPrincipal, type Principal } from './principal.js';
 import { isScope } from './scope.js';
 import type { CallOptions } from './store.js';
+import { earliest } from './times.js';
 import type { LiveKey, TokenTools } from './tokens.js';
 import { readTrust } from './trust.js';
 import { isUuid } from './uuid.js';
-import { earliest, refused, requireLive, requireRecord, verify } from './verify.js';
+import { refused, requireLive, requireRecord, verify } from './verify.js';
 
 /**
  * Accepts a token only while the key behind it would authenticate, and never grants more than that

@@ -15,6 +15,7 @@ import { isSealed } from './seal.js';
 import type { Scheme } from './secret.js';
 import type { Awaitable, CallOptions } from './store.js';
 import { isThenable, rejecting } from './thenable.js';
+import { earliest } from './times.js';
 
 /**
  * Runs all steps for any value that a caller sent as a key. Returns synchronously if the store
@@ -149,11 +150,4 @@ function check(context: Context, record: KeyRecord): Checked {
  */
 export function refused(reason: DenialReason, keyId?: string): PromiseLike<never> {
   return rejecting(new AccessError('invalid_token', reason, { keyId }));
-}
-
-/** Returns the earlier of two times; null means never. */
-export function earliest(first: number | null, second: number | null): number | null {
-  if (first === null) return second;
-  if (second === null) return first;
-  return Math.min(first, second);
 }

@@ -1,13 +1,15 @@
 /** Looks up found strings and applies the action of their source to keys. */
+
+import { setBounded } from '../core/bounded.js';
 import { isAccessError, StoreError } from '../core/errors.js';
 import type { KeyState } from '../core/record.js';
+import { createSlots, type Slots } from '../core/slots.js';
 import type { Authority } from '../management/authority.js';
 import { ENDED } from '../management/ended.js';
 import type { DamagedKey, KeyInfo } from '../management/info.js';
 import { endedOf } from '../management/lineage.js';
 import { digestKey, isKey } from '../notation/keys.js';
 import type { Find, LeakConfig, LeakKeyring, PrefixedKeyring } from './leak-handler-options.js';
-import { createSlots, type Slots } from './slots.js';
 import type { Source } from './sources.js';
 import type { WhereReader } from './where.js';
 
@@ -36,23 +38,32 @@ interface Desk {
   readonly tell: LeakConfig['tell'];
 }
 
-type Memory = Pick<Set<string>, 'add' | 'has'>;
+interface Memory {
+  has(report: string): boolean;
+  add(report: string): void;
+}
+
+/** How many reports use the store at once, which leaves it free for ordinary traffic. */
+const AT_ONCE = 4;
+
+/** How many strangers' reports may wait. Those beyond get 503. */
+const MOST_WAITING = 1_000;
 
 /**
  * Makes the ender of one handler. Anybody can make strings with a valid checksum, so look-ups for
  * strangers have separate slots. Signed reports and known keys never wait for these.
  */
 export function createEnder({ keyrings, tell }: LeakConfig): LeakEnder {
-  const strangers = createSlots();
-  const proven = createSlots();
-  const holders = createSlots();
+  const strangers = createSlots(AT_ONCE);
+  const proven = createSlots(AT_ONCE);
+  const holders = createSlots(AT_ONCE);
   const desk: Desk = { strangers, proven, holders, remembered: createMemory(), tell };
   return {
     end: async (source, find, readWhere) => {
       const found = keyrings.find(({ prefix }) => isKey(find.token, { prefix }));
       return found !== undefined && identifyAndEnd(desk, found, source, find, readWhere);
     },
-    isFull: strangers.isFull,
+    isFull: () => strangers.waiting() >= MOST_WAITING,
   };
 }
 
@@ -100,15 +111,10 @@ const MOST_REMEMBERED = 10_000;
  * Only in this process. Drops the oldest entry first.
  */
 function createMemory(): Memory {
-  const known = new Set<string>();
+  const known = new Map<string, true>();
   return {
     has: (report) => known.has(report),
-    add: (report) => {
-      known.add(report);
-      const [oldest = ''] = known;
-      if (known.size > MOST_REMEMBERED) known.delete(oldest);
-      return known;
-    },
+    add: (report) => setBounded(known, report, true, MOST_REMEMBERED),
   };
 }
 

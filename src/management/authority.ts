@@ -3,6 +3,7 @@ import { type EntityKind, readEntities } from '../core/entity.js';
 import { AccessError, type DenialReason } from '../core/errors.js';
 import { assert, readFields, readInput, readMaxLifetime, readText } from '../core/input.js';
 import { isCovered, readPatterns } from '../core/scope.js';
+import { timeOf } from '../core/times.js';
 import { isUuid } from '../core/uuid.js';
 
 /**
@@ -122,11 +123,6 @@ function readNotAfter(date: unknown): number {
   const time = timeOf(date);
   assert(!Number.isNaN(time), 'authority.notAfter: pass a valid Date', date);
   return time;
-}
-
-/** Returns the milliseconds of a `Date`; NaN if it is not a valid one. */
-export function timeOf(date: unknown): number {
-  return date instanceof Date ? new Date(date).getTime() : Number.NaN;
 }
 
 function readScopes(scopes: unknown): readonly string[] {

@@ -16,8 +16,9 @@ import {
 } from '../core/input.js';
 import { frozenCopy, isTextTable } from '../core/record.js';
 import { MAX_SCOPES } from '../core/scope.js';
+import { timeOf } from '../core/times.js';
 import { requireActing } from './acting.js';
-import { type CheckedGrant, timeOf } from './authority.js';
+import type { CheckedGrant } from './authority.js';
 import type { IssuedKey } from './info.js';
 import { type Draft, mint } from './mint.js';
 import { tellGrant } from './trail.js';

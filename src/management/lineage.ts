@@ -3,6 +3,7 @@ import type { Context } from '../core/context.js';
 import { AccessError, isAccessError, StoreError } from '../core/errors.js';
 import type { KeyRecord } from '../core/record.js';
 import type { ListPosition } from '../core/store.js';
+import { untilNextTurn } from '../core/thenable.js';
 import type { CheckedAuthority } from './authority.js';
 import { hasEnded, type Voucher, voucherOf } from './ended.js';
 import { isOwn, readFresh, requireOwn } from './find.js';
@@ -155,7 +156,7 @@ async function* groupsOf(
     for (let start = 0; start < rows.length; start += AT_ONCE) {
       // A synchronous store would otherwise keep everything else waiting.
       const isLong = start > 0 && start % IN_A_TURN === 0;
-      if (isLong) await new Promise((resolve) => setTimeout(resolve));
+      if (isLong) await untilNextTurn();
       yield rows.slice(start, start + AT_ONCE);
     }
     const last: string | null = rows[PAGE - 1]?.keyId ?? null;

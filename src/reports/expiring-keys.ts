@@ -5,6 +5,8 @@ import { assert, assertFunction, isObject, readFields } from '../core/input.js';
 import { type Clock, readClock, systemClock } from '../core/outage.js';
 import { isLaterFormat, type KeyRecord, readRecord } from '../core/record.js';
 import type { CallOptions, KeyStore, Slice } from '../core/store.js';
+import { untilNextTurn } from '../core/thenable.js';
+import { timeOf } from '../core/times.js';
 import { isUuid } from '../core/uuid.js';
 import { type DamagedKey, dateOrNull } from '../management/info.js';
 import {
@@ -122,11 +124,6 @@ function readSpan(before: unknown, from: unknown, now: number): Span {
   return { from: Math.max(start, now), before: end, now };
 }
 
-/** Returns NaN unless the value is a valid `Date`. */
-function timeOf(date: unknown): number {
-  return date instanceof Date ? new Date(date).getTime() : Number.NaN;
-}
-
 type Listed = ExpiringKey | UnreadableKey;
 
 type Store = Offering<'listExpiring'>;
@@ -140,7 +137,7 @@ async function readAll(store: Store, span: Span, call: CallOptions): Promise<Lis
       if (key !== null) listed.push(key);
     }
     // Yields between parts, also with a synchronous store, so that requests and the timer can run.
-    await new Promise((resolve) => setTimeout(resolve, 0));
+    await untilNextTurn();
     if (call.signal?.aborted === true) break;
   }
   return listed;

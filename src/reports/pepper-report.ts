@@ -2,6 +2,7 @@
 import { assertFunction, isObject, MAX_TIME, readFields } from '../core/input.js';
 import { type Clock, readClock, systemClock } from '../core/outage.js';
 import type { KeyStore, SchemeSummary } from '../core/store.js';
+import { latest } from '../core/times.js';
 import { dateOrNull } from '../management/info.js';
 import { ask, readTimeout, requireMethod, withinTime } from './ask.js';
 
@@ -85,16 +86,10 @@ function merge(rows: readonly SchemeSummary[]): readonly SchemeSummary[] {
     merged.set(scheme, {
       scheme,
       live: row.live + (known?.live ?? 0),
-      lastUsedAt: later(row.lastUsedAt, known?.lastUsedAt ?? null),
+      lastUsedAt: latest(row.lastUsedAt, known?.lastUsedAt ?? null),
     });
   }
   return [...merged.values()];
-}
-
-/** Returns the later of two times; null means never. */
-function later(first: number | null, second: number | null): number | null {
-  if (first === null) return second;
-  return second === null ? first : Math.max(first, second);
 }
 
 function toPepperUse({ scheme, live, lastUsedAt }: SchemeSummary): PepperUse {

@@ -289,10 +289,11 @@ describe('the time limit of expiringKeys', () => {
   it('is for all parts together, and no part is read afterwards', async () => {
     let parts = 0;
     const slices: Slice<KeyRecord>[] = [];
-    const store = listing(() => {
+    const store = listing(async () => {
       parts += 1;
       const slice = { items: [], next: String(parts) };
       slices.push(slice);
+      await new Promise((resolve) => setTimeout(resolve, 1));
       return slice;
     });
     const error = await storeError(() => expiringKeys(store, { ...OPTIONS, timeoutMs: 20 }));

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { isObject } from '../../../core/input.js';
-import type { KeyRecord } from '../../../core/record.js';
+import { isUnended, type KeyRecord } from '../../../core/record.js';
 import type { KeyStore } from '../../../core/store.js';
 import { within } from '../../../core/thenable.js';
 import { type AccessLock, lockOf } from '../../lock/access-lock.js';
@@ -171,12 +171,12 @@ async function* livePagesOf(store: KeyStore): AsyncGenerator<readonly KeyRecord[
   }
   const now = Date.now();
   for await (const rows of all) {
-    yield rows.filter((row) => isObject(row) && Array.isArray(row.scopes) && isLive(row, now));
+    yield rows.filter(
+      (row) =>
+        isObject(row) &&
+        Array.isArray(row.scopes) &&
+        row.suspendedAt === null &&
+        isUnended(row, now),
+    );
   }
-}
-
-function isLive(row: KeyRecord, now: number): boolean {
-  const { revokedAt, suspendedAt, retireAt, expiresAt } = row;
-  const isEnding = (time: number | null): boolean => time !== null && time <= now;
-  return revokedAt === null && suspendedAt === null && !isEnding(retireAt) && !isEnding(expiresAt);
 }
