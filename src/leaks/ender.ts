@@ -10,8 +10,8 @@ import type { DamagedKey, KeyInfo } from '../management/info.js';
 import { endedOf } from '../management/lineage.js';
 import { digestKey, isKey } from '../notation/keys.js';
 import type { Find, LeakConfig, LeakKeyring, PrefixedKeyring } from './leak-handler-options.js';
+import type { MaskPlace } from './masked-place.js';
 import type { Source } from './sources.js';
-import type { WhereReader } from './where.js';
 
 /** Ends leaked keys. All routes of one handler share it. */
 export interface LeakEnder {
@@ -21,7 +21,7 @@ export interface LeakEnder {
    *
    * @throws StoreError if the store or the keyring fails.
    */
-  end(source: Source, find: Find, readWhere: WhereReader): Promise<boolean>;
+  end(source: Source, find: Find, maskPlace: MaskPlace): Promise<boolean>;
   /** Whether to turn strangers away. */
   isFull(): boolean;
 }
@@ -59,9 +59,9 @@ export function createEnder({ keyrings, tell }: LeakConfig): LeakEnder {
   const holders = createSlots(AT_ONCE);
   const desk: Desk = { strangers, proven, holders, remembered: createMemory(), tell };
   return {
-    end: async (source, find, readWhere) => {
+    end: async (source, find, maskPlace) => {
       const found = keyrings.find(({ prefix }) => isKey(find.token, { prefix }));
-      return found !== undefined && identifyAndEnd(desk, found, source, find, readWhere);
+      return found !== undefined && identifyAndEnd(desk, found, source, find, maskPlace);
     },
     isFull: () => strangers.waiting() >= MOST_WAITING,
   };
@@ -72,7 +72,7 @@ async function identifyAndEnd(
   { keyring, prefix }: PrefixedKeyring,
   source: Source,
   find: Find,
-  readWhere: WhereReader,
+  maskPlace: MaskPlace,
 ): Promise<boolean> {
   const isHolder = source.name === 'holder';
   const slots = isHolder ? strangers : proven;
@@ -80,7 +80,7 @@ async function identifyAndEnd(
   const info = await slots.take(() => keyring.identify(find.token, { actor }));
   if (info === null) return false;
   const { keyId, entityId, state } = info;
-  const where = find.where === null ? null : readWhere(find.where, prefix);
+  const where = find.where === null ? null : maskPlace(find.where, prefix);
   // Uses the original place, because `where` may be masked or cut.
   const report = digestKey(`${source.name} ${keyId} ${find.where}`);
   const isAgain = remembered.has(report);

@@ -8,6 +8,7 @@ import { answerError, answerJson, type Problem } from '../http/answer.js';
 import { Refusal } from '../http/fetch-handler.js';
 import { digestKey } from '../notation/keys.js';
 import type { LeakEnder } from './ender.js';
+import { createPublishedKeys } from './published-keys.js';
 import {
   endAll,
   MALFORMED,
@@ -15,8 +16,7 @@ import {
   type ReportedFind,
   readFinds,
   readReport,
-} from './finds.js';
-import { createPublishedKeys } from './published-keys.js';
+} from './report.js';
 import { isSignedBy } from './signature.js';
 import { CHALLENGE, type GitHub } from './sources.js';
 

@@ -7,7 +7,7 @@ import { answerJson, answerNothing, type Problem } from '../http/answer.js';
 import { Refusal } from '../http/fetch-handler.js';
 import { digestKey } from '../notation/keys.js';
 import type { LeakEnder } from './ender.js';
-import { endAll, MALFORMED, MAX_BODY_BYTES, readFinds, readReport } from './finds.js';
+import { endAll, MALFORMED, MAX_BODY_BYTES, readFinds, readReport } from './report.js';
 import type { GitLab } from './sources.js';
 
 const WRONG_SECRET: Problem = {

@@ -6,7 +6,7 @@ import { StoreError } from '../core/errors.js';
 import { answerError, answerNothing } from '../http/answer.js';
 import { Refusal } from '../http/fetch-handler.js';
 import type { LeakEnder } from './ender.js';
-import { endAll, MALFORMED, readReport } from './finds.js';
+import { endAll, MALFORMED, readReport } from './report.js';
 import { CHALLENGE, type Source } from './sources.js';
 
 /** Enough for a key and a type hint, even if every character is escaped. */

@@ -86,10 +86,10 @@ describe('the source', () => {
       'src/core/input.ts: value.normalize', // Names and reasons, for people.
       // A header's name. No non-ASCII letter folds into one of its letters.
       'src/core/request.ts: name.toLowerCase',
+      'src/leaks/masked-place.ts: whole.normalize', // Where a key was found, for people.
+      'src/leaks/masked-place.ts: text.toLowerCase', // The remains of a key in a host name.
       // Characters that an address may hide.
       "src/leaks/spellings.ts: text.replace(UNSEEN, '').normalize",
-      'src/leaks/where.ts: whole.normalize', // Where a key was found, for people.
-      'src/leaks/where.ts: text.toLowerCase', // The remains of a key in a host name.
       'src/schemas/person-text.ts: text.normalize',
       'src/schemas/person-text.ts: text.normalize',
       'src/stores/postgres/query.ts: Math.random', // The delay before it asks again.

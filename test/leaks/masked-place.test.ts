@@ -1,13 +1,13 @@
 /** The place of a find, as records and events show it. */
 import { describe, expect, it } from 'vitest';
-import { createWhereReader } from '../../src/leaks/where.js';
+import { createPlaceMask } from '../../src/leaks/masked-place.js';
 import { LONG_TEXTS, MEGABYTE, repeated } from '../support/long-texts.ts';
 import { stepsOf } from '../support/steps.ts';
 
 const SECRET = '0A9zQ7mK2xWv5TbYc8LpRn3dHg17jpNY';
 const KEY = `acme_${SECRET}`;
-const readWhere = createWhereReader([KEY]);
-const read = (where: string): string => readWhere(where, 'acme') ?? '';
+const maskPlace = createPlaceMask([KEY]);
+const read = (where: string): string => maskPlace(where, 'acme') ?? '';
 
 const hexOf = (one: string): string => one.charCodeAt(0).toString(16);
 const decode = (text: string): string =>

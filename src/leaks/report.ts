@@ -4,8 +4,8 @@ import { readBytes } from '../http/body.js';
 import { Refusal, requireBody } from '../http/fetch-handler.js';
 import type { LeakEnder } from './ender.js';
 import type { Find } from './leak-handler-options.js';
+import { createPlaceMask } from './masked-place.js';
 import type { Source } from './sources.js';
-import { createWhereReader } from './where.js';
 
 /** Enough for more than a thousand finds. */
 export const MAX_BODY_BYTES: number = 1024 * 1024;
@@ -97,7 +97,7 @@ export async function endAll(
 ): Promise<ReadonlySet<string>> {
   const byToken = new Map(finds.map((find) => [find.token, find]));
   // The place of one find may contain the key of another.
-  const readWhere = createWhereReader([...byToken.keys()]);
+  const maskPlace = createPlaceMask([...byToken.keys()]);
   // All workers take from this iterator.
   const left = byToken.values();
   const known = new Set<string>();
@@ -105,7 +105,7 @@ export async function endAll(
   async function work(): Promise<void> {
     for (const find of left) {
       if (errors.length >= MOST_FAILURES) return;
-      const end = ender.end(source, find, readWhere);
+      const end = ender.end(source, find, maskPlace);
       const isKnown = await end.catch((error: unknown) => void errors.push(error));
       if (isKnown) known.add(find.token);
     }

@@ -18,14 +18,14 @@ const PART_LENGTH = 6;
 const SECRET_LENGTH = 32;
 
 /** Masks keys of a prefix in a place; null if the place must not be shown. */
-export type WhereReader = (where: string, prefix: string) => string | null;
+export type MaskPlace = (where: string, prefix: string) => string | null;
 
 /**
- * Makes the reader of one report. It masks every part of 6 or more characters of any token in the
+ * Makes the mask of one report. It masks every part of 6 or more characters of any token in the
  * report, and anything that looks like a key or the beginning of one. It cuts the place only
  * afterwards.
  */
-export function createWhereReader(tokens: readonly string[]): WhereReader {
+export function createPlaceMask(tokens: readonly string[]): MaskPlace {
   let known: ReadonlySet<string> | undefined;
 
   function maskKnown(text: string): string {
