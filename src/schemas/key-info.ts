@@ -6,7 +6,7 @@ import { closedObject } from './closed-object.js';
 import { entities, entityId, scopes, uuid } from './identifiers.js';
 import { type JsonSchema, toJsonSchema } from './json-schema.js';
 import { tableOf } from './string-table.js';
-import { datesToTexts, time, timeOrNull, timeText } from './time.js';
+import { datesToTexts, type JsonOf, time, timeOrNull, timeText } from './time.js';
 
 /** Every state, in the order in which they are checked. */
 const STATES: readonly KeyState[] = [
@@ -24,67 +24,7 @@ const STATES: readonly KeyState[] = [
 export const keyState: z.ZodType<KeyState, KeyState> = z.enum(STATES);
 
 /** A `KeyInfo` after `JSON.stringify`: times are ISO 8601 texts. */
-export interface KeyInfoJson {
-  /** Whether the key is live, and if not, why. */
-  readonly state: KeyState;
-  /** Whether the record differs from the sealed one. */
-  readonly tampered: boolean;
-  /** The version of the record. */
-  readonly format: number;
-  /** The id of the key: a UUID in lower case. */
-  readonly keyId: string;
-  /** The beginning of the key, before the last `_`. */
-  readonly prefix: string;
-  /** The last four characters of the key. */
-  readonly hint: string;
-  /** The key's name, for people. */
-  readonly name: string;
-  /** The entity that the key belongs to. */
-  readonly entityId: string;
-  /** The entities that the key was made for. Always contains `entityId`. */
-  readonly accessibleEntities: readonly string[];
-  /** Those of them that have withdrawn since. */
-  readonly withdrawn: readonly string[];
-  /** Concrete scopes, in the order of the catalog when the key was made. */
-  readonly scopes: readonly string[];
-  /** Why the key has reserved scopes; null if not given. */
-  readonly justification: string | null;
-  /** String pairs that belong to the integration; keyscope never interprets them. */
-  readonly metadata: Readonly<Record<string, string>>;
-  /** When the key was made. */
-  readonly createdAt: string;
-  /** Who made it; null if not given. */
-  readonly createdBy: string | null;
-  /** When the key expires; null for never. */
-  readonly expiresAt: string | null;
-  /** When the key was revoked; null if it was not. */
-  readonly revokedAt: string | null;
-  /** When the key was suspended; null if it is not. */
-  readonly suspendedAt: string | null;
-  /** When a rotated key ends; null if it was not rotated. */
-  readonly retireAt: string | null;
-  /** Who made the newest suspension, retirement or revocation; null if not given. */
-  readonly endedBy: string | null;
-  /** Why; null if not given. */
-  readonly endReason: string | null;
-  /** When the newest mark was written; null without one. */
-  readonly changedAt: string | null;
-  /** The key id of the predecessor; null without one. */
-  readonly rotatedFrom: string | null;
-  /** The key id of the first key in its chain of rotations; its own id if it is the first. */
-  readonly rootKeyId: string;
-  /** The `rootKeyId` of the key that issued this one; null if no key did. */
-  readonly issuedUnder: string | null;
-  /**
-   * The identities that may act as the key without its text; null for keys whose text was handed
-   * out.
-   */
-  readonly trust: Readonly<Record<string, unknown>> | null;
-  /** When the key was last used; null for never. */
-  readonly lastUsedAt: string | null;
-  /** Scope → when it was last used. */
-  readonly scopesUsed: Readonly<Record<string, string>>;
-}
+export type KeyInfoJson = { readonly [F in keyof KeyInfo]: JsonOf<KeyInfo[F]> };
 
 const metadata = tableOf({
   holds: (pairs) => pairs.every(([, content]) => typeof content === 'string'),

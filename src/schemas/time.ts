@@ -1,6 +1,13 @@
 /** The schemas of a key's times, before or after `JSON.stringify`. */
 import * as z from 'zod';
 
+/** The type of a value after `JSON.stringify`, in which times are ISO 8601 texts. */
+export type JsonOf<T> = T extends Date
+  ? string
+  : T extends Readonly<Record<string, Date>>
+    ? Readonly<Record<string, string>>
+    : T;
+
 const timeRule = 'a valid time, as a Date or as Date.prototype.toJSON writes it';
 
 /** A time in the format of `Date.prototype.toJSON`. */
