@@ -1,11 +1,10 @@
 /** The table of all endpoints. Both the routing and the OpenAPI document use it. */
 import { AccessError } from '../core/errors.js';
+import type { ManagementAction } from '../core/events.js';
 import { answerJson, answerNothing } from '../http/answer.js';
 import type { GrantAuthority } from '../management/authority.js';
-import type { DamagedKey, IssuedKey, KeyInfo } from '../management/info.js';
-import type { IssueInput } from '../management/issue.js';
-import type { AddressedKey, ListInput, ListPage } from '../management/list.js';
-import type { RotateInput } from '../management/rotate.js';
+import type { IssuedKey } from '../management/info.js';
+import type { Keyring } from '../management/keyring.js';
 import type { JsonSchema } from '../schemas/json-schema.js';
 import {
   type Input,
@@ -29,29 +28,7 @@ export type KeyAdminOperation =
   | 'withdrawFromKey';
 
 /** The methods of a keyring that the endpoints use. Pass the result of `createKeyring`. */
-export interface AdminKeyring {
-  /** Makes a key. */
-  issue(input: IssueInput, authority: GrantAuthority): Promise<IssuedKey>;
-  /** Replaces a key with one that has the same rights or fewer. */
-  rotate(keyId: string, input: RotateInput, authority: GrantAuthority): Promise<IssuedKey>;
-  /** Ends a key at once and for good. */
-  revoke(keyId: string, authority: GrantAuthority): Promise<void>;
-  /** Revokes a key and all keys that it was rotated from and to. Returns their ids. */
-  revokeLineage(keyId: string, authority: GrantAuthority): Promise<readonly string[]>;
-  /** Suspends a key until `resume`. */
-  suspend(keyId: string, authority: GrantAuthority): Promise<void>;
-  /** Ends a suspension. */
-  resume(keyId: string, authority: GrantAuthority): Promise<void>;
-  /** Cuts the authority's entity off from another entity's key. */
-  withdraw(keyId: string, authority: GrantAuthority): Promise<void>;
-  /** Returns one page of keys, newest first. */
-  list(
-    input: ListInput | undefined,
-    authority: GrantAuthority,
-  ): Promise<ListPage<KeyInfo | AddressedKey>>;
-  /** Returns one key, or `null` if the authority's entity has none with this id. */
-  get(keyId: string, authority: GrantAuthority): Promise<KeyInfo | DamagedKey | null>;
-}
+export type AdminKeyring = Pick<Keyring, ManagementAction>;
 
 /** A call of an endpoint. */
 export interface Call {

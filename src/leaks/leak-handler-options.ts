@@ -3,8 +3,7 @@ import { createReport } from '../core/events.js';
 import { assert, assertFunction, hasMethods, isObject, quote, readFields } from '../core/input.js';
 import type { KeyState } from '../core/record.js';
 import { readBasePath } from '../http/fetch-handler.js';
-import type { Authority } from '../management/authority.js';
-import type { DamagedKey, KeyInfo } from '../management/info.js';
+import type { Keyring } from '../management/keyring.js';
 import { keyPattern } from '../notation/keys.js';
 import {
   type GitHub,
@@ -45,16 +44,7 @@ export interface Find {
 /**
  * The methods of a keyring that the handler uses. Pass the keyring that `createKeyring` returned.
  */
-export interface LeakKeyring {
-  /** Finds the key that a string is, in any state; `null` if unknown. `actor` is the finder. */
-  identify(key: string, options: { actor: string }): Promise<KeyInfo | DamagedKey | null>;
-  /** Ends a key permanently. */
-  revoke(keyId: string, authority: Authority): Promise<void>;
-  /** Ends a key with its rotations and the keys issued under it; returns their ids. */
-  revokeLineage(keyId: string, authority: Authority): Promise<readonly string[]>;
-  /** Suspends a key until `resume`. */
-  suspend(keyId: string, authority: Authority): Promise<void>;
-}
+export type LeakKeyring = Pick<Keyring, 'identify' | 'revoke' | 'revokeLineage' | 'suspend'>;
 
 /** The options of `createLeakHandler`. */
 export interface LeakHandlerOptions {
