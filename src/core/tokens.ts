@@ -4,16 +4,7 @@ import type { Principal } from './principal.js';
 import type { Trust } from './trust.js';
 
 /** A key that would authenticate now, read from its sealed record. Not a principal. */
-export interface LiveKey {
-  readonly keyId: string;
-  readonly entityId: string;
-  /** The entities that the key can address, without those that withdrew. */
-  readonly accessibleEntities: readonly string[];
-  readonly scopes: readonly string[];
-  readonly name: string;
-  readonly metadata: Readonly<Record<string, string>>;
-  /** When the key ends by expiry or retirement: milliseconds since the epoch; null for never. */
-  readonly expiresAt: number | null;
+export interface LiveKey extends Omit<Principal, 'via'> {
   /**
    * The identities that may act as the key without its text; null for keys whose text was handed
    * out.

@@ -2,7 +2,7 @@
 import type { Context } from '../core/context.js';
 import { StoreError } from '../core/errors.js';
 import { assert, readFlag, readInput, readInputFields, readInteger } from '../core/input.js';
-import type { KeyRecord, KeyState } from '../core/record.js';
+import type { KeyRecord } from '../core/record.js';
 import type { ListPosition } from '../core/store.js';
 import { isUuid } from '../core/uuid.js';
 import type { CheckedAuthority } from './authority.js';
@@ -38,30 +38,23 @@ export interface ListPage<Key = KeyInfo> {
 }
 
 /** Another entity's key, as the entity that it addresses sees it. */
-export interface AddressedKey {
-  /** The id of the key. */
-  readonly keyId: string;
-  /** The beginning of the key, before the last `_`. */
-  readonly prefix: string;
-  /** The last four characters of the key. */
-  readonly hint: string;
-  /** The owner's name for the key. */
-  readonly name: string;
-  /** The entity that owns the key. */
-  readonly entityId: string;
+export interface AddressedKey extends Pick<KeyInfo, AddressedField> {
   /** Contains only the entity that asks. */
   readonly accessibleEntities: readonly string[];
   /** The entity that asks, if it has withdrawn from the key; otherwise empty. */
   readonly withdrawn: readonly string[];
-  /** Concrete scopes, in the order of the catalog when the key was made. */
-  readonly scopes: readonly string[];
-  /** Whether the key is live, and if not, why. */
-  readonly state: KeyState;
-  /** When the key was made. */
-  readonly createdAt: Date;
-  /** When the key expires; null for never. */
-  readonly expiresAt: Date | null;
 }
+
+type AddressedField =
+  | 'keyId'
+  | 'prefix'
+  | 'hint'
+  | 'name'
+  | 'entityId'
+  | 'scopes'
+  | 'state'
+  | 'createdAt'
+  | 'expiresAt';
 
 type AnyKey = KeyInfo | AddressedKey;
 

@@ -8,7 +8,7 @@ import type { CallOptions, KeyStore, Slice } from '../core/store.js';
 import { untilNextTurn } from '../core/thenable.js';
 import { timeOf } from '../core/times.js';
 import { isUuid } from '../core/uuid.js';
-import { type DamagedKey, dateOrNull } from '../management/info.js';
+import { type DamagedKey, dateOrNull, type KeyInfo } from '../management/info.js';
 import {
   ask,
   type Offering,
@@ -34,26 +34,20 @@ export interface ExpiringKeysOptions {
 }
 
 /** A key that will expire, with the fields that its owner needs to replace it. */
-export interface ExpiringKey {
-  /** The id of the key: a UUID in lower case. */
-  readonly keyId: string;
-  /** The beginning of the key, before the last `_`. */
-  readonly prefix: string;
-  /** The last four characters of the key, which help people recognise it. */
-  readonly hint: string;
-  /** The key's name, for people. */
-  readonly name: string;
-  /** The entity that the key belongs to. */
-  readonly entityId: string;
-  /** Who made it; null if not given. */
-  readonly createdBy: string | null;
+export interface ExpiringKey extends Pick<KeyInfo, ExpiringField> {
   /** When it expires. */
   readonly expiresAt: Date;
-  /** When it ends because it was rotated, if that is sooner; null if it was not rotated. */
-  readonly retireAt: Date | null;
-  /** When it was last used; null for never. */
-  readonly lastUsedAt: Date | null;
 }
+
+type ExpiringField =
+  | 'keyId'
+  | 'prefix'
+  | 'hint'
+  | 'name'
+  | 'entityId'
+  | 'createdBy'
+  | 'retireAt'
+  | 'lastUsedAt';
 
 /** A key whose record this release cannot read. When it ends is therefore uncertain, too. */
 export interface UnreadableKey extends DamagedKey {
