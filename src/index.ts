@@ -46,6 +46,7 @@ export type { Guard, GuardOptions, GuardReaders } from './http/guard.js';
 export { defineGuard } from './http/guard.js';
 export type { IdentifyOptions } from './management/identify.js';
 export type { IssueInput } from './management/issue.js';
+export type { IssueKeylessInput, KeylessKey } from './management/keyless.js';
 export type { RotateInput } from './management/rotate.js';
 export type {
   AddressedKey,

@@ -22,14 +22,14 @@ describe('size', () => {
     expect(bytes, what).toBeGreaterThan(bound / 2);
   }
 
-  it('takes at most 19.5 kB in a Worker, minified and gzipped, dependencies included', async () => {
+  it('takes at most 20.2 kB in a Worker, minified and gzipped, dependencies included', async () => {
     const { code, gzipped } = await bundle(BUNDLES[CREATE] ?? '', built.path);
     expect(code).toMatch(/as createKeyring[,}]/);
     expect(code).not.toMatch(/\bimport\b/);
-    expectAtMost('createKeyring in a Worker', gzipped, 19_500);
+    expectAtMost('createKeyring in a Worker', gzipped, 20_200);
   });
 
   it("has Node load little on import 'keyscope'", () => {
-    expectAtMost("import 'keyscope'", loadedByNode(built.path), 104_000);
+    expectAtMost("import 'keyscope'", loadedByNode(built.path), 108_000);
   });
 });

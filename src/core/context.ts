@@ -19,7 +19,7 @@ import type { Policy } from './policy.js';
 import type { Peppers, RandomBytes, Schemes } from './secret.js';
 import { platformRandom, readPeppers } from './secret.js';
 import type { KeyStore } from './store.js';
-import { type ChooseVerifier, readVerifiers, type TokenVerifier } from './tokens.js';
+import { readVerifiers, type TokenVerifier, type Verifiers } from './tokens.js';
 import { createUsage, readUsageOptions, type UsageOptions, type UsageRecorder } from './usage.js';
 
 /** The options of `createKeyring`: those of every keyring, and a policy or a catalog. */
@@ -156,7 +156,7 @@ export interface Context {
   readonly maxLifetimeMs: number;
   readonly random: RandomBytes;
   /** Null if the keyring accepts no tokens. */
-  readonly chooseVerifier: ChooseVerifier | null;
+  readonly verifiers: Verifiers | null;
   readonly checkParent: boolean;
   readonly usage: UsageRecorder;
   /** Undefined without a listener. */
@@ -205,7 +205,7 @@ export function createContext(options: KeyringOptions): Context {
     clock: () => readClock(now),
     maxLifetimeMs: readMaxLifetime(given.maxLifetimeMs, 'maxLifetimeMs'),
     random,
-    chooseVerifier: tokens === undefined ? null : readVerifiers(tokens),
+    verifiers: tokens === undefined ? null : readVerifiers(tokens),
     timeoutMs,
     checkParent: readFlag(checkParent, 'checkParent'),
     usage: createUsage(store, readUsageOptions(given.usage), timeoutMs, report),

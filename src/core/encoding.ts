@@ -16,6 +16,7 @@ export function encode(value: unknown): string {
   return `l${items.length}:${items.map(encode).join('')}`;
 }
 
-function sortedPairs(table: object): readonly (readonly [string, unknown])[] {
+/** Returns the own members of a table, by name. */
+export function sortedPairs(table: object): readonly (readonly [string, unknown])[] {
   return Object.entries(table).sort(([a], [b]) => (a < b ? -1 : 1));
 }

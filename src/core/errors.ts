@@ -59,8 +59,10 @@ export type DenialReason =
   | 'orphaned'
   /** The record is malformed, or its seal does not match. */
   | 'record_tampered'
-  /** Nobody holds the text of this key, but the caller presented one with its digest. */
+  /** Nobody holds the text of this key, but the caller presented or rotated it. */
   | 'keyless'
+  /** The key does not trust the identity behind the token. */
+  | 'identity_not_trusted'
   | 'revoked'
   | 'suspended'
   | 'retired'
@@ -92,6 +94,7 @@ const SENTENCES: ReadonlyMap<string, string> = new Map<DenialReason, string>([
   ['malformed_entity', 'Write the entity as a UUID in lower case.'],
   ['repeated_entity', 'Name one entity, once.'],
   ['issuer_ended', 'The calling key has ended, or can grant less than before.'],
+  ['keyless', 'Nobody holds a text of this key, so there is none to replace.'],
   ['issued_by_key', 'A key that another key issued cannot issue keys.'],
   ['foreign_chain', 'A key can rotate only its own chain and resume only keys that it issued.'],
   ['lineage_unknown', 'Revoked, but untrusted: look for keys rotated from it or issued under it.'],

@@ -2,6 +2,7 @@
 import type { AccessErrorCode, DenialReason } from './errors.js';
 import { isObject } from './input.js';
 import { createKeyMask, maskAndCut, replaceInvisible } from './masking.js';
+import type { Trust } from './trust.js';
 
 // ── What happened to keys ───────────────────────────────────────────────────────────────────────
 
@@ -27,8 +28,10 @@ interface Granted {
 
 /** A key was made. */
 interface KeyIssued extends Managed, Granted {
-  /** `issue` made a key. */
+  /** `issue` or `issueKeyless` made a key. */
   readonly type: 'key.issued';
+  /** The identities that may act as the key. Only of `issueKeyless`. */
+  readonly trust?: Trust | undefined;
   /** The key that this is about. */
   readonly keyId: string;
   /** Whose key it is. */
@@ -109,6 +112,7 @@ interface KeyIdentified extends Managed {
 /** The management calls. */
 export type ManagementAction =
   | 'issue'
+  | 'issueKeyless'
   | 'rotate'
   | 'revoke'
   | 'revokeLineage'

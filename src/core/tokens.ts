@@ -44,18 +44,28 @@ export interface TokenVerifier {
   recognizes?(token: string): boolean;
   /** The issuers whose tokens it verifies, if it can name them. No two verifiers may share one. */
   readonly issuers?: readonly string[] | undefined;
+  /**
+   * Checks whether a trust has a claim that its issuer gives to nobody else. Returns null for an
+   * issuer that is not its own. `issueKeyless` requires one verifier that returns true.
+   */
+  identifies?(trust: Trust): boolean | null;
 }
 
-/** Finds the verifier that decides about a token, or undefined. */
-export type ChooseVerifier = (token: string) => TokenVerifier | undefined;
+/** The verifiers of a keyring. */
+export interface Verifiers {
+  readonly all: readonly TokenVerifier[];
+  /** Finds the verifier that decides about a token. */
+  choose(token: string): TokenVerifier | undefined;
+}
 
 /**
  * Reads one verifier, which decides about every token, or a list, where the first match decides.
  */
-export function readVerifiers(tokens: unknown): ChooseVerifier {
+export function readVerifiers(tokens: unknown): Verifiers {
   if (!Array.isArray(tokens)) {
     assert(hasMethods(tokens, 'verify'), 'tokens: a verifier needs verify');
-    return () => tokens as TokenVerifier;
+    const only = tokens as TokenVerifier;
+    return { all: [only], choose: () => only };
   }
   assert(tokens.length > 0, 'tokens: the list is empty; leave tokens out');
   // `Array.from`, because `map` would skip holes.
@@ -71,5 +81,8 @@ export function readVerifiers(tokens: unknown): ChooseVerifier {
       issuers.add(issuer);
     }
   }
-  return (token) => verifiers.find((verifier) => verifier.recognizes?.(token) === true);
+  return {
+    all: verifiers,
+    choose: (token) => verifiers.find((verifier) => verifier.recognizes?.(token) === true),
+  };
 }

@@ -25,10 +25,10 @@ export async function verifyToken(
   token: string,
   options?: CallOptions,
 ): Promise<Principal> {
-  const { chooseVerifier, timeoutMs } = context;
+  const { verifiers, timeoutMs } = context;
   // `verify` refuses the token, because a key contains no dot.
-  if (chooseVerifier === null) return verify(context, token);
-  const verifier = chooseVerifier(token);
+  if (verifiers === null) return verify(context, token);
+  const verifier = verifiers.choose(token);
   if (verifier === undefined) return refused('token_refused');
   const findLive = createFinder(context, options);
   const verified = Promise.resolve(verifier.verify(token, { findLive }));

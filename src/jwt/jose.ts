@@ -11,8 +11,10 @@ export type {
   KeyObject,
 } from 'jose';
 export {
+  compactVerify,
   createLocalJWKSet,
   decodeJwt,
+  decodeProtectedHeader,
   exportJWK,
   importJWK,
   importPKCS8,

@@ -12,6 +12,11 @@ export interface JwkSet {
 /** The private parameters of a JWK (RFC 7518 §6, RFC 8037 §2). */
 const PRIVATE_PARAMETERS: readonly string[] = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'];
 
+/** Checks whether a JWK is private or symmetric. */
+export function isPrivateKey(key: object): boolean {
+  return Object.keys(key).some((name) => PRIVATE_PARAMETERS.includes(name));
+}
+
 const PUBLIC_PARAMETERS = ['kty', 'crv', 'x', 'y', 'n', 'e'] as const;
 
 const KEYS_INSTEAD = {
@@ -45,8 +50,7 @@ export function readPublicKeys(keys: unknown, what: 'jwks' | 'otherKeys'): reado
 function assertIsPublicKey(key: unknown, what: string, mayLackKid: boolean): void {
   const kidInstead = `${what}: give each key the kid that tokens name, 1 to 128 characters`;
   assert(typeof key === 'object' && key !== null, kidInstead);
-  const isSecret = Object.keys(key).some((name) => PRIVATE_PARAMETERS.includes(name));
-  assert(!isSecret, `${what}: a key is private or symmetric. Pass public keys only`);
+  assert(!isPrivateKey(key), `${what}: a key is private or symmetric. Pass public keys only`);
   const { kid } = key as { readonly kid?: unknown };
   assert(isName(kid) || (mayLackKid && kid === undefined), kidInstead);
 }

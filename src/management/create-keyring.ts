@@ -6,10 +6,11 @@ import { type Context, createContext, type KeyringOptions } from '../core/contex
 import { isAccessError } from '../core/errors.js';
 import type { ManagementAction } from '../core/events.js';
 import { verify } from '../core/verify.js';
-import type { CheckedAuthority } from './authority.js';
+import type { CheckedAuthority, CheckedGrant, GrantAuthority } from './authority.js';
 import { readAuthority, readGrantAuthority } from './authority.js';
 import { identify } from './identify.js';
 import { issue } from './issue.js';
+import { issueKeyless } from './keyless.js';
 import type { AnyAuthority, Keyring } from './keyring.js';
 import { revokeLineage } from './lineage.js';
 import { get, type ListInput, type ListPage, list } from './list.js';
@@ -75,13 +76,21 @@ function createManagement(context: Context): Management {
       );
   }
 
+  /** An operation that makes a key. */
+  type Making<Input, T> = (context: Context, authority: CheckedGrant, input: Input) => Promise<T>;
+
+  function making<Input, T>(action: ManagementAction, operation: Making<Input, T>) {
+    return async (input: Input, given: GrantAuthority): Promise<T> =>
+      tellDenial(context, action, readGrantAuthority(entityKind, given), null, (authority) =>
+        operation(context, authority, input),
+      );
+  }
+
   const requireKey = onKey('get', get);
 
   return {
-    issue: async (input, given) =>
-      tellDenial(context, 'issue', readGrantAuthority(entityKind, given), null, (authority) =>
-        issue(context, authority, input),
-      ),
+    issue: making('issue', issue),
+    issueKeyless: making('issueKeyless', issueKeyless),
     rotate: async (keyId, input, given) =>
       tellDenial(context, 'rotate', readGrantAuthority(entityKind, given), keyId, (authority) =>
         rotate(context, authority, keyId, input),

@@ -20,7 +20,7 @@ import { timeOf } from '../core/times.js';
 import { requireActing } from './acting.js';
 import type { CheckedGrant } from './authority.js';
 import type { IssuedKey } from './info.js';
-import { type Draft, mint } from './mint.js';
+import { type Draft, type Minted, mint } from './mint.js';
 import { tellGrant } from './trail.js';
 
 /** The input of `issue`, which may come from a request. `keyscope/schemas` reads it from JSON. */
@@ -46,7 +46,8 @@ export interface IssueInput<Pattern extends string = string> {
   readonly metadata?: Readonly<Record<string, string>> | undefined;
 }
 
-const INPUT = [
+/** The fields of the input. */
+export const ISSUE_FIELDS = [
   'name',
   'scopes',
   'expiresAt',
@@ -55,14 +56,25 @@ const INPUT = [
   'metadata',
 ] as const;
 
-type Fields = { readonly [F in (typeof INPUT)[number]]?: unknown };
+type Fields = { readonly [F in (typeof ISSUE_FIELDS)[number]]?: unknown };
 
 export async function issue(
   context: Context,
   authority: CheckedGrant,
   input: IssueInput,
 ): Promise<IssuedKey> {
-  const given = readInputFields(input, INPUT, 'issue');
+  const given = readInputFields(input, ISSUE_FIELDS, 'issue');
+  const { issued } = await issueTrusting(context, authority, given, null);
+  return issued;
+}
+
+/** Makes a key. If `trust` is not null, nobody needs its text. */
+export async function issueTrusting(
+  context: Context,
+  authority: CheckedGrant,
+  given: Fields,
+  trust: string | null,
+): Promise<Minted> {
   const time = context.clock();
   const draft = readDraft(context, authority.entityId, time, given);
   const acting = await requireActing(context, authority);
@@ -71,15 +83,10 @@ export async function issue(
     throw new AccessError('ceiling_exceeded', 'issued_by_key', { keyId: acting.keyId });
   }
   const issuedUnder = acting?.rootKeyId ?? null;
-  const { issued, record } = await mint(
-    context,
-    authority,
-    { ...draft, issuedUnder },
-    acting,
-    null,
-  );
-  tellGrant(context, authority, record, { type: 'key.issued' });
-  return issued;
+  const whole = { ...draft, issuedUnder, trust };
+  const minted = await mint(context, authority, whole, acting, null);
+  tellGrant(context, authority, minted.record, { type: 'key.issued' });
+  return minted;
 }
 
 function readDraft(
@@ -87,7 +94,7 @@ function readDraft(
   entityId: string,
   time: number,
   given: Fields,
-): Omit<Draft, 'issuedUnder'> {
+): Omit<Draft, 'issuedUnder' | 'trust'> {
   const name = readInput(given, 'name', readName);
   const scopes = readInput(given, 'scopes', (patterns) => expandGrant(catalog, patterns));
   const justification = readInput(given, 'justification', readJustification);

@@ -9,10 +9,11 @@ import type { Authority, GrantAuthority } from './authority.js';
 import type { IdentifyOptions } from './identify.js';
 import type { DamagedKey, IssuedKey, KeyInfo } from './info.js';
 import type { IssueInput } from './issue.js';
+import type { IssueKeylessInput, KeylessKey } from './keyless.js';
 import type { AddressedKey, AddressingInput, ListInput, ListPage, OwnInput } from './list.js';
 import type { RotateInput } from './rotate.js';
 
-/** Every method accepts both; only `issue` and `rotate` require the second. */
+/** Every method accepts both; only `issue`, `issueKeyless` and `rotate` require the second. */
 export type AnyAuthority = Authority | GrantAuthority;
 
 /**
@@ -46,6 +47,26 @@ export interface Keyring<C extends Catalog = Catalog, Operation extends string =
    * const { key } = await keyring.issue(input, { entityId, scopes: 'all', actor: 'ada' });
    */
   issue(input: IssueInput<PatternOf<C>>, authority: GrantAuthority): Promise<IssuedKey>;
+  /**
+   * Makes a key whose text nobody holds: a workload whose token has the issuer and the claims of
+   * `trust` acts as the key. The audience of the token ends with `#` and the key id; see
+   * `keyscope/keyless`.
+   *
+   * Not checked: as for `issue`; and whether the issuer gives these claims to others, too.
+   *
+   * @throws AccessError as `issue`.
+   * @throws InputError, also `trust`: no verifier lists the issuer, or others can get the claims.
+   * @throws TypeError on a keyring without `tokens` or without a pepper, and as `issue`.
+   * @throws StoreError. A record may then exist: look for it in `list`.
+   * @example
+   * const trust = githubTrust({ repositoryId: '123', ownerId: '45', branch: 'main' });
+   * const input = { name: 'deploy', scopes: ['threats:read'], expiresAt: 'never', trust } as const;
+   * const { info } = await keyring.issueKeyless(input, { entityId, scopes: 'all' });
+   */
+  issueKeyless(
+    input: IssueKeylessInput<PatternOf<C>>,
+    authority: GrantAuthority,
+  ): Promise<KeylessKey>;
   /**
    * Replaces a key with a successor that has the same name, scopes, entities, justification,
    * metadata and expiry, or fewer scopes and entities. The successor does not get scopes that the

@@ -19,6 +19,8 @@ export interface Draft {
   readonly createdAt: number;
   readonly expiresAt: number | null;
   readonly issuedUnder: string | null;
+  /** For a key whose text nobody gets: who may act as it. */
+  readonly trust: string | null;
 }
 
 /** A new key and its stored record. */
@@ -47,10 +49,13 @@ export async function mint(
   const { format, random } = context;
   const key = format.complete(drawEntropy(random));
   const record = recordOf(context, authority, draft, old, key);
-  await context.store.insert(record);
-  // Nobody has the plaintext yet, so a key that is ended here gets no event.
+  // Nobody has the plaintext yet. Without one, the key waits until its issuer was checked again.
+  const waits = draft.trust !== null && acting !== null;
+  await context.store.insert(waits ? { ...record, suspendedAt: draft.createdAt } : record);
+  // It was never used, so a key that is ended here gets no event.
   const undo = () => endRow(context, authority, record);
   await requireStillActing(context, authority, undo, check);
+  if (waits) await context.store.mark(record.keyId, { kind: 'resume', at: context.clock() });
   return { issued: createIssuedKey(key, record), record };
 }
 
@@ -68,14 +73,13 @@ function recordOf(
     format: RECORD_FORMAT,
     keyId,
     prefix: context.format.prefix,
-    hint: key.slice(-4),
+    hint: draft.trust === null ? key.slice(-4) : '',
     ...draft,
     digest: scheme.digest(key),
     entityId: authority.entityId,
     createdBy: authority.said.by,
     rotatedFrom: old?.keyId ?? null,
     rootKeyId: old?.rootKeyId ?? keyId,
-    trust: null,
     seal: null,
     revokedAt: null,
     suspendedAt: null,

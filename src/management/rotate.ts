@@ -143,6 +143,7 @@ function readSuccessor(context: Context, old: KeyRecord, given: Fields, time: nu
     createdAt: time,
     expiresAt: readOr(given, 'expiresAt', old.expiresAt, (date) => readExpiry(date, time)),
     issuedUnder: old.issuedUnder,
+    trust: null,
   };
 }
 

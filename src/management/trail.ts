@@ -3,6 +3,7 @@ import type { Context } from '../core/context.js';
 import { isAccessError } from '../core/errors.js';
 import type { KeyringEvent, ManagementAction } from '../core/events.js';
 import type { KeyRecord } from '../core/record.js';
+import { readTrust } from '../core/trust.js';
 import { isUuid } from '../core/uuid.js';
 import type { CheckedAuthority } from './authority.js';
 
@@ -43,7 +44,8 @@ export function tellGrant(
   origin: Origin,
 ): void {
   const { createdAt, scopes, accessibleEntities, expiresAt } = record;
-  const granted = { ...origin, scopes, accessibleEntities, expiresAt };
+  const trust = readTrust(record.trust) ?? undefined;
+  const granted = { ...origin, scopes, accessibleEntities, expiresAt, trust };
   tell(context, authority, record, createdAt, granted);
 }
 

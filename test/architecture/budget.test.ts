@@ -28,6 +28,7 @@ const ROOMS: Readonly<Record<string, number>> = {
   admin: 3_950,
   cache: 5_450,
   jwt: 4_400,
+  keyless: 3_200,
   leaks: 4_400,
   mcp: 4_840,
   reports: 1_870,

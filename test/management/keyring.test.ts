@@ -32,6 +32,7 @@ describe('a keyring', () => {
       'get',
       'identify',
       'issue',
+      'issueKeyless',
       'list',
       'policy',
       'prefix',
