@@ -49,10 +49,10 @@ export interface FetchedList<Item> {
   find(name: string): Promise<Item | null | undefined>;
 }
 
-/** The minimum time between a failed fetch and the next one. */
+/** The minimum time between a failed fetch, with both its tries, and the next one. */
 const RETRY_MS = 5_000;
 
-/** The time limit of a fetch. */
+/** The time limit of a fetch, for both its tries together. */
 const TIMEOUT_MS = 5_000;
 
 /** 64 KiB, about a hundred keys. */
@@ -79,9 +79,10 @@ const PAST: Moment = { date: 0, time: 0 };
 
 /**
  * Keeps a list. One fetch runs at a time, follows no redirects, takes at most 5 s and reads at most
- * 64 KiB. A list without items counts as a failed fetch, but ends the items before it.
+ * 64 KiB. A fetch fails only if its second try does, which follows the first at once. A list
+ * without items is not tried again: it counts as a failed fetch, but ends the items before it.
  *
- * @param report Called once with each failed fetch. Never throws.
+ * @param report Called once with each failed fetch, after its last try. Never throws.
  * @throws TypeError if the URL is not https, or has credentials.
  */
 export function createFetchedList<Item>(
@@ -190,7 +191,11 @@ function mergeItems<Item>(
 
 function fetchInTime<Item>(list: PublishedList<Item>): Promise<Items<Item>> {
   const over = new AbortController();
-  const items = fetchItems(list, over.signal);
+  // Tried once more at once: a connection that was closed while idle is not an outage.
+  const items = fetchItems(list, over.signal).catch((error: unknown) => {
+    if (over.signal.aborted) throw error;
+    return fetchItems(list, over.signal);
+  });
   // Also ends an answer that was not read to its end.
   return answerInTime(list.name, items, TIMEOUT_MS).finally(() => over.abort());
 }

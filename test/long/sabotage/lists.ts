@@ -3,6 +3,7 @@ import type { Safeguard } from './safeguard.ts';
 
 const file = 'src/http/fetched-list.ts';
 const tests = 'test/http/fetched-list.test.ts';
+const overHttp = 'test/http/fetched-list-over-http.test.ts';
 
 export const LISTS: readonly Safeguard[] = [
   {
@@ -59,6 +60,20 @@ export const LISTS: readonly Safeguard[] = [
     name: 'lists: a pause after a failed fetch',
     file,
     text: 'if (!isPast(retryAt)) throw failure;',
+    instead: '',
+    tests,
+  },
+  {
+    name: 'lists: a closed connection is not an outage',
+    file,
+    text: '    return fetchItems(list, over.signal);\n',
+    instead: '    throw error;\n',
+    tests: overHttp,
+  },
+  {
+    name: 'lists: no second try after the time limit',
+    file,
+    text: 'if (over.signal.aborted) throw error;',
     instead: '',
     tests,
   },
@@ -158,21 +173,21 @@ export const LISTS: readonly Safeguard[] = [
     file,
     text: "redirect: 'manual'",
     instead: "redirect: 'follow'",
-    tests,
+    tests: overHttp,
   },
   {
     name: 'lists: a whole answer',
     file,
     text: 'response.status !== 200',
     instead: '!response.ok',
-    tests,
+    tests: overHttp,
   },
   {
     name: 'lists: a bounded answer',
     file,
     text: 'readBody(response, MAX_BYTES)',
     instead: 'response.text()',
-    tests,
+    tests: overHttp,
   },
   {
     name: 'lists: a fetch has a time limit',
