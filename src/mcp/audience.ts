@@ -1,22 +1,35 @@
 /** Rejects tokens for other servers (RFC 8707 §2). */
 import { AccessError } from '../core/errors.js';
 import { isObject } from '../core/input.js';
+import { isUuid } from '../core/uuid.js';
 
 /**
  * Throws if the credential is a token for another resource, even if the keyring's verifier accepts
- * its audience: one keyring can serve both REST and MCP.
+ * its audience: one keyring can serve both REST and MCP. A token is for this resource if its
+ * audience is the resource or, as in keyless tokens, the resource, `#` and a key id.
  *
- * Not checked: the signature. This check admits nobody; the keyring verifies the same text next.
+ * Not checked: the signature, and whose key id it is. This check admits nobody; the keyring
+ * verifies the same text next.
  *
  * @param token A key, which has no dot and no audience, or a JWT. Throws on other texts with a dot.
  * @throws AccessError `invalid_token`.
  */
 export function requireAudience(token: string, resource: string): void {
-  const isForAnother = token.includes('.') && audienceOf(token) !== resource;
+  const isForAnother = token.includes('.') && !isFor(resource, audienceOf(token));
   if (isForAnother) throw new AccessError('invalid_token', 'token_refused');
 }
 
-/** Returns the `aud` claim. A list of audiences never equals a resource. */
+/** A list of audiences is for no resource, except a list of one keyless audience. */
+function isFor(resource: string, audience: unknown): boolean {
+  if (audience === resource) return true;
+  const isListOfOne = Array.isArray(audience) && audience.length === 1;
+  const text: unknown = isListOfOne ? audience[0] : audience;
+  // A resource has no fragment, so this is never another resource.
+  const start = `${resource}#`;
+  return typeof text === 'string' && text.startsWith(start) && isUuid(text.slice(start.length));
+}
+
+/** Returns the `aud` claim. */
 function audienceOf(token: string): unknown {
   try {
     const payload = String(token.split('.')[1]);

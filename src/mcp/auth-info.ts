@@ -14,7 +14,7 @@ export interface McpAuthInfo {
   scopes: string[];
   /** Seconds since the epoch. */
   expiresAt: number;
-  /** Set if the credential was a token for this resource. Keys have no audience. */
+  /** Set if the credential was a token for this resource, keyless or not. Keys have no audience. */
   resource?: URL;
   /** An object type, because the SDKs require a record. */
   extra: { principal: Principal };
@@ -86,7 +86,7 @@ export function createAuthInfo(
     expiresAt: Math.floor(endsAt / 1000),
     extra: { principal },
   };
-  if (principal.via === 'jwt') authInfo.resource = new URL(resource);
+  if (principal.via !== 'key') authInfo.resource = new URL(resource);
   return authInfo;
 }
 

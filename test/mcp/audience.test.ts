@@ -16,6 +16,9 @@ import {
   tokenFor,
 } from '../support/mcp.ts';
 
+/** A key id whose spelling in upper case differs. */
+const LETTERS = '0190aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee';
+
 describe('requireAudience', () => {
   it('reads the audience in every base64url encoding', async () => {
     const { keyring } = setUp();
@@ -58,6 +61,62 @@ describe('requireAudience', () => {
       const seen = await refused(await gate(post(token, call('listThreats'))));
       expect(seen).toMatchObject({ status: 401, challenge: challenge('error="invalid_token", ') });
     }
+  });
+
+  it('accepts the audience of a keyless token for this resource, as a text or alone', async () => {
+    const { gate, keyring } = setUpGate();
+    const principal = await keyring.verify((await issue(keyring)).key);
+    const audience = `${RESOURCE}#${principal.keyId}`;
+    for (const own of [audience, [audience]]) {
+      const token = await tokenFor(principal, own);
+      const { principal: seen } = entered(await gate(post(token, call('listThreats'))));
+      expect(seen.keyId).toBe(principal.keyId);
+    }
+  });
+
+  it('rejects whatever resembles the audience of a keyless token', async () => {
+    const { gate, keyring } = setUpGate();
+    const principal = await keyring.verify((await issue(keyring)).key);
+    const { keyId } = principal;
+    const audience = `${RESOURCE}#${keyId}`;
+    const others: unknown[] = [
+      `${RESOURCE}#`,
+      `${RESOURCE}${keyId}`,
+      `${RESOURCE}##${keyId}`,
+      `${RESOURCE}#${keyId}#`,
+      `${RESOURCE}#${keyId}#${keyId}`,
+      `${RESOURCE}#${LETTERS.toUpperCase()}`,
+      `${RESOURCE}#${keyId.replaceAll('-', '')}`,
+      `${RESOURCE}#${keyId}\n`,
+      ` ${audience}`,
+      `${RESOURCE}#key`,
+      `${RESOURCE}/#${keyId}`,
+      `${RESOURCE}?#${keyId}`,
+      `${RESOURCE}-other#${keyId}`,
+      `https://api.example.com/#${keyId}`,
+      `https://api.example.com/mc#${keyId}`,
+      `https://other.example.com/mcp#${keyId}`,
+      `HTTPS://api.example.com/mcp#${keyId}`,
+      // As long as the resource.
+      `https://api.example.com/mcq#${keyId}`,
+      `#${keyId}`,
+      keyId,
+      [],
+      [RESOURCE],
+      [audience, audience],
+      [audience, RESOURCE],
+      [RESOURCE, audience],
+      [[audience]],
+      { 0: audience, length: 1 },
+    ];
+    for (const other of others) {
+      const token = await tokenFor(principal, other);
+      const { status } = await refused(await gate(post(token, call('listThreats'))));
+      expect([other, status]).toEqual([other, 401]);
+    }
+    // In lower case, the same id is accepted.
+    const token = await tokenFor(principal, `${RESOURCE}#${LETTERS}`);
+    entered(await gate(post(token, call('listThreats'))));
   });
 
   it.each(['5', 'null', '"text"', '[]', '{}', '{"aud":5}', 'no json'])(

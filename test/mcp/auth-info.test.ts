@@ -2,7 +2,7 @@
 import { inspect } from 'node:util';
 import type { AuthInfo as AuthInfo1 } from '@modelcontextprotocol/sdk/server/auth/types.js';
 import type { AuthInfo as AuthInfo2 } from '@modelcontextprotocol/server';
-import type { Principal } from 'keyscope';
+import type { Principal, TokenVerifier } from 'keyscope';
 import { createKeyring, defineScopes } from 'keyscope';
 import type { McpAuthInfo } from 'keyscope/mcp';
 import { principalOf, toAuthInfo } from 'keyscope/mcp';
@@ -80,16 +80,22 @@ describe('toAuthInfo', () => {
     expect(toAuthInfo(principal, { resource: RESOURCE }).scopes).toEqual(['threats:read']);
   });
 
-  it('gives the resource of a token as a URL', async () => {
-    const { keyring } = setUp({ tokens });
-    const { key } = await issue(keyring);
-    const token = await tokenFor(await keyring.verify(key));
-    const principal = await keyring.authenticate(`Bearer ${token}`);
-    expect(principal.via).toBe('jwt');
-    const authInfo = toAuthInfo(principal, { resource: RESOURCE });
-    expect(authInfo.resource).toEqual(new URL(RESOURCE));
-    expect(authInfo.expiresAt).toBe(4e9);
-  });
+  it.each(['jwt', 'keyless'] as const)(
+    'gives the resource of a token (%s) as a URL',
+    async (via) => {
+      const verifier: TokenVerifier = {
+        verify: async (text, tools) => ({ ...(await tokens.verify(text, tools)), via }),
+      };
+      const { keyring } = setUp({ tokens: verifier });
+      const { key } = await issue(keyring);
+      const token = await tokenFor(await keyring.verify(key));
+      const principal = await keyring.authenticate(`Bearer ${token}`);
+      expect(principal.via).toBe(via);
+      const authInfo = toAuthInfo(principal, { resource: RESOURCE });
+      expect(authInfo.resource).toEqual(new URL(RESOURCE));
+      expect(authInfo.expiresAt).toBe(4e9);
+    },
+  );
 
   it.each([
     ['a copy without scopes', (own: Principal) => ({ ...own, scopes: [] }), RESOURCE, {}],

@@ -239,8 +239,22 @@ const GATE: readonly Safeguard[] = [
   {
     name: 'MCP: a token for another resource',
     file: 'src/mcp/audience.ts',
-    text: "token.includes('.') && audienceOf(token) !== resource",
+    text: "token.includes('.') && !isFor(resource, audienceOf(token))",
     instead: 'false',
+    tests: MCP,
+  },
+  {
+    name: 'MCP: a keyless token for another resource',
+    file: 'src/mcp/audience.ts',
+    text: 'text.startsWith(start) && ',
+    instead: '',
+    tests: MCP,
+  },
+  {
+    name: 'MCP: an audience with a key id, and nothing else after the resource',
+    file: 'src/mcp/audience.ts',
+    text: ' && isUuid(text.slice(start.length))',
+    instead: '',
     tests: MCP,
   },
   {
