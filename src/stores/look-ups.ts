@@ -2,14 +2,17 @@
  * Batches the look-ups of a store whose queries cross a network. Look-ups from one turn of the
  * event loop share a query, and so do look-ups that queue while the limit on queries is reached.
  */
-import { assert, readFields } from '../core/input.js';
+import { assert, readFields, readInteger } from '../core/input.js';
 import type { KeyRecord } from '../core/record.js';
+import { createSlots, type Slots } from '../core/slots.js';
 import type { CallOptions } from '../core/store.js';
 import { isUuid } from '../core/uuid.js';
-import { createQuerySlots, nextTurn, type QuerySlots, readMaxQueries } from './query-slots.js';
 import type { LookUps } from './reads.js';
 
 // ── The look-ups of a SQL server ────────────────────────────────────────────────────────────────
+
+/** Measured: more queries are not faster, and take more of the service's connections. */
+const DEFAULT_QUERIES = 4;
 
 /** The store's own look-ups. */
 export interface Finders {
@@ -28,10 +31,11 @@ export interface LookUpOptions {
 /** Validates the options `batch`, `maxLookUpQueries` and `prepare`, and rejects any other. */
 export function readLookUpOptions(options: unknown, where: string): LookUpOptions {
   const names = ['batch', 'maxLookUpQueries', 'prepare'] as const;
-  const { batch = true, maxLookUpQueries, prepare = true } = readFields(options, names, where);
+  const given = readFields(options, names, where);
+  const { batch = true, maxLookUpQueries = DEFAULT_QUERIES, prepare = true } = given;
   assert(typeof batch === 'boolean', `${where}: batch: pass true or false`);
   assert(typeof prepare === 'boolean', `${where}: prepare: pass true or false`);
-  const maxQueries = readMaxQueries(maxLookUpQueries, where);
+  const maxQueries = readInteger(maxLookUpQueries, 1, 1_000, `${where}: maxLookUpQueries`);
   return { maxQueries: batch ? maxQueries : null, prepare };
 }
 
@@ -40,10 +44,10 @@ export function createLookUps(
   { digests, ids }: Finders,
   maxQueries: LookUpOptions['maxQueries'],
 ): LookUps {
-  const isBatched = maxQueries !== null;
-  const slots = isBatched ? createQuerySlots(maxQueries) : undefined;
-  const lookUpIds = isBatched ? batchLookUps(ids, ({ keyId }) => keyId, slots) : ids;
-  const lookUpDigests = isBatched ? batchLookUps(digests, ({ digest }) => digest, slots) : digests;
+  const slots = maxQueries === null ? null : createSlots(maxQueries, HANGS_AFTER_MS);
+  const lookUpIds = slots === null ? ids : batchLookUps(ids, ({ keyId }) => keyId, slots);
+  const lookUpDigests =
+    slots === null ? digests : batchLookUps(digests, ({ digest }) => digest, slots);
 
   return {
     findByDigest: lookUpDigests,
@@ -74,6 +78,12 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
+/**
+ * After this many milliseconds, a query no longer takes a slot. On a half-open connection it may
+ * never be answered, and it must not block queries on other connections that long.
+ */
+export const HANGS_AFTER_MS = 1_000;
+
 /** The most names in one query. */
 const MAX_NAMES = 1000;
 
@@ -96,12 +106,12 @@ const ASKED_AFTER_MS = 100;
 export function batchLookUps(
   find: Find,
   nameOf: (row: KeyRecord) => unknown = ({ digest }) => digest,
-  slots: QuerySlots = createQuerySlots(),
+  slots: Slots = createSlots(DEFAULT_QUERIES, HANGS_AFTER_MS),
 ): LookUp {
   let waiting: Waiting[] = [];
 
   function enter(): void {
-    slots.enter(send);
+    void slots.take(send);
   }
 
   async function send(): Promise<void> {
@@ -120,6 +130,13 @@ export function batchLookUps(
       if (waiting.length === 1) nextTurn(enter);
     });
 }
+
+/**
+ * Runs a function in the next turn, after all events of this one. Without `setImmediate`, it runs
+ * in a microtask, which still comes after the current event.
+ */
+const nextTurn: (run: () => void) => unknown =
+  (globalThis as { setImmediate?: typeof queueMicrotask }).setImmediate ?? queueMicrotask;
 
 // ── One query ───────────────────────────────────────────────────────────────────────────────────
 

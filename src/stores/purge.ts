@@ -1,7 +1,8 @@
 /** The parts of `purgeEnded` that all stores share. */
 import { assert, readFields } from '../core/input.js';
 import type { Awaitable } from '../core/store.js';
-import { untilNextTurn } from './query-slots.js';
+import { untilNextTurn } from '../core/thenable.js';
+import { timeOf } from '../core/times.js';
 
 /** The options of `purgeEnded`. */
 export interface PurgeOptions {
@@ -21,8 +22,7 @@ export interface PurgeTimes {
 export function readPurgeTimes(options: PurgeOptions): PurgeTimes {
   const { endedBefore } = readFields(options, ['endedBefore'], 'purgeEnded');
   const instead = 'purgeEnded: endedBefore: pass a valid Date that is not in the future';
-  assert(endedBefore instanceof Date, instead);
-  const time = new Date(endedBefore).getTime();
+  const time = timeOf(endedBefore);
   const now = Date.now();
   // An invalid date is NaN, which makes the comparison false.
   assert(time <= now, instead);

@@ -1,7 +1,8 @@
 /** Counts the live keys of each digest scheme. */
-import type { KeyRecord } from '../core/record.js';
+import { isUnended, type KeyRecord } from '../core/record.js';
 import type { Awaitable, CallOptions, SchemeSummary } from '../core/store.js';
-import { untilNextTurn } from './query-slots.js';
+import { untilNextTurn } from '../core/thenable.js';
+import { latest } from '../core/times.js';
 
 /** The summary of each scheme, by its name. */
 export type Summaries = Map<string, SchemeSummary>;
@@ -13,28 +14,21 @@ type Counted = Partial<
 
 /** Adds a record to the summary of its scheme if it is live at the time `now`. */
 export function addIfLive(summaries: Summaries, record: Counted, now: number): void {
-  const { digest, revokedAt, retireAt, expiresAt, lastUsedAt = null } = record;
-  const isLive = revokedAt === null && isAhead(retireAt, now) && isAhead(expiresAt, now);
-  if (!isLive || digest === undefined) return;
+  const { digest, lastUsedAt = null } = record;
+  if (digest === undefined || !isUnended(record, now)) return;
   add(summaries, { scheme: digest.slice(0, digest.indexOf('$')), live: 1, lastUsedAt });
 }
 
 function add(summaries: Summaries, { scheme, live, lastUsedAt }: SchemeSummary): void {
   if (live === 0) return;
   const known = summaries.get(scheme);
-  const sum = { live: live + (known?.live ?? 0), lastUsedAt: later(known?.lastUsedAt, lastUsedAt) };
-  summaries.set(scheme, { scheme, ...sum });
-}
-
-/** Deadlines are exclusive. */
-function isAhead(deadline: number | null | undefined, now: number): boolean {
-  return deadline === null || (deadline !== undefined && now < deadline);
-}
-
-/** Returns the later of two times, either of which may be missing. */
-function later(known: number | null | undefined, used: number | null): number | null {
-  const times = [known, used].filter((time) => typeof time === 'number');
-  return times.length === 0 ? null : Math.max(...times);
+  // A damaged row may have something else in its place.
+  const used = typeof lastUsedAt === 'number' ? lastUsedAt : null;
+  summaries.set(scheme, {
+    scheme,
+    live: live + (known?.live ?? 0),
+    lastUsedAt: latest(known?.lastUsedAt ?? null, used),
+  });
 }
 
 // ── Summaries in parts ───────────────────────────────────────────────────────────────────────────

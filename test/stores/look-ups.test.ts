@@ -1,7 +1,7 @@
 import type { KeyRecord } from 'keyscope';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { batchLookUps } from '../../src/stores/look-ups.js';
-import { createQuerySlots } from '../../src/stores/query-slots.js';
+import { createSlots } from '../../src/core/slots.js';
+import { batchLookUps, createLookUps, readLookUpOptions } from '../../src/stores/look-ups.js';
 import { longestTurnOf } from '../support/turns.ts';
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
@@ -20,6 +20,21 @@ function openQueries() {
     });
   return { asked, open, find };
 }
+
+describe('maxLookUpQueries', () => {
+  const read = (maxLookUpQueries: unknown) =>
+    readLookUpOptions({ maxLookUpQueries }, 'aStore').maxQueries;
+
+  it('is 4 by default, and at most 1,000', () => {
+    expect(read(undefined)).toBe(4);
+    expect([1, 1_000].map(read)).toEqual([1, 1_000]);
+  });
+
+  it.each([0, 1_001, 1.5, '4', null, Number.NaN])('is never %s', (count) => {
+    const instead = 'aStore: maxLookUpQueries: pass a whole number from 1 to 1000';
+    expect(() => read(count)).toThrow(new TypeError(instead));
+  });
+});
 
 describe('batchLookUps', () => {
   const record = (digest: string) => ({ digest }) as KeyRecord;
@@ -90,7 +105,7 @@ describe('look-ups while other queries are in flight', () => {
   // own query, and ten connections could not keep up.
   it('wait, and share a query once another is answered or has failed', async () => {
     const { asked, open, find } = openQueries();
-    const lookUp = batchLookUps(find, undefined, createQuerySlots(2));
+    const lookUp = batchLookUps(find, undefined, createSlots(2));
     const answers: Promise<unknown>[] = [];
     for (const digest of ['a', 'b', 'c', 'd', 'd']) {
       answers.push(lookUp([digest]).catch(String));
@@ -114,7 +129,7 @@ describe('look-ups while other queries are in flight', () => {
   it('share their slots with look-ups of another kind, first come, first served', async () => {
     const ids = openQueries();
     const digests = openQueries();
-    const slots = createQuerySlots(1);
+    const slots = createSlots(1);
     const findIds = batchLookUps(ids.find, undefined, slots);
     const findDigests = batchLookUps(digests.find, undefined, slots);
     for (const turn of [1, 2]) {
@@ -161,7 +176,7 @@ describe('a look-up', () => {
 
   it('is not sent if its caller has given up', async () => {
     const { asked, open, find } = openQueries();
-    const lookUp = batchLookUps(find, undefined, createQuerySlots(1));
+    const lookUp = batchLookUps(find, undefined, createSlots(1));
     const first = lookUp(['first']);
     await nextTurn();
     const gone = new AbortController();
@@ -181,7 +196,7 @@ describe('a look-up', () => {
 
   it('leaves its slot to others if every caller of its query has given up', async () => {
     const { asked, open, find } = openQueries();
-    const lookUp = batchLookUps(find, undefined, createQuerySlots(1));
+    const lookUp = batchLookUps(find, undefined, createSlots(1));
     const first = lookUp(['first']);
     await nextTurn();
     const lost = lookUp(['gone'], { signal: AbortSignal.abort(new Error('given up')) });
@@ -199,7 +214,7 @@ describe('a look-up', () => {
   // A signal costs more to make than a digest costs to look up.
   it("does not touch its caller's signal if it is sent soon", async () => {
     const { asked, open, find } = openQueries();
-    const lookUp = batchLookUps(find, undefined, createQuerySlots(1));
+    const lookUp = batchLookUps(find, undefined, createSlots(1));
     const options = {
       get signal(): AbortSignal {
         throw new Error('asked');
@@ -216,7 +231,7 @@ describe('a look-up', () => {
 
   it('blocks the others for only a second if its query hangs', async () => {
     const { asked, open, find } = openQueries();
-    const lookUp = batchLookUps(find, undefined, createQuerySlots(1));
+    const { findByDigest: lookUp } = createLookUps({ digests: find, ids: find }, 1);
     const hanging = lookUp(['hanging']);
     await nextTurn();
     const next = lookUp(['next']);
@@ -224,6 +239,7 @@ describe('a look-up', () => {
     await nextTurn();
     expect(asked).toEqual([['hanging']]);
     vi.advanceTimersByTime(1);
+    await nextTurn();
     expect(asked).toEqual([['hanging'], ['next']]);
     // A late answer to the hanging query frees no second slot.
     open[0]?.answer();

@@ -1,5 +1,7 @@
 /** Limits how many commands are sent at once. */
-import { createQuerySlots, untilNextTurn } from '../query-slots.js';
+import { createSlots } from '../../core/slots.js';
+import { untilNextTurn } from '../../core/thenable.js';
+import { HANGS_AFTER_MS } from '../look-ups.js';
 import type { Link } from './client.js';
 
 /**
@@ -9,32 +11,8 @@ export const MAX_AT_ONCE = 500;
 
 /** Makes a link that sends at most that many commands at once, and queues the others in order. */
 export function limitConcurrency(link: Link): Link {
-  const waiting: (() => void)[] = [];
-  let free = MAX_AT_ONCE;
-
-  async function takeTurn(): Promise<void> {
-    if (free === 0) return new Promise((resolve) => waiting.push(resolve));
-    free -= 1;
-  }
-
-  /** Hands the turn directly to the next in the queue, so that no other caller takes it first. */
-  function endTurn(): void {
-    const next = waiting.shift();
-    if (next === undefined) free += 1;
-    else next();
-  }
-
-  return {
-    ...link,
-    async send(key, command) {
-      await takeTurn();
-      try {
-        return await link.send(key, command);
-      } finally {
-        endTurn();
-      }
-    },
-  };
+  const slots = createSlots(MAX_AT_ONCE);
+  return { ...link, send: (key, command) => slots.take(() => link.send(key, command)) };
 }
 
 /**
@@ -44,7 +22,7 @@ export function limitConcurrency(link: Link): Link {
  * caller has given up.
  */
 export function createLookUpLinks(link: Link): (signal: AbortSignal | undefined) => Link {
-  const slots = createQuerySlots(MAX_AT_ONCE);
+  const slots = createSlots(MAX_AT_ONCE, HANGS_AFTER_MS);
   return (signal) => ({
     ...link,
     send: (key, command) =>
@@ -58,7 +36,7 @@ export function createLookUpLinks(link: Link): (signal: AbortSignal | undefined)
           }
           await untilNextTurn();
         }
-        slots.enter(send);
+        void slots.take(send);
       }),
   });
 }

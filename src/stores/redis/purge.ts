@@ -1,5 +1,5 @@
 /** Deletes the records of keys that ended long ago. */
-import { type KeyRecord, readRecord } from '../../core/record.js';
+import { isUnended, type KeyRecord, readRecord } from '../../core/record.js';
 import { type PurgeOptions, type PurgeTimes, readPurgeTimes } from '../purge.js';
 import { type Link, type RedisClient, runOn } from './client.js';
 import { limitConcurrency, MAX_AT_ONCE } from './concurrency.js';
@@ -133,10 +133,10 @@ async function isNeeded(link: Link, keys: Keys, rootKeyId: string, now: number):
 }
 
 /** Checks whether an unchecked record has ended. False for one with an end that is not a time. */
-function hasEnded({ revokedAt, retireAt, expiresAt }: KeyRecord, now: number): boolean {
-  const ends: readonly unknown[] = [revokedAt, retireAt, expiresAt];
-  if (!ends.every((end) => end === null || typeof end === 'number')) return false;
-  return revokedAt !== null || [retireAt, expiresAt].some((end) => end !== null && end <= now);
+function hasEnded(row: KeyRecord, now: number): boolean {
+  const ends: readonly unknown[] = [row.revokedAt, row.retireAt, row.expiresAt];
+  const areTimes = ends.every((end) => end === null || typeof end === 'number');
+  return areTimes && !isUnended(row, now);
 }
 
 // ── Marks ───────────────────────────────────────────────────────────────────────────────────────

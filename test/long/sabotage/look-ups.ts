@@ -4,23 +4,23 @@ import type { Safeguard } from './safeguard.ts';
 const QUERIES: readonly Safeguard[] = [
   {
     name: 'look-ups: the number of queries at once',
-    file: 'src/stores/query-slots.ts',
-    text: 'if (taken >= max) return;',
-    instead: '',
+    file: 'src/core/slots.ts',
+    text: 'if (taken === max)',
+    instead: 'if (taken < 0)',
     tests: 'test/stores',
   },
   {
     name: 'look-ups: a query that hangs leaves its place',
-    file: 'src/stores/query-slots.ts',
-    text: 'setTimeout(leave, HANGS_AFTER_MS)',
-    instead: 'setTimeout(() => {}, HANGS_AFTER_MS)',
+    file: 'src/stores/look-ups.ts',
+    text: 'createSlots(maxQueries, HANGS_AFTER_MS)',
+    instead: 'createSlots(maxQueries)',
     tests: 'test/stores',
   },
   {
     name: 'look-ups: a query leaves one place',
-    file: 'src/stores/query-slots.ts',
-    text: 'if (!isTaken) return;',
-    instead: '',
+    file: 'src/core/slots.ts',
+    text: 'if (isTaken) free();',
+    instead: 'free();',
     tests: 'test/stores',
   },
   {
@@ -57,8 +57,8 @@ const REMEMBERED_ROWS: readonly Safeguard[] = [
   {
     name: 'remembered rows: no more than a thousand',
     file: 'src/stores/remembered-rows.ts',
-    text: 'known.size === REMEMBERED',
-    instead: 'false',
+    text: '{ row, record }, REMEMBERED)',
+    instead: '{ row, record }, Number.POSITIVE_INFINITY)',
     tests: 'test/stores',
   },
 ];
