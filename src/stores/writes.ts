@@ -17,17 +17,15 @@ const LIMITS: UsageLimits = { keys: 1000, characters: 1_000_000 };
 
 /**
  * Splits usage into JSON lists that each fit one statement. They are sorted by id and have one
- * entry per key, because an UPDATE writes each row only once. Invalid ids are left out. `shape`
- * turns an entry into the form that the statement reads.
+ * entry per key, because an UPDATE writes each row only once. Invalid ids are left out.
  */
 export function usageBatches(
   entries: readonly UsageEntry[],
   isId: (keyId: unknown) => boolean,
-  shape: (entry: UsageEntry) => unknown = (entry) => entry,
   limits: UsageLimits = LIMITS,
 ): string[] {
   const merged = mergeByKey(entries.filter((entry) => isId(entry.keyId)));
-  const texts = merged.map((entry) => JSON.stringify(shape(entry)));
+  const texts = merged.map((entry) => JSON.stringify(entry));
   return fillBatches(texts, limits).map((batch) => `[${batch.join(',')}]`);
 }
 
@@ -44,19 +42,18 @@ function mergeByKey(entries: readonly UsageEntry[]): UsageEntry[] {
 /** Puts texts into batches, in order. A text that is too long gets its own batch. */
 function fillBatches(texts: readonly string[], limits: UsageLimits): string[][] {
   const batches: string[][] = [];
-  let batch: string[] = [];
+  /** The characters of the last batch. */
   let size = 0;
   for (const text of texts) {
+    const last = batches.at(-1);
     // Plus one for the comma before it.
-    const isFull = batch.length === limits.keys || size + 1 + text.length > limits.characters;
-    if (batch.length > 0 && isFull) {
-      batches.push(batch);
-      batch = [];
-      size = 0;
+    size += 1 + text.length;
+    if (last === undefined || last.length === limits.keys || size > limits.characters) {
+      batches.push([text]);
+      size = text.length;
+    } else {
+      last.push(text);
     }
-    size += batch.length === 0 ? text.length : text.length + 1;
-    batch.push(text);
   }
-  if (batch.length > 0) batches.push(batch);
   return batches;
 }

@@ -16,7 +16,7 @@ const ACROSS: readonly string[] = [
   'cache/interleavings', // Look-ups, changes and time in every order.
   'jwt/parent-key', // A token and the key that it was exchanged for, at one keyring.
   'schemas/issues', // The message of every schema for what it rejects.
-  'stores/sqlite/sight', // The database that a handle leads to, for reads, writes and purges.
+  'stores/sqlite/visibility', // The database that a handle leads to, for reads, writes and purges.
   'stores/sqlite/edited-rows', // Rows edited by hand, and what the triggers reject.
 ];
 

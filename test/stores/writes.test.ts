@@ -32,12 +32,6 @@ describe('usageBatches', () => {
     expect(usageBatches([entry('no')], () => false)).toEqual([]);
   });
 
-  it('uses the shape that a statement reads', () => {
-    const entries = [entry('a', 2), entry('b', 3)];
-    const shape = ({ keyId, lastUsedAt }: UsageEntry) => [keyId, lastUsedAt];
-    expect(usageBatches(entries, any, shape)).toEqual(['[["a",2],["b",3]]']);
-  });
-
   it('puts at most 1,000 keys into a batch', () => {
     const ids = Array.from({ length: 2_001 }, (_, i) => String(i).padStart(5, '0'));
     const entries = ids.map((id) => entry(id));
@@ -64,10 +58,16 @@ describe('usageBatches', () => {
 
   it('fills batches up to the given limits', () => {
     const entries = ['a', 'b', 'c', 'd', 'e'].map((keyId) => entry(keyId));
-    const shape = ({ keyId }: UsageEntry) => keyId;
-    const byKeys = usageBatches(entries, any, shape, { keys: 2, characters: 100 });
-    expect(byKeys).toEqual(['["a","b"]', '["c","d"]', '["e"]']);
-    const bySize = usageBatches(entries, any, shape, { keys: 9, characters: 11 });
-    expect(bySize).toEqual(['["a","b","c"]', '["d","e"]']);
+    const byKeys = usageBatches(entries, any, { keys: 2, characters: 1_000 });
+    expect(byKeys.map(keysOf)).toEqual([['a', 'b'], ['c', 'd'], ['e']]);
+    // Three entries with a comma between them.
+    const characters = 3 * JSON.stringify(entry('a')).length + 2;
+    const exact = usageBatches(entries, any, { keys: 9, characters });
+    expect(exact.map(keysOf)).toEqual([
+      ['a', 'b', 'c'],
+      ['d', 'e'],
+    ]);
+    const less = usageBatches(entries, any, { keys: 9, characters: characters - 1 });
+    expect(less.map(keysOf)).toEqual([['a', 'b'], ['c', 'd'], ['e']]);
   });
 });

@@ -2,7 +2,7 @@
  * The clients that the store accepts, those of `mysql2/promise` and of `mariadb`, and one way to
  * query pools and single connections and to read their answers.
  */
-import { assert } from '../../core/input.js';
+import { assert, hasMethods } from '../../core/input.js';
 import { within } from '../../core/thenable.js';
 import type { Value } from '../rows.js';
 import { withMysqlErrors } from './errors.js';
@@ -40,19 +40,10 @@ export interface MysqlPool extends MysqlConnection {
 export type MysqlClient = MysqlConnection | MysqlPool;
 
 /** Checks whether the client is a pool: only a pool lends connections. */
-export function isPool(client: MysqlClient): client is MysqlPool {
-  return typeof (client as Partial<MysqlPool>).getConnection === 'function';
+function isPool(client: MysqlClient): client is MysqlPool {
+  return hasMethods(client, 'getConnection');
 }
 
-/** The properties that distinguish clients from other values. */
-interface UnreadClient {
-  readonly execute?: unknown;
-  readonly query?: unknown;
-  readonly promise?: unknown;
-  readonly of?: unknown;
-}
-
-const NO_CLIENT = 'mysqlStore: pass a pool or a connection of mysql2/promise or mariadb';
 const NO_PROMISES =
   'mysqlStore: this client has the callback API. ' +
   'Take one from mysql2/promise or mariadb, or pass what .promise() of mysql2 returns';
@@ -62,16 +53,13 @@ const NO_PROMISES =
  * driver it is from, and whether it is open.
  */
 export function assertClient(client: MysqlClient): void {
-  // A caller without types may pass nothing.
-  const unread: UnreadClient = client ?? {};
-  const { execute, query, promise, of } = unread;
-  assert(typeof execute === 'function' && typeof query === 'function', NO_CLIENT);
-  // Excludes clusters of pools, which have an `of`: they cannot execute, although mysql2's has the
-  // method.
-  assert(of === undefined, NO_CLIENT);
+  // Clusters of pools have an `of`: they cannot execute, although mysql2's has the method.
+  const isClient = hasMethods(client, 'execute', 'query') && !hasMethods(client, 'of');
+  assert(isClient, 'mysqlStore: pass a pool or a connection of mysql2/promise or mariadb');
   // Both drivers have callback APIs with the same names, where `execute` has one more parameter.
   // mysql2's callback API has `promise()`.
-  assert(promise === undefined && execute.length < 3, NO_PROMISES);
+  const hasPromises = !hasMethods(client, 'promise') && client.execute.length < 3;
+  assert(hasPromises, NO_PROMISES);
 }
 
 // ── Queries ──────────────────────────────────────────────────────────────────────────────────────

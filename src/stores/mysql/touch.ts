@@ -157,7 +157,7 @@ export async function touch(
   connections: Connections,
   entries: readonly UsageEntry[],
 ): Promise<void> {
-  const batches = usageBatches(entries, isUuid, (entry) => entry, LIMITS);
+  const batches = usageBatches(entries, isUuid, LIMITS);
   if (batches.length === 0) return;
   const failure = await withRetries(connections, (session) =>
     inHurry(session, () => touchBatches(session, batches)),

@@ -5,8 +5,8 @@
 import { startTimer } from '../../core/thenable.js';
 import type { Session, Statement } from './client.js';
 import { isRetryable, toSafeError } from './errors.js';
-import { inSchema } from './sight.js';
 import { STATEMENTS, type StatementName } from './statements.js';
+import { inSchema } from './visibility.js';
 
 /** Runs a statement by its name, and returns the JSON texts of its rows. */
 export type SendStatement = (

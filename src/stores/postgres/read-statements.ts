@@ -5,7 +5,7 @@
 import { COLUMN_LIST } from '../rows.js';
 import { PART_SIZE } from '../summaries.js';
 import { endOf, isDue } from './schema.js';
-import { OR_REASON, OUTDATED, orReason, PAIRS_MAY_HIDE } from './sight.js';
+import { OR_REASON, OUTDATED, orReason, PAIRS_MAY_HIDE } from './visibility.js';
 
 /** A row as one JSON array, which takes a seventh less time than a column for each field. */
 const SELECT = `

@@ -5,7 +5,7 @@
 import { COLUMN_LIST } from '../rows.js';
 import { TRANSACTION_MARK } from './errors.js';
 import { READS, type ReadName } from './read-statements.js';
-import { FAILING, IN_TRANSACTION, OR_FAILURE, orFailure, TABLES_MAY_HIDE } from './sight.js';
+import { FAILING, IN_TRANSACTION, OR_FAILURE, orFailure, TABLES_MAY_HIDE } from './visibility.js';
 
 /**
  * A condition for writes that is true, or fails. Another user's transaction could undo the write,

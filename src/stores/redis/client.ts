@@ -2,7 +2,7 @@
  * The Redis clients that a service may pass, the checks that reject others, and the operations that
  * the store needs: sending commands, and listing the primaries.
  */
-import { assert } from '../../core/input.js';
+import { assert, hasMethods } from '../../core/input.js';
 import type { Awaitable } from '../../core/store.js';
 import { READ } from './scripts.js';
 
@@ -64,22 +64,15 @@ export type RedisClient =
   | IoRedis
   | IoRedisCluster;
 
-/**
- * Checks whether `value` is an object with this method. Excludes functions, which all have a
- * `call`.
- */
-export function hasMethod(value: unknown, name: string): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return typeof (value as Readonly<Record<string, unknown>>)[name] === 'function';
-}
-
 /** Throws a `TypeError` unless `client` is one of the clients above and reads from primaries. */
 export function assertClient(client: RedisClient, what: string): void {
   // What a client hands out to collect commands, call callbacks or be lent for a while sends
   // commands, too, but cannot connect.
-  const isPart = ['exec', 'multi', 'release'].some((name) => hasMethod(client, name));
-  const isClient = hasMethod(client, 'connect') || !isPart;
-  const sends = hasMethod(client, 'sendCommand') || hasMethod(client, 'call');
+  const isPart = ['exec', 'multi', 'release'].some((name) => hasMethods(client, name));
+  // Every function has a `call`.
+  const isFunction = typeof client === 'function';
+  const isClient = !isFunction && (hasMethods(client, 'connect') || !isPart);
+  const sends = hasMethods(client, 'sendCommand') || hasMethods(client, 'call');
   const kinds =
     'a client, pool, cluster or sentinel of redis (node-redis), ' +
     'or a Redis or Cluster of ioredis or iovalkey';

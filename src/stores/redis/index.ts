@@ -10,6 +10,6 @@ export type {
 } from './client.js';
 export { type RedisSubscriber, redisInvalidation } from './invalidation.js';
 export { migrate } from './migrate.js';
-export type { RedisStoreOptions } from './place.js';
+export type { RedisStoreOptions } from './options.js';
 export { purgeEnded } from './purge.js';
 export { redisStore } from './store.js';

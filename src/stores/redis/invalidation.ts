@@ -1,9 +1,9 @@
 /** Announces ended keys to other processes over Redis pub/sub. */
-import { assert, readFields } from '../../core/input.js';
+import { assert, hasMethods, readFields } from '../../core/input.js';
 import type { Invalidation } from '../../core/invalidation.js';
 import { isUuid } from '../../core/uuid.js';
 import { isText } from '../reads.js';
-import { assertClient, createLink, hasMethod, type RedisClient } from './client.js';
+import { assertClient, createLink, type RedisClient } from './client.js';
 
 /** A client or cluster of `redis` that is only used to subscribe. */
 export interface NodeRedisSubscriber {
@@ -72,7 +72,7 @@ function readClients(clients: unknown): InvalidationClients {
   const { publisher, subscriber } = readFields(clients, ['publisher', 'subscriber'], WHAT);
   assertClient(publisher as RedisClient, `${WHAT}: publisher`);
   const what = `${WHAT}: subscriber`;
-  const isKnown = hasMethod(subscriber, 'subscribe');
+  const isKnown = hasMethods(subscriber, 'subscribe');
   assert(isKnown, `${what}: pass a client or cluster of redis or ioredis, not a pool`);
   assert(subscriber !== publisher, `${what}: pass another connection: client.duplicate()`);
   return { publisher, subscriber } as InvalidationClients;

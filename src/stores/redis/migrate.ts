@@ -5,8 +5,8 @@ import { readSchemaVersion } from '../schema/versions.js';
 import { assertMayMigrate } from '../start.js';
 import type { RedisClient } from './client.js';
 import { EVICT_NOTHING, type Link, runOn } from './client.js';
-import { type Place, type RedisStoreOptions, readPlace } from './place.js';
-import { keysUnder, MIN_READER, VERSION } from './schema.js';
+import { type RedisStoreOptions, readOptions, type Settings } from './options.js';
+import { MIN_READER, VERSION } from './schema.js';
 import { WRITE_VERSION } from './scripts.js';
 
 /**
@@ -25,12 +25,12 @@ import { WRITE_VERSION } from './scripts.js';
  * await migrate(await createClient({ url }).connect()); // in a deploy step
  */
 export async function migrate(client: RedisClient, options: RedisStoreOptions = {}): Promise<void> {
-  await migrateIfNeeded(readPlace(client, options, 'migrate'));
+  await migrateIfNeeded(readOptions(client, options, 'migrate'));
 }
 
 /** Does the same, after the options have been read. */
-export async function migrateIfNeeded({ link, prefix }: Omit<Place, 'usageLink'>): Promise<void> {
-  const key = keysUnder(prefix).schema;
+export async function migrateIfNeeded({ link, prefix, keys }: Settings): Promise<void> {
+  const key = keys.schema;
   // First, because a cluster's client knows its nodes only once it is connected.
   const found = await link.send(key, ['hmget', key, 'version', 'min_reader']);
   await checkServers(link);

@@ -3,27 +3,19 @@ import { isUnended, type KeyRecord, readRecord } from '../../core/record.js';
 import { type PurgeOptions, type PurgeTimes, readPurgeTimes } from '../purge.js';
 import { type Link, type RedisClient, runOn } from './client.js';
 import { limitConcurrency, MAX_AT_ONCE } from './concurrency.js';
-import { migrateIfNeeded } from './migrate.js';
-import { type RedisStoreOptions, readPlace } from './place.js';
-import {
-  type Entry,
-  filingsOf,
-  formatField,
-  type Keys,
-  keysUnder,
-  memberOf,
-  startOf,
-} from './schema.js';
-import { PURGE } from './scripts.js';
 import {
   type Found,
   filedByExpiry,
   filedById,
   type Range,
   readOrFiled,
-  walkEntries,
-  walkRecords,
-} from './walk.js';
+  scanEntries,
+  scanRecords,
+} from './indexes.js';
+import { migrateIfNeeded } from './migrate.js';
+import { type RedisStoreOptions, readOptions } from './options.js';
+import { type Entry, filingsOf, formatField, type Keys, memberOf, startOf } from './schema.js';
+import { PURGE } from './scripts.js';
 import { removeFilings } from './writes.js';
 
 /** Returns the part of an index before a time. */
@@ -54,7 +46,7 @@ const SETTLED_MS = 86_400_000;
  *
  * @param client As for `redisStore`.
  * @param options `endedBefore`: the time.
- * @param place `prefix`: the same as for the store.
+ * @param storeOptions `prefix`: the same as for the store.
  * @returns The ids of the keys whose records were deleted, in any order.
  * @throws TypeError as `migrate` does; if `endedBefore` is not a valid `Date` or is in the future.
  * @throws Error as `migrate` does; if the client rejects.
@@ -65,12 +57,12 @@ const SETTLED_MS = 86_400_000;
 export async function purgeEnded(
   client: RedisClient,
   options: PurgeOptions,
-  place: RedisStoreOptions = {},
+  storeOptions: RedisStoreOptions = {},
 ): Promise<readonly string[]> {
-  const { link, prefix } = readPlace(client, place, 'purgeEnded');
+  const settings = readOptions(client, storeOptions, 'purgeEnded');
   const times = readPurgeTimes(options);
-  await migrateIfNeeded({ link, prefix });
-  const keys = keysUnder(prefix);
+  await migrateIfNeeded(settings);
+  const { link, keys } = settings;
   const limited = limitConcurrency(link);
   const deleted: string[] = [];
   const range = rangeBefore(times.endedBefore);
@@ -79,7 +71,7 @@ export async function purgeEnded(
     { index: keys.ended, filed: filedById },
   ];
   for (const { index, filed } of indexes) {
-    for await (const page of walkRecords(limited, keys, index, range, filed)) {
+    for await (const page of scanRecords(limited, keys, index, range, filed)) {
       const purged = await Promise.all(page.map((found) => purge(limited, keys, found, times)));
       deleted.push(...purged.filter((keyId) => keyId !== null));
     }
@@ -126,7 +118,7 @@ function isDue(record: KeyRecord, time: number): boolean {
 /** Checks whether a key of a lineage other than the first has not ended. */
 async function isNeeded(link: Link, keys: Keys, rootKeyId: string, now: number): Promise<boolean> {
   const range = { from: '-', to: '+', size: KIN_AT_ONCE };
-  for await (const page of walkRecords(link, keys, keys.lineage(rootKeyId), range, filedById)) {
+  for await (const page of scanRecords(link, keys, keys.lineage(rootKeyId), range, filedById)) {
     if (page.some(({ row }) => !hasEnded(row, now))) return true;
   }
   return false;
@@ -158,7 +150,7 @@ async function removeVoid(
     if (row !== null && isGood(row, entry)) return;
     await link.send(index, ['zrem', index, memberOf(entry)]);
   }
-  for await (const entries of walkEntries(link, index, rangeBefore(settled))) {
+  for await (const entries of scanEntries(link, index, rangeBefore(settled))) {
     await Promise.all(entries.map(removeIfVoid));
   }
 }

@@ -17,16 +17,6 @@ import { addIfLive, type Summaries } from '../summaries.js';
 import { isWrongType, type Link, linkUntil, readFrom } from './client.js';
 import { createLookUpLinks, MAX_AT_ONCE } from './concurrency.js';
 import {
-  createHashReader,
-  type Entry,
-  type HashField,
-  isPart,
-  type Keys,
-  parseField,
-  positionOf,
-  startOf,
-} from './schema.js';
-import {
   asDamaged,
   type Found,
   filedByCreation,
@@ -37,12 +27,23 @@ import {
   readFiled,
   readOrFiled,
   readPointer,
-  walkEntries,
-  walkRecords,
-} from './walk.js';
+  scanEntries,
+  scanRecords,
+} from './indexes.js';
+import type { Settings } from './options.js';
+import {
+  createHashReader,
+  type Entry,
+  type HashField,
+  isPart,
+  type Keys,
+  parseField,
+  positionOf,
+  startOf,
+} from './schema.js';
 
 /** Makes the reading half of a store. Its methods stop once their callers have given up. */
-export function createReads(link: Link, keys: Keys): Reads {
+export function createReads({ link, keys }: Settings): Reads {
   const lookUpLink = createLookUpLinks(link);
   const read = createHashReader();
   const until = (options?: CallOptions) => linkUntil(link, options?.signal);
@@ -82,7 +83,7 @@ async function list(link: Link, keys: Keys, query: ListQuery): Promise<KeyRecord
   // A member continues after its position, so a record sorts after its own position.
   const from = after === null ? '+' : `(${positionOf({ ...after, time: after.createdAt })}:`;
   const range = { from, to: '-', reversed: true, size: Math.min(limit, MAX_AT_ONCE) };
-  for await (const page of walkRecords(link, keys, index, range, filedByCreation)) {
+  for await (const page of scanRecords(link, keys, index, range, filedByCreation)) {
     for (const { row } of page) {
       // The record was filed under the entity because it addressed it, and that never changes.
       const entities: unknown = row.accessibleEntities;
@@ -106,7 +107,7 @@ async function listLineage(link: Link, keys: Keys, query: LineageQuery): Promise
   const found: KeyRecord[] = [];
   const from = after === null ? '-' : behind(positionOf({ time: null, keyId: after }));
   const range = { from, to: '+', size: Math.min(limit, MAX_AT_ONCE) };
-  for await (const page of walkRecords(link, keys, keys.lineage(rootKeyId), range, filedById)) {
+  for await (const page of scanRecords(link, keys, keys.lineage(rootKeyId), range, filedById)) {
     for (const { row } of page) {
       const isSound = row.rootKeyId === rootKeyId || row.issuedUnder === rootKeyId;
       // The record was filed here, and its place never changes.
@@ -159,7 +160,7 @@ async function listChanged(link: Link, keys: Keys, query: ChangedQuery): Promise
   const { changedAt, keyId } = readChangesStart(query);
   const from = behind(positionOf({ time: changedAt, keyId }));
   const range = { from, to: '+', size: sizeOf(limit) };
-  for await (const page of walkRecords(link, keys, keys.changes, range, filedById)) {
+  for await (const page of scanRecords(link, keys, keys.changes, range, filedById)) {
     for (const { entry, row } of page) {
       const { keyId, time } = entry;
       if (row.changedAt === time) changed.push({ keyId, changedAt: Number(time) });
@@ -178,7 +179,7 @@ async function readSlice(
   isWanted: (found: Found) => boolean,
 ): Promise<Slice<KeyRecord>> {
   const all: Found[] = [];
-  for await (const page of walkRecords(link, keys, keys.expiry, range, filedByExpiry)) {
+  for await (const page of scanRecords(link, keys, keys.expiry, range, filedByExpiry)) {
     all.push(...page.filter(isWanted));
     if (all.length > limit) break;
   }
@@ -218,7 +219,7 @@ type Row = Pick<KeyRecord, (typeof COUNTED)[number]>;
 async function summarize(link: Link, keys: Keys, now: number): Promise<SchemeSummary[]> {
   const summaries: Summaries = new Map();
   const all = { from: '-', to: '+', size: MAX_AT_ONCE };
-  for await (const entries of walkEntries(link, keys.expiry, all)) {
+  for await (const entries of scanEntries(link, keys.expiry, all)) {
     const rows = await Promise.all(entries.map((entry) => readRow(link, keys, entry)));
     for (const row of rows) addIfLive(summaries, row, now);
   }

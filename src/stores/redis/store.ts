@@ -18,9 +18,8 @@ import type { KeyStore } from '../../core/store.js';
 import { afterStart, startOnce } from '../start.js';
 import type { RedisClient } from './client.js';
 import { migrateIfNeeded } from './migrate.js';
-import { type RedisStoreOptions, readPlace } from './place.js';
+import { type RedisStoreOptions, readOptions } from './options.js';
 import { createReads } from './reads.js';
-import { keysUnder } from './schema.js';
 import { createWrites } from './writes.js';
 
 /**
@@ -53,8 +52,7 @@ export function redisStore(
   client: RedisClient,
   options: RedisStoreOptions = {},
 ): Required<KeyStore> {
-  const place = readPlace(client, options, 'redisStore');
-  const keys = keysUnder(place.prefix);
-  const ready = startOnce(() => migrateIfNeeded(place));
-  return afterStart(ready, { ...createReads(place.link, keys), ...createWrites(place, keys) });
+  const settings = readOptions(client, options, 'redisStore');
+  const ready = startOnce(() => migrateIfNeeded(settings));
+  return afterStart(ready, { ...createReads(settings), ...createWrites(settings) });
 }

@@ -7,7 +7,8 @@ import { isText } from '../reads.js';
 import type { Writes } from '../writes.js';
 import { type Link, readFrom, runOn } from './client.js';
 import { forEachInParts } from './concurrency.js';
-import type { Place } from './place.js';
+import { leadsTo, readPointer } from './indexes.js';
+import type { Settings } from './options.js';
 import {
   entryOf,
   type Filing,
@@ -22,7 +23,6 @@ import {
   USED_PREFIX,
 } from './schema.js';
 import { ANOTHER_ID, FILE, INSERT, MARK, TOUCH, WITHDRAW } from './scripts.js';
-import { leadsTo, readPointer } from './walk.js';
 
 /**
  * How long to wait for a batch of usage. A client may never answer commands that were under way
@@ -32,7 +32,7 @@ import { leadsTo, readPointer } from './walk.js';
 const TOUCH_MS = 30_000;
 
 /** Makes the writing half of a store. */
-export function createWrites({ link, usageLink }: Place, keys: Keys): Writes {
+export function createWrites({ link, usageLink, keys }: Settings): Writes {
   return {
     insert: (record) => insert(link, keys, record),
     mark: (keyId, change) => mark(link, keys, keyId, change),

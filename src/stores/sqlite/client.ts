@@ -1,4 +1,5 @@
 /** The handles that the store accepts, and how it prepares them. */
+import { hasMethods } from '../../core/input.js';
 
 /** A prepared statement, as all four drivers have it. Parameters are positional. */
 export interface SqliteStatement {
@@ -95,11 +96,6 @@ export function makeDurable(db: SqliteHandle): void {
   if (synchronous !== EXTRA) db.exec('PRAGMA synchronous = FULL');
 }
 
-/** Checks whether `db` has the methods. Handles of `sqlite3` and `sql.js` have them, too. */
-function hasMethods(db: unknown): boolean {
-  return typeof db === 'object' && db !== null && 'exec' in db && 'prepare' in db;
-}
-
 function assertIdle(db: SqliteHandle, caller: string): void {
   try {
     // Takes no lock, and succeeds if the handle is open and not in a transaction.
@@ -113,7 +109,8 @@ function assertIdle(db: SqliteHandle, caller: string): void {
 }
 
 /**
- * Returns false for handles of `sqlite3` and `sql.js`, whose results come by callback or cursor.
+ * Returns false for handles of `sqlite3` and `sql.js`: they have the same methods, but their
+ * results come by callback or cursor.
  */
 function isSynchronous(db: SqliteHandle): boolean {
   return Array.isArray(db.prepare('PRAGMA busy_timeout')?.all?.());
@@ -157,7 +154,7 @@ function assertAnswers(db: SqliteHandle, caller: string): void {
 export function prepareHandle(db: SqliteHandle, caller: string): void {
   const drivers = 'node:sqlite, better-sqlite3, libsql or bun:sqlite';
   const instead = `${caller}: pass an open handle of ${drivers}`;
-  if (!hasMethods(db)) throw new TypeError(instead);
+  if (!hasMethods(db, 'exec', 'prepare')) throw new TypeError(instead);
   assertIdle(db, caller);
   if (!isSynchronous(db)) throw new TypeError(instead);
   if (!isLocal(db)) {

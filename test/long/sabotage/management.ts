@@ -404,7 +404,7 @@ const LINEAGES: readonly Safeguard[] = [
 ];
 
 /** The visibility of keys. */
-const SIGHT: readonly Safeguard[] = [
+const VISIBILITY: readonly Safeguard[] = [
   {
     name: 'another entity’s key is not found',
     file: FIND,
@@ -478,5 +478,5 @@ export const MANAGEMENT: readonly Safeguard[] = [
   ...ROTATION,
   ...MARKS,
   ...LINEAGES,
-  ...SIGHT,
+  ...VISIBILITY,
 ];

@@ -6,8 +6,8 @@ const REDIS = 'test/servers/redis';
 export const IN_REDIS: readonly Safeguard[] = [
   {
     name: 'two services on one server: Redis',
-    file: 'src/stores/redis/place.ts',
-    text: '!clients.some(hasKeyPrefix)',
+    file: 'src/stores/redis/options.ts',
+    text: '!isIgnored',
     instead: 'true',
     tests: REDIS,
   },
@@ -98,7 +98,7 @@ export const IN_REDIS: readonly Safeguard[] = [
   {
     name: 'a client that only collects commands: Redis',
     file: 'src/stores/redis/client.ts',
-    text: "hasMethod(client, 'connect') || !isPart",
+    text: "(hasMethods(client, 'connect') || !isPart)",
     instead: 'true',
     tests: `${REDIS}/client.test.ts`,
   },

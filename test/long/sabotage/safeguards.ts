@@ -11,15 +11,15 @@ import { LOCK } from './lock.ts';
 import { DOCUMENTS } from './openapi.ts';
 import type { Safeguard } from './safeguard.ts';
 import { ORDERS } from './schedules.ts';
-import { SIGHT } from './sight.ts';
 import { STORES } from './stores.ts';
+import { VISIBILITY } from './visibility.ts';
 import { WINGS } from './wings.ts';
 
 export const SAFEGUARDS: readonly Safeguard[] = [
   ...CORE,
   ...ENTITIES,
   ...ORDERS,
-  ...SIGHT,
+  ...VISIBILITY,
   ...STORES,
   ...WINGS,
   ...ADMIN,

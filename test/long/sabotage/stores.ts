@@ -337,7 +337,7 @@ const CONDITIONAL_WRITES: readonly Safeguard[] = [
   },
   {
     name: 'replicas where nothing is found: PostgreSQL',
-    file: 'src/stores/postgres/sight.ts',
+    file: 'src/stores/postgres/visibility.ts',
     text: 'WHERE reason IS NOT NULL`',
     instead: 'WHERE false`',
     tests: `${POSTGRES}/migrate.test.ts`,

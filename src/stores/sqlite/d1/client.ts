@@ -1,5 +1,5 @@
 /** The D1 binding of a Worker, and its sessions that start at the primary. */
-import { assert } from '../../../core/input.js';
+import { assert, hasMethods } from '../../../core/input.js';
 import type { Value } from '../../rows.js';
 
 /** A prepared statement of D1. */
@@ -24,22 +24,10 @@ export interface D1Client extends D1Session {
   withSession?(constraint: 'first-primary'): D1Session;
 }
 
-/** The properties that distinguish bindings from other values. */
-interface UnreadClient {
-  readonly prepare?: unknown;
-  readonly batch?: unknown;
-  readonly getBookmark?: unknown;
-}
-
-const NO_BINDING = 'd1Store: pass the D1 binding itself, such as env.DB, not a session';
-
 /** Throws a `TypeError` unless `db` looks like a binding. Only sessions have bookmarks. */
 export function assertClient(db: D1Client): void {
-  // A caller without types may pass nothing.
-  const unread: UnreadClient = db ?? {};
-  const { prepare, batch, getBookmark } = unread;
-  assert(typeof prepare === 'function' && typeof batch === 'function', NO_BINDING);
-  assert(typeof getBookmark !== 'function', NO_BINDING);
+  const isBinding = hasMethods(db, 'prepare', 'batch') && !hasMethods(db, 'getBookmark');
+  assert(isBinding, 'd1Store: pass the D1 binding itself, such as env.DB, not a session');
 }
 
 /** Returns a session whose first query goes to the primary. Each method uses its own. */

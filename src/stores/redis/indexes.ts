@@ -118,7 +118,7 @@ export interface Range {
 }
 
 /** Returns the entries of an index, page by page. Skips members that this store did not write. */
-export async function* walkEntries(
+export async function* scanEntries(
   link: Link,
   index: string,
   { from, to, reversed = false, size }: Range,
@@ -143,7 +143,7 @@ export interface Found {
 }
 
 /** Returns the records of an index, page by page. Skips entries that lead to no record. */
-export async function* walkRecords(
+export async function* scanRecords(
   link: Link,
   keys: Keys,
   index: string,
@@ -154,7 +154,7 @@ export async function* walkRecords(
     const row = await readOrFiled(link, keys, entry.digest, toFiled(entry));
     return row === null ? null : { entry, row };
   }
-  for await (const entries of walkEntries(link, index, range)) {
+  for await (const entries of scanEntries(link, index, range)) {
     const found = await Promise.all(entries.map(read));
     yield found.filter((each) => each !== null);
   }

@@ -1,7 +1,7 @@
 /** Validates the clients and options of a store, before anything is sent. */
 import { assert, readFields } from '../../core/input.js';
 import { assertClient, createLink, type Link, type RedisClient } from './client.js';
-import { keysUnder } from './schema.js';
+import { type Keys, keysUnder } from './schema.js';
 
 /** The options of `redisStore` and `migrate`. */
 export interface RedisStoreOptions {
@@ -18,36 +18,38 @@ export interface RedisStoreOptions {
   readonly usageClient?: RedisClient | undefined;
 }
 
-/** The clients and the prefix of a store. */
-export interface Place {
+/** The links, the Redis keys and the prefix of a store. */
+export interface Settings {
   readonly link: Link;
   /** For usage; the same as `link` unless there is a client for it. */
   readonly usageLink: Link;
+  readonly keys: Keys;
   readonly prefix: string;
 }
 
 /** Validates the arguments of `redisStore` and `migrate`; throws a `TypeError` if one is wrong. */
-export function readPlace(client: RedisClient, options: RedisStoreOptions, what: string): Place {
+export function readOptions(
+  client: RedisClient,
+  options: RedisStoreOptions,
+  what: string,
+): Settings {
   assertClient(client, what);
-  const { prefix, usageClient = client } = readFields(options, ['prefix', 'usageClient'], what);
+  const given = readFields(options, ['prefix', 'usageClient'], what);
+  const { prefix = 'keyscope:', usageClient = client } = given;
   assertClient(usageClient as RedisClient, `${what}: usageClient`);
-  const clients = [client, usageClient as RedisClient];
-  if (prefix === undefined) {
+  if (given.prefix === undefined) {
     // Otherwise two services, each with a keyPrefix, would share their keys.
     const ignored = 'node-redis does not apply its keyPrefix to raw commands';
-    assert(!clients.some(hasKeyPrefix), `${what}: prefix: pass one; ${ignored}`);
+    const isIgnored = [client, usageClient as RedisClient].some(hasKeyPrefix);
+    assert(!isIgnored, `${what}: prefix: pass one; ${ignored}`);
   }
-  const under = prefix === undefined ? 'keyscope:' : prefix;
-  const isSound = typeof under === 'string' && /^[!-~]{1,100}$/.test(under);
+  const isSound = typeof prefix === 'string' && /^[!-~]{1,100}$/.test(prefix);
   assert(isSound, `${what}: prefix: pass 1 to 100 printable ASCII characters without spaces`);
-  const { schema } = keysUnder(under);
-  const link = createLink(client, schema);
+  const keys = keysUnder(prefix);
+  const link = createLink(client, keys.schema);
   const isApart = usageClient !== client;
-  return {
-    link,
-    usageLink: isApart ? createLink(usageClient as RedisClient, schema) : link,
-    prefix: under,
-  };
+  const usageLink = isApart ? createLink(usageClient as RedisClient, keys.schema) : link;
+  return { link, usageLink, keys, prefix };
 }
 
 /** Checks whether this is a node-redis client that was made with a `keyPrefix`. */
