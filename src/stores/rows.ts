@@ -3,51 +3,74 @@ import type { KeyRecord } from '../core/record.js';
 import type { Mark } from '../core/store.js';
 import { rememberRows } from './remembered-rows.js';
 
-/**
- * The columns, in the order of the INSERT. Named, so that columns added by the service do not
- * matter.
- */
-export const COLUMN_LIST: string =
-  'format, key_id, prefix, hint, name, digest, entity_id, accessible_entities, scopes, ' +
-  'justification, metadata, created_at, created_by, expires_at, rotated_from, root_key_id, ' +
-  'issued_under, trust, seal, revoked_at, suspended_at, retire_at, withdrawn, ended_by, ' +
-  'end_reason, changed_at, last_used_at, scopes_used';
+/** How a column holds its field: as a text, a whole number, or the JSON of a list or a table. */
+type Kind = 'text' | 'integer' | 'json';
+
+/** The kind of each field's column, in the order of the columns. */
+const KINDS: Readonly<Record<keyof KeyRecord, Kind>> = {
+  format: 'integer',
+  keyId: 'text',
+  prefix: 'text',
+  hint: 'text',
+  name: 'text',
+  digest: 'text',
+  entityId: 'text',
+  accessibleEntities: 'json',
+  scopes: 'json',
+  justification: 'text',
+  metadata: 'json',
+  createdAt: 'integer',
+  createdBy: 'text',
+  expiresAt: 'integer',
+  rotatedFrom: 'text',
+  rootKeyId: 'text',
+  issuedUnder: 'text',
+  trust: 'text',
+  seal: 'text',
+  revokedAt: 'integer',
+  suspendedAt: 'integer',
+  retireAt: 'integer',
+  withdrawn: 'json',
+  endedBy: 'text',
+  endReason: 'text',
+  changedAt: 'integer',
+  lastUsedAt: 'integer',
+  scopesUsed: 'json',
+};
+
+/** The fields of a record, in the order of the columns. */
+export const FIELDS = Object.keys(KINDS) as readonly (keyof KeyRecord)[];
+
+/** A column of the table of keys. */
+export interface Column {
+  readonly field: keyof KeyRecord;
+  readonly name: keyof Row;
+  readonly kind: Kind;
+}
+
+/** The name of a field's column: that of `entityId` is `entity_id`. */
+type ColumnName<Field extends string> = Field extends `${infer First}${infer Rest}`
+  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${ColumnName<Rest>}`
+  : '';
+
+/** The columns, in the order of the INSERT. */
+export const COLUMNS: readonly Column[] = FIELDS.map((field) => {
+  const name = field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return { field, name: name as Column['name'], kind: KINDS[field] };
+});
+
+/** Their names. Statements name them, so that columns added by the service do not matter. */
+export const COLUMN_LIST: string = COLUMNS.map(({ name }) => name).join(', ');
 
 /** The value of a field in a row: lists and tables as JSON, whole numbers as numbers. */
 export type Value = string | number | null;
 
-/** Returns a record's values in the order of {@link COLUMN_LIST}. */
+/** Returns a record's values in the order of {@link COLUMNS}. */
 export function toValues(record: KeyRecord): Value[] {
-  return [
-    record.format,
-    record.keyId,
-    record.prefix,
-    record.hint,
-    record.name,
-    record.digest,
-    record.entityId,
-    JSON.stringify(record.accessibleEntities),
-    JSON.stringify(record.scopes),
-    record.justification,
-    JSON.stringify(record.metadata),
-    record.createdAt,
-    record.createdBy,
-    record.expiresAt,
-    record.rotatedFrom,
-    record.rootKeyId,
-    record.issuedUnder,
-    record.trust,
-    record.seal,
-    record.revokedAt,
-    record.suspendedAt,
-    record.retireAt,
-    JSON.stringify(record.withdrawn),
-    record.endedBy,
-    record.endReason,
-    record.changedAt,
-    record.lastUsedAt,
-    JSON.stringify(record.scopesUsed),
-  ];
+  const values = COLUMNS.map(({ field, kind }) =>
+    kind === 'json' ? JSON.stringify(record[field]) : record[field],
+  );
+  return values as Value[];
 }
 
 /**
@@ -79,39 +102,10 @@ export function markValues(keyId: string, mark: Mark): Value[] {
 }
 
 /** A record with unchecked fields; the core checks them. */
-export type UnreadRecord = { readonly [F in keyof KeyRecord]: unknown };
+type UnreadRecord = { readonly [F in keyof KeyRecord]: unknown };
 
 /** A row by column names, as a driver returns it. */
-interface Row {
-  readonly format?: unknown;
-  readonly key_id?: unknown;
-  readonly prefix?: unknown;
-  readonly hint?: unknown;
-  readonly name?: unknown;
-  readonly digest?: unknown;
-  readonly entity_id?: unknown;
-  readonly accessible_entities?: unknown;
-  readonly scopes?: unknown;
-  readonly justification?: unknown;
-  readonly metadata?: unknown;
-  readonly created_at?: unknown;
-  readonly created_by?: unknown;
-  readonly expires_at?: unknown;
-  readonly rotated_from?: unknown;
-  readonly root_key_id?: unknown;
-  readonly issued_under?: unknown;
-  readonly trust?: unknown;
-  readonly seal?: unknown;
-  readonly revoked_at?: unknown;
-  readonly suspended_at?: unknown;
-  readonly retire_at?: unknown;
-  readonly withdrawn?: unknown;
-  readonly ended_by?: unknown;
-  readonly end_reason?: unknown;
-  readonly changed_at?: unknown;
-  readonly last_used_at?: unknown;
-  readonly scopes_used?: unknown;
-}
+type Row = { readonly [F in keyof KeyRecord as ColumnName<F>]?: unknown };
 
 /**
  * Makes a plain record from a row. Unchecked: the core checks the answers of a store. Drivers
@@ -151,19 +145,25 @@ export function toRecord(row: unknown): KeyRecord {
     lastUsedAt: toInteger(columns.last_used_at),
     scopesUsed: parse(columns.scopes_used),
   };
-  return record as unknown as KeyRecord;
+  return record as KeyRecord;
+}
+
+/** Makes a plain record from the values of its columns, in their order. Unchecked, too. */
+export function recordOf(values: readonly unknown[]): KeyRecord {
+  // A copy of a literal: an object that gets more than a dozen computed names becomes a hash table.
+  const record: Record<keyof KeyRecord, unknown> = { ...KINDS };
+  for (const [index, field] of FIELDS.entries()) record[field] = values[index];
+  return record as KeyRecord;
 }
 
 // ── Remembered rows ──────────────────────────────────────────────────────────────────────────────
-
-const COLUMNS = COLUMN_LIST.split(', ') as readonly (keyof Row)[];
 
 /**
  * Checks whether {@link toRecord} returns the same for both. False for JSON that a driver has
  * parsed.
  */
 function isSameRow(row: unknown, last: unknown): boolean {
-  return COLUMNS.every((name) => (row as Row)[name] === (last as Row)[name]);
+  return COLUMNS.every(({ name }) => (row as Row)[name] === (last as Row)[name]);
 }
 
 /** Makes a {@link toRecord} that reads a row again only when it has changed. */

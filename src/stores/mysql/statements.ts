@@ -1,38 +1,28 @@
 /** The SQL that reads and writes keys. Parameters are positional. */
 import type { Mark } from '../../core/store.js';
-import { COLUMN_LIST } from '../rows.js';
+import { COLUMN_LIST, COLUMNS, type Column } from '../rows.js';
 import { PART_SIZE } from '../summaries.js';
 import { FRESHNESS } from './freshness.js';
 
+/** Columns of bytes. */
+const BYTES: readonly string[] = ['prefix', 'digest', 'entity_id'];
+
 /**
- * Columns selected as text, because drivers read JSON, bytes and integers differently. One of them
+ * Selects a column as text, because drivers read JSON, bytes and integers differently. One of them
  * can be set to throw on a number that JavaScript cannot hold, and then one damaged row would hide
  * all others.
  */
-const AS_TEXT: Readonly<Record<string, string>> = {
-  prefix: 'CONVERT(k.prefix USING utf8mb4)',
-  digest: 'CONVERT(k.digest USING utf8mb4)',
-  entity_id: 'CONVERT(k.entity_id USING utf8mb4)',
-  accessible_entities: 'CONCAT(k.accessible_entities)',
-  scopes: 'CONCAT(k.scopes)',
-  metadata: 'CONCAT(k.metadata)',
-  created_at: 'CONCAT(k.created_at)',
-  expires_at: 'CONCAT(k.expires_at)',
-  revoked_at: 'CONCAT(k.revoked_at)',
-  suspended_at: 'CONCAT(k.suspended_at)',
-  retire_at: 'CONCAT(k.retire_at)',
-  withdrawn: 'CONCAT(k.withdrawn)',
-  changed_at: 'CONCAT(k.changed_at)',
-  last_used_at: 'CONCAT(k.last_used_at)',
-  scopes_used: 'CONCAT(k.scopes_used)',
-};
+function asText({ name, kind }: Column): string {
+  if (BYTES.includes(name)) return `CONVERT(k.${name} USING utf8mb4)`;
+  return kind === 'text' ? `k.${name}` : `CONCAT(k.${name})`;
+}
 
 /** Returns the columns of a key, some of them as these expressions. */
-function selected(expressions: Readonly<Record<string, string>>): string {
-  return COLUMN_LIST.replace(/\w+/g, (column) => {
-    const expression = expressions[column] ?? `k.${column}`;
-    return `${expression} AS ${column}`;
+function selected(expressions: Readonly<Record<string, string>> = {}): string {
+  const columns = COLUMNS.map((column) => {
+    return `${expressions[column.name] ?? asText(column)} AS ${column.name}`;
   });
+  return columns.join(', ');
 }
 
 const PLACES = COLUMN_LIST.replace(/\w+/g, '?');
@@ -41,7 +31,7 @@ const PLACES = COLUMN_LIST.replace(/\w+/g, '?');
  * Always with FORCE INDEX: a view in the table's place has no index, so that the server throws
  * instead of missing the keys that the view hides.
  */
-const SELECT = `SELECT ${selected(AS_TEXT)}, ${FRESHNESS} FROM keyscope_keys AS k FORCE INDEX`;
+const SELECT = `SELECT ${selected()}, ${FRESHNESS} FROM keyscope_keys AS k FORCE INDEX`;
 
 /**
  * Needed in every SELECT that may return several rows: without a LIMIT, `sql_select_limit` would
@@ -94,7 +84,7 @@ function idsBy(column: 'root_key_id' | 'issued_under', index: string): string {
  * Two queries, each with its index: the servers do not always use both for an OR. STRAIGHT_JOIN
  * reads the other columns of these keys only.
  */
-export const LIST_LINEAGE: string = `SELECT ${selected(AS_TEXT)}, ${FRESHNESS} FROM (
+export const LIST_LINEAGE: string = `SELECT ${selected()}, ${FRESHNESS} FROM (
   ${idsBy('root_key_id', 'keyscope_keys_lineage')} UNION
   ${idsBy('issued_under', 'keyscope_keys_issued')} ORDER BY key_id LIMIT ?) AS part
   STRAIGHT_JOIN keyscope_keys AS k ON k.key_id = part.key_id ORDER BY part.key_id ${ALL}`;
@@ -125,7 +115,6 @@ export const LIST_AFTER: string = `${SELECT_OWN} AND ${isAfter('k')} ${newestFir
  * begins. It has no seal, so that it counts as damaged.
  */
 const FILED: Readonly<Record<string, string>> = {
-  ...AS_TEXT,
   prefix: 'CONVERT(pair.prefix USING utf8mb4)',
   created_at: 'CONCAT(pair.created_at)',
   seal: 'CASE WHEN k.prefix = pair.prefix AND k.created_at = pair.created_at THEN k.seal END',

@@ -19,7 +19,7 @@ import {
   toSlice,
 } from '../reads.js';
 import { rememberRows } from '../remembered-rows.js';
-import type { UnreadRecord } from '../rows.js';
+import { recordOf } from '../rows.js';
 import { type PartSummary, summarizeInParts } from '../summaries.js';
 import { HIDDEN, IN_TRANSACTION } from './errors.js';
 import { REPLICA } from './migrate.js';
@@ -171,40 +171,8 @@ function readValues(row: unknown): readonly unknown[] {
   return values;
 }
 
-/** Returns the record in a row, whose values are in the order of `COLUMN_LIST`. */
 function readRow(row: unknown): KeyRecord {
-  const values = readValues(row);
-  const record: UnreadRecord = {
-    format: values[0],
-    keyId: values[1],
-    prefix: values[2],
-    hint: values[3],
-    name: values[4],
-    digest: values[5],
-    entityId: values[6],
-    accessibleEntities: values[7],
-    scopes: values[8],
-    justification: values[9],
-    metadata: values[10],
-    createdAt: values[11],
-    createdBy: values[12],
-    expiresAt: values[13],
-    rotatedFrom: values[14],
-    rootKeyId: values[15],
-    issuedUnder: values[16],
-    trust: values[17],
-    seal: values[18],
-    revokedAt: values[19],
-    suspendedAt: values[20],
-    retireAt: values[21],
-    withdrawn: values[22],
-    endedBy: values[23],
-    endReason: values[24],
-    changedAt: values[25],
-    lastUsedAt: values[26],
-    scopesUsed: values[27],
-  };
-  return record as unknown as KeyRecord;
+  return recordOf(readValues(row));
 }
 
 /** Returns the summary of one digest scheme's keys in a part. */

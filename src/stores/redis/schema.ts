@@ -2,6 +2,7 @@
 import type { KeyRecord } from '../../core/record.js';
 import { isText } from '../reads.js';
 import { rememberRows } from '../remembered-rows.js';
+import { FIELDS } from '../rows.js';
 
 /** The version of the layout that this release reads and writes. */
 export const VERSION = 1;
@@ -166,35 +167,7 @@ function filingsAt(index: string, entry: Entry, time: number | null | undefined)
 /** A field of a record that is one field of the hash. */
 export type HashField = Exclude<keyof KeyRecord, 'scopesUsed'>;
 
-const FIELDS: ReadonlySet<string> = new Set<HashField>([
-  'format',
-  'keyId',
-  'prefix',
-  'hint',
-  'name',
-  'digest',
-  'entityId',
-  'accessibleEntities',
-  'scopes',
-  'justification',
-  'metadata',
-  'createdAt',
-  'createdBy',
-  'expiresAt',
-  'rotatedFrom',
-  'rootKeyId',
-  'issuedUnder',
-  'trust',
-  'seal',
-  'revokedAt',
-  'suspendedAt',
-  'retireAt',
-  'withdrawn',
-  'endedBy',
-  'endReason',
-  'changedAt',
-  'lastUsedAt',
-]);
+const KNOWN: ReadonlySet<string> = new Set(FIELDS);
 
 /**
  * The prefix of fields with the latest use of a scope. Each scope has its own field, so that a
@@ -237,7 +210,7 @@ export function toRecord(list: Hash): KeyRecord {
     const value = parseField(list[i + 1]);
     // Ignores fields that the service has added.
     if (name.startsWith(USED_PREFIX)) used.push([name.slice(USED_PREFIX.length), value]);
-    else if (FIELDS.has(name)) row[name as HashField] = value;
+    else if (KNOWN.has(name)) row[name as HashField] = value;
   }
   // From entries, so that a field named `used:__proto__` is a scope like any other.
   row.scopesUsed = Object.fromEntries(used);

@@ -1,13 +1,12 @@
 /** The SQL for SQLite and D1. Parameters are positional. */
 import { MAX_TIME } from '../../core/input.js';
 import type { EndedKey, Position, PurgeTimes } from '../purge.js';
-import { COLUMN_LIST, toInteger, type Value } from '../rows.js';
+import { COLUMN_LIST, COLUMNS, type Column, toInteger, type Value } from '../rows.js';
 import { PART_SIZE } from '../summaries.js';
 import { endOf, hasEnd, settledAt } from './schema.js';
 
 // ── Parts of statements ─────────────────────────────────────────────────────────────────────────
 
-const COLUMNS = COLUMN_LIST.split(', ');
 const PLACES = COLUMNS.map(() => '?').join(', ');
 
 /** A condition: the value is a time that a `Date` can hold. */
@@ -18,12 +17,11 @@ const IN_TIME = `BETWEEN ${-MAX_TIME} AND ${MAX_TIME}`;
  * begin with the table's. An integer that is not a time is read as the nearest number: a driver
  * throws on an integer beyond 2^53, which would hide the other rows of a page.
  */
-function selected(column: string): string {
-  const place = `keyscope_keys.${column}`;
-  const isInteger = column === 'format' || column.endsWith('_at');
-  if (!isInteger) return `${place} AS ${column}`;
+function selected({ name, kind }: Column): string {
+  const place = `keyscope_keys.${name}`;
+  if (kind !== 'integer') return `${place} AS ${name}`;
   const isBeyond = `${place} NOT ${IN_TIME} AND typeof(${place}) = 'integer'`;
-  return `CASE WHEN ${isBeyond} THEN CAST(${place} AS REAL) ELSE ${place} END AS ${column}`;
+  return `CASE WHEN ${isBeyond} THEN CAST(${place} AS REAL) ELSE ${place} END AS ${name}`;
 }
 
 const SELECTED = COLUMNS.map(selected).join(', ');
@@ -31,8 +29,9 @@ const SELECT = `SELECT ${SELECTED} FROM keyscope_keys WHERE`;
 
 /** The same, but with the prefix and the creation time under which a key was filed. */
 const FILED = COLUMNS.map((column) => {
-  const isFiled = column === 'prefix' || column === 'created_at';
-  return isFiled ? `place.${column} AS ${column}` : selected(column);
+  const { name } = column;
+  const isFiled = name === 'prefix' || name === 'created_at';
+  return isFiled ? `place.${name} AS ${name}` : selected(column);
 }).join(', ');
 
 /** Selects the next ids of a lineage, from an index alone. */

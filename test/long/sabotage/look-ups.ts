@@ -36,8 +36,8 @@ const REMEMBERED_ROWS: readonly Safeguard[] = [
   {
     name: 'remembered rows: every column',
     file: 'src/stores/rows.ts',
-    text: 'COLUMNS.every((name)',
-    instead: 'COLUMNS.slice(1).every((name)',
+    text: 'COLUMNS.every(',
+    instead: 'COLUMNS.slice(1).every(',
     tests: 'test/stores',
   },
   {
