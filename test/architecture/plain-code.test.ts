@@ -93,6 +93,7 @@ describe('the source', () => {
       'src/schemas/person-text.ts: text.normalize',
       'src/schemas/person-text.ts: text.normalize',
       'src/stores/postgres/query.ts: Math.random', // The delay before it asks again.
+      'src/stores/rows.ts: letter.toLowerCase', // The names of our columns.
       'src/tools/cli/call.ts: operand.toLowerCase', // The UUID to write instead.
       'src/tools/lock/express.ts: method.toUpperCase', // Methods as Node spells them.
       'src/tools/openapi/refusals.ts: name.toLowerCase', // Likewise, the names in refusals.
