@@ -3,7 +3,7 @@
  */
 import { assert } from '../core/input.js';
 import type { KeyRecord } from '../core/record.js';
-import type { ChangedKey, ChangedQuery, KeyStore, Slice } from '../core/store.js';
+import type { ChangedKey, ChangedQuery, ExpiringQuery, KeyStore, Slice } from '../core/store.js';
 import type { Writes } from './writes.js';
 
 /** The methods that only read, including the optional ones of the contract. */
@@ -69,6 +69,21 @@ export function readAllCursor(after: unknown, isId: IsId): string | null {
 export function readExpiringCursor(after: unknown, isId: IsId): ExpiryPosition | null {
   const parts = readCursor(after, EXPIRING, isId, 'listExpiring');
   return parts === null ? null : { expiresAt: Number(parts[1]), keyId: String(parts[2]) };
+}
+
+/**
+ * Returns the position after which a part of `listExpiring` begins.
+ *
+ * @param firstId Sorts before every other id.
+ */
+export function readExpiringStart(
+  { after, from }: ExpiringQuery,
+  isId: IsId,
+  firstId: string = '',
+): ExpiryPosition {
+  // Not -Infinity, which is not an integer and which JSON lacks.
+  const beginning = { expiresAt: from ?? Number.MIN_SAFE_INTEGER, keyId: firstId };
+  return readExpiringCursor(after, isId) ?? beginning;
 }
 
 /** Splits a cursor; its last part is a key id. A caller may leave the cursor out. */

@@ -4,11 +4,10 @@
  */
 import { isEntityId } from '../../core/entity.js';
 import type { KeyRecord } from '../../core/record.js';
-import type { CallOptions, ChangedKey, ExpiringQuery, ListQuery } from '../../core/store.js';
+import type { CallOptions, ChangedKey, ListQuery } from '../../core/store.js';
 import { isUuid } from '../../core/uuid.js';
 import { createLookUps, type Finders, type LookUpOptions } from '../look-ups.js';
 import {
-  type ExpiryPosition,
   formatAllCursor,
   formatExpiringCursor,
   type Listings,
@@ -16,7 +15,7 @@ import {
   type Reports,
   readAllCursor,
   readChangesStart,
-  readExpiringCursor,
+  readExpiringStart,
   toSlice,
 } from '../reads.js';
 import type { Value } from '../rows.js';
@@ -136,7 +135,7 @@ function createReports(readers: Readers): Reports {
 
     async listExpiring(query) {
       const { before, limit } = query;
-      const { expiresAt, keyId } = readExpiringStart(query);
+      const { expiresAt, keyId } = readExpiringStart(query, isKeyId);
       const values = [before, expiresAt, expiresAt, keyId, limit + 1];
       const rows = await readers.select(LIST_EXPIRING, values);
       return toSlice(rows.map(toRecord), limit, formatExpiringCursor);
@@ -154,15 +153,6 @@ function createReports(readers: Readers): Reports {
 /** An id edited by hand can be shorter than a UUID. */
 function isKeyId(keyId: string): boolean {
   return keyId.length <= 36;
-}
-
-/**
- * Returns the position after which a part of `listExpiring` begins. An empty text sorts before
- * every id.
- */
-function readExpiringStart({ after, from }: ExpiringQuery): ExpiryPosition {
-  const beginning = { expiresAt: from ?? Number.MIN_SAFE_INTEGER, keyId: '' };
-  return readExpiringCursor(after, isKeyId) ?? beginning;
 }
 
 /** Makes the reading half of a store. */

@@ -1,7 +1,7 @@
 /** The methods that only read. The core checks the content of every row. */
 import { isEntityId } from '../../core/entity.js';
 import type { KeyRecord } from '../../core/record.js';
-import type { CallOptions, ChangedKey, ExpiringQuery, ListQuery, Slice } from '../../core/store.js';
+import type { CallOptions, ChangedKey, ListQuery, Slice } from '../../core/store.js';
 import { isUuid } from '../../core/uuid.js';
 import { createLookUps, type Finders, type LookUpOptions } from '../look-ups.js';
 import type { EndedKey } from '../purge.js';
@@ -15,7 +15,7 @@ import {
   type Reports,
   readAllCursor,
   readChangesStart,
-  readExpiringCursor,
+  readExpiringStart,
   toSlice,
 } from '../reads.js';
 import { rememberRows } from '../remembered-rows.js';
@@ -97,9 +97,6 @@ function listValues({ entityId, prefix, after, limit }: ListQuery): string[] {
 /** Sorts before every other id. */
 export const FIRST_ID: string = '00000000-0000-0000-0000-000000000000';
 
-/** The earliest time: the smallest 64-bit integer. */
-const FIRST_TIME = '-9223372036854775808';
-
 function createReports(run: RunStatement): Reports {
   return {
     summarize(now?: number, options: CallOptions = {}) {
@@ -113,9 +110,9 @@ function createReports(run: RunStatement): Reports {
 
     async listExpiring(query) {
       const { before, limit } = query;
-      const { expiresAt, keyId } = readExpiringStart(query);
-      const oneMore = String(limit + 1);
-      const rows = await run('listExpiring', String(before), expiresAt, keyId, oneMore);
+      const { expiresAt, keyId } = readExpiringStart(query, isUuid, FIRST_ID);
+      const times = [String(before), String(expiresAt)];
+      const rows = await run('listExpiring', ...times, keyId, String(limit + 1));
       return toNextSlice(rows, limit, formatExpiringCursor);
     },
 
@@ -143,15 +140,6 @@ function toNextSlice(
   format: (record: KeyRecord) => string,
 ): Slice<KeyRecord> {
   return toSlice(rows.map(readRow), limit, (_last, following) => format(following));
-}
-
-/**
- * Returns the position at which a part of `listExpiring` begins, as parameters of the statement.
- */
-function readExpiringStart({ after, from }: ExpiringQuery): Record<'expiresAt' | 'keyId', string> {
-  const start = readExpiringCursor(after, isUuid);
-  if (start === null) return { expiresAt: String(from ?? FIRST_TIME), keyId: FIRST_ID };
-  return { expiresAt: String(start.expiresAt), keyId: start.keyId };
 }
 
 // ── Rows ─────────────────────────────────────────────────────────────────────────────────────────

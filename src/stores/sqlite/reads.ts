@@ -1,15 +1,7 @@
 /** The methods that read a SQLite file, which answers at once, or D1, which answers later. */
-import { MAX_TIME } from '../../core/input.js';
-import type {
-  Awaitable,
-  CallOptions,
-  ChangedKey,
-  ExpiringQuery,
-  ListPosition,
-} from '../../core/store.js';
+import type { Awaitable, CallOptions, ChangedKey, ListPosition } from '../../core/store.js';
 import { isThenable } from '../../core/thenable.js';
 import {
-  type ExpiryPosition,
   formatAllCursor,
   formatExpiringCursor,
   isText,
@@ -19,7 +11,7 @@ import {
   type Reports,
   readAllCursor,
   readChangesStart,
-  readExpiringCursor,
+  readExpiringStart,
   toSlice,
 } from '../reads.js';
 import { createRowReader, toRecord, type Value } from '../rows.js';
@@ -112,7 +104,7 @@ function createReports(query: Query): Reports {
     // One more row shows whether another part follows.
     listExpiring(asked) {
       const { before, limit } = asked;
-      const { expiresAt, keyId } = readExpiringStart(asked);
+      const { expiresAt, keyId } = readExpiringStart(asked, isKeyId);
       const rows = query('listExpiring', before, expiresAt, keyId, limit + 1);
       return answer(rows, (found) => toSlice(found.map(toRecord), limit, formatExpiringCursor));
     },
@@ -138,9 +130,4 @@ function copiesOf<Row>(rows: readonly unknown[]): readonly Row[] {
 /** A key id edited by hand can be any text, but an empty one sorts before all others. */
 function isKeyId(keyId: string): boolean {
   return isText(keyId) && keyId !== '';
-}
-
-/** Returns the position after which a part of `listExpiring` begins. */
-function readExpiringStart({ after, from }: ExpiringQuery): ExpiryPosition {
-  return readExpiringCursor(after, isKeyId) ?? { expiresAt: from ?? -MAX_TIME, keyId: '' };
 }
