@@ -1,6 +1,7 @@
 /** Answered look-ups. Known keys go to the user's cache, unknown keys to a separate map. */
+import { setBounded } from '../core/bounded.js';
 import type { CacheSettings, LookupCache } from './cache-options.js';
-import { type Entry, isYounger, NO_ROWS, type Question } from './entry.js';
+import { type Entry, isYounger, type Question } from './entry.js';
 import { bringUpToDate, type KnownChanges } from './known-changes.js';
 
 /**
@@ -25,32 +26,37 @@ export interface Entries {
   recallStale(name: string): Entry | undefined;
   /** Keeps an answered entry, unless the entry already kept was sent later. */
   keep(entry: Entry): void;
-  /** Does the same, but only if there is an entry to replace. */
-  replace(entry: Entry): void;
 }
 
 /** Makes an empty set of entries. The user's cache may already hold entries of other caches. */
 export function createEntries(settings: CacheSettings, changes: KnownChanges): Entries {
   const { maxStalenessMs, staleIfErrorMs, now } = settings;
   const owner = {};
-  const { find, drop, put } = createPlaces(settings.cache, owner);
+  const entryMap = createEntryMap(settings.cache, owner);
 
-  function open({ name, keys, keyId }: Question): Entry {
-    const { generation } = changes;
-    return { name, keys: [...keys], keyId, owner, rows: NO_ROWS, since: now(), generation };
+  function open({ name, keys, keyId, onlyReplaces }: Question): Entry {
+    const question = { name, keys: [...keys], keyId, onlyReplaces };
+    return {
+      ...question,
+      owner,
+      record: null,
+      answer: null,
+      since: now(),
+      generation: changes.generation,
+    };
   }
 
   function recall(name: string): Entry | undefined {
-    const entry = find(name);
+    const entry = entryMap.get(name);
     if (entry === undefined) return undefined;
-    const limitMs = entry.rows.length > 0 ? maxStalenessMs : ABSENT_MS;
+    const limitMs = entry.record !== null ? maxStalenessMs : ABSENT_MS;
     if (isYounger(entry.since, limitMs, settings) && bringUpToDate(changes, entry)) return entry;
-    if (recallStale(name) === undefined) drop(name);
+    if (recallStale(name) === undefined) entryMap.delete(name);
     return undefined;
   }
 
   function recallStale(name: string): Entry | undefined {
-    const entry = find(name);
+    const entry = entryMap.get(name);
     if (entry === undefined || !holdsLiveKey(entry)) return undefined;
     const age = now() - entry.since;
     const isUsable = staleIfErrorMs > 0 && age >= 0 && age < changes.longestLifeMs;
@@ -58,63 +64,49 @@ export function createEntries(settings: CacheSettings, changes: KnownChanges): E
   }
 
   function keep(entry: Entry): void {
+    const kept = entryMap.get(entry.name);
+    if (kept === undefined && entry.onlyReplaces) return;
     // A look-up that was sent later may be answered first; its answer is more recent.
-    const kept = find(entry.name);
     if (kept !== undefined && kept.since > entry.since) return;
-    drop(entry.name);
-    put(entry);
+    entryMap.delete(entry.name);
+    entryMap.set(entry);
   }
 
-  function replace(entry: Entry): void {
-    if (find(entry.name) !== undefined) keep(entry);
-  }
-
-  return { open, recall, recallStale, keep, replace };
+  return { open, recall, recallStale, keep };
 }
 
-/** Finds, drops and stores entries in the right place. */
-interface Places {
-  find(name: string): Entry | undefined;
-  drop(name: string): void;
-  put(entry: Entry): void;
+/** Entries by name. */
+interface EntryMap {
+  get(name: string): Entry | undefined;
+  set(entry: Entry): void;
+  delete(name: string): void;
 }
 
 /**
  * Keeps known keys in the user's cache, which may hold other caches' entries, and unknown keys
  * here.
  */
-function createPlaces(cache: LookupCache, owner: object): Places {
+function createEntryMap(cache: LookupCache, owner: object): EntryMap {
   const absent = new Map<string, Entry>();
   return {
-    find(name) {
+    get(name) {
       const entry = cache.get(name) as Entry | undefined;
       return entry?.owner === owner ? entry : absent.get(name);
     },
-    drop(name) {
+    set(entry) {
+      if (entry.record !== null) cache.set(entry.name, entry);
+      else setBounded(absent, entry.name, entry, MAX_ABSENT);
+    },
+    delete(name) {
       cache.delete(name);
       absent.delete(name);
     },
-    put(entry) {
-      if (entry.rows.length > 0) cache.set(entry.name, entry);
-      else setBounded(absent, entry.name, entry, MAX_ABSENT);
-    },
   };
-}
-
-/** Adds to a map, and drops the oldest entry if there are more than `limit`. */
-export function setBounded<T>(map: Map<string, T>, name: string, entry: T, limit: number): void {
-  map.set(name, entry);
-  if (map.size <= limit) return;
-  for (const oldest of map.keys()) {
-    map.delete(oldest);
-    return;
-  }
 }
 
 /**
  * Checks whether an entry has a key that was neither revoked nor suspended when it was looked up.
  */
-function holdsLiveKey({ rows }: Entry): boolean {
-  const record = rows[0];
-  return record !== undefined && record.revokedAt === null && record.suspendedAt === null;
+function holdsLiveKey({ record }: Entry): boolean {
+  return record !== null && record.revokedAt === null && record.suspendedAt === null;
 }

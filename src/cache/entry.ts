@@ -2,20 +2,24 @@
 import type { KeyRecord } from '../core/record.js';
 import type { CacheSettings } from './cache-options.js';
 
-/** The answer to a look-up: a list of at most one record. */
+/** What a look-up by digest returns: a list of at most one record. */
 export type Rows = readonly KeyRecord[];
 
-/** The answer to a look-up of an unknown key. */
-export const NO_ROWS: Rows = Object.freeze([]);
+/** What a look-up returns: by digest a list, by id a record or null. */
+export type Answer = Rows | KeyRecord | null;
 
-/** The request for a look-up. */
+const NO_ROWS: Rows = Object.freeze([]);
+
+/** What a look-up asks for. */
 export interface Question {
   /** The name of its entry in the user's cache. */
   readonly name: string;
   /** The digests, or the key id. A change to any of them outdates the answer. */
   readonly keys: readonly string[];
-  /** The id of the key, if it is known before the answer. */
+  /** The key id, if the look-up is by id. */
   readonly keyId: string | undefined;
+  /** Whether the answer may only replace an entry, and not add one. */
+  readonly onlyReplaces: boolean;
 }
 
 /** A question and its answer. */
@@ -25,12 +29,21 @@ export interface Entry extends Question {
    * other's changes.
    */
   readonly owner: object;
-  /** At most one record. Frozen, because every hit returns this same list. */
-  rows: Rows;
+  /** The record that was found, frozen; null if there is none, or no answer yet. */
+  record: KeyRecord | null;
+  /** The same in the form that the look-up returns. Frozen, because every hit returns it. */
+  answer: Answer;
   /** The time before the look-up was sent. */
   readonly since: number;
   /** The last generation in which the entry was known to be correct. */
   generation: number;
+}
+
+/** Sets the record of an entry, and its answer. */
+export function setRecord(entry: Entry, record: KeyRecord | null): void {
+  entry.record = record;
+  if (entry.keyId !== undefined) entry.answer = record;
+  else entry.answer = record === null ? NO_ROWS : Object.freeze([record]);
 }
 
 /**

@@ -8,7 +8,7 @@
 import { type Usage, withUsage } from '../core/record.js';
 import { mergeUsage } from '../core/usage.js';
 import type { CacheSettings } from './cache-options.js';
-import type { Entry } from './entry.js';
+import { type Entry, setRecord } from './entry.js';
 
 /**
  * The cache remembers at least this many changes, in about 2 MB, if that many happen within the
@@ -146,13 +146,13 @@ export function bringUpToDate(changes: KnownChanges, entry: Entry): boolean {
   // Most hits end here: nothing has changed since the last one.
   if (entry.generation === changes.generation) return true;
   if (isOutdated(changes, entry)) return false;
-  const record = entry.rows[0];
+  const { record } = entry;
   const recorded = record && changes.used.get(record.keyId);
   if (record && recorded && recorded.generation > entry.generation) {
     const merged = withUsage(record, mergeUsage(record, recorded.usage));
     // Malformed usage would make the merged record malformed, too.
     if (merged === null) return false;
-    entry.rows = Object.freeze([merged]);
+    setRecord(entry, merged);
   }
   entry.generation = changes.generation;
   return true;
@@ -167,8 +167,8 @@ export function mayOutdate(changes: KnownChanges, entry: Entry): boolean {
 
 function isOutdated(changes: KnownChanges, entry: Entry): boolean {
   if (entry.generation < changes.oldestValid) return true;
-  const record = entry.rows[0];
-  if (record !== undefined && hasChanged(changes, record.keyId, entry)) return true;
+  const { record } = entry;
+  if (record !== null && hasChanged(changes, record.keyId, entry)) return true;
   return entry.keys.some((key) => hasChanged(changes, key, entry));
 }
 

@@ -1,9 +1,9 @@
 /** Look-ups in progress, which later requests for the same key join. */
+import { setBounded } from '../core/bounded.js';
 import type { CallOptions } from '../core/store.js';
 import { isCloudflareWorkers } from '../core/thenable.js';
 import type { CacheSettings } from './cache-options.js';
-import { setBounded } from './entries.js';
-import { type Entry, isYounger, type Rows } from './entry.js';
+import { type Answer, type Entry, isYounger } from './entry.js';
 import { type KnownChanges, mayOutdate } from './known-changes.js';
 
 /** How many look-ups in progress can be joined. */
@@ -16,7 +16,7 @@ const JOIN_MS = 1_000;
 export interface PendingLookup {
   /** Its future entry, with the generation and the time from before it was sent. */
   readonly entry: Entry;
-  readonly answer: Promise<Rows>;
+  readonly answer: Promise<Answer>;
   /** The call, and the callers that wait for it. */
   readonly call: SharedCall;
 }
