@@ -20,8 +20,8 @@ const SHARE_MS = 500;
 
 /** The beats of one process, and a count of the others'. */
 export interface Beats {
-  /** Records a beat that arrived. Returns true if this process sent it. */
-  hear(message: string): boolean;
+  /** Checks whether this process sent a beat that arrived. Counts it if not. */
+  isOwn(message: string): boolean;
   /**
    * Returns true if the other processes have sent enough beats since our last one, at `sentAt`, for
    * our next one to wait. Returns false once their beats stop arriving.
@@ -40,7 +40,7 @@ export function createBeats(now: () => number, beatMs: number): Beats {
   let others = 0;
   let heardAt = Number.NEGATIVE_INFINITY;
   return {
-    hear(message) {
+    isOwn(message) {
       if (message === own) return true;
       others += 1;
       heardAt = now();

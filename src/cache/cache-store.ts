@@ -85,16 +85,16 @@ export function cacheStore(store: KeyStore, options: CacheOptions): CachedStore 
     onUp: () => outdateAll(changes),
   });
   const lookups = createLookups(settings, changes, {
-    findByDigest(digests, call) {
-      channel.tend();
-      return store.findByDigest(digests, call);
+    findByDigest(digests, options) {
+      channel.maintain();
+      return store.findByDigest(digests, options);
     },
-    findById(keyId, call) {
-      channel.tend();
-      return store.findById(keyId, call);
+    findById(keyId, options) {
+      channel.maintain();
+      return store.findById(keyId, options);
     },
   });
-  channel.tend();
+  channel.maintain();
 
   return {
     findByDigest: lookups.findByDigest,

@@ -5,13 +5,10 @@
  * A beat tests whether it works: a message that the cache publishes and must receive itself. The
  * cache sends beats and retries failed subscriptions alongside look-ups, so it needs no timer.
  */
-import type { Invalidation } from '../core/invalidation.js';
+import { createSubscription, type Invalidation } from '../core/invalidation.js';
 import { isUuid } from '../core/uuid.js';
 import { createBeats, isBeat } from './beat.js';
 import type { CacheSettings } from './cache-options.js';
-
-/** How long to wait before retrying a failed subscription, in milliseconds. */
-const RETRY_MS = 1_000;
 
 /**
  * The shortest time between a beat (or the subscription) and the next beat, in milliseconds. A beat
@@ -40,7 +37,7 @@ export interface Channel {
   /** Announces to other processes that a key has changed. */
   publish(keyId: string): void;
   /** Subscribes or sends a beat if that is due. Called alongside each look-up. */
-  tend(): void;
+  maintain(): void;
   /** Returns the current state. */
   state(): ChannelState;
 }
@@ -56,7 +53,7 @@ export interface ChannelEvents {
 /** Makes a channel that has not subscribed yet. */
 export function createChannel(settings: CacheSettings, events: ChannelEvents): Channel {
   const { invalidation } = settings;
-  if (invalidation === undefined) return { publish() {}, tend() {}, state: () => 'none' };
+  if (invalidation === undefined) return { publish() {}, maintain() {}, state: () => 'none' };
   return connect(invalidation, settings, events);
 }
 
@@ -65,12 +62,13 @@ interface Health {
   current(): ChannelState;
   /** When the last beat was sent or the subscription was requested. */
   askedAt(): number;
-  /** Something was sent that must be answered. */
-  ask(): void;
-  /** The answer arrived. */
-  rise(): void;
+  /** Something is sent that must be answered. */
+  expectAnswer(): void;
+  /** The answer arrived: the channel is up. */
+  confirm(): void;
   /** The next beat is due. If the last one is unanswered, the channel is silent. */
-  judge(): void;
+  checkAnswer(): void;
+  /** The channel is down. */
   fail(error: unknown): void;
 }
 
@@ -81,17 +79,17 @@ function createHealth({ now, report }: CacheSettings, onUp: () => void): Health 
   return {
     current: () => state,
     askedAt: () => askedAt,
-    ask() {
+    expectAnswer() {
       askedAt = now();
       isAwaited = true;
     },
-    rise() {
+    confirm() {
       isAwaited = false;
       if (state === 'up') return;
       state = 'up';
       onUp();
     },
-    judge() {
+    checkAnswer() {
       if (isAwaited && (state === 'up' || state === 'starting')) {
         state = 'silent';
         report(new Error(SILENT));
@@ -111,13 +109,19 @@ function connect(
 ): Channel {
   const { now } = settings;
   const health = createHealth(settings, onUp);
-  const subscribe = createSubscribe(invalidation, settings, health, listener);
   const beats = createBeats(now, BEAT_MS);
+  const ensureSubscribed = createSubscription(subscribe, health.fail);
+
+  async function subscribe(): Promise<void> {
+    health.expectAnswer();
+    await invalidation.subscribe(listener);
+    health.confirm();
+  }
 
   function listener(message: unknown): void {
     if (!isUuid(message)) return;
     if (!isBeat(message)) onChange(message);
-    else if (beats.hear(message)) health.rise();
+    else if (beats.isOwn(message)) health.confirm();
   }
 
   async function send(message: string): Promise<void> {
@@ -129,53 +133,22 @@ function connect(
     }
   }
 
-  function tend(): void {
-    if (!subscribe() || now() - health.askedAt() < BEAT_MS) return;
-    health.judge();
+  function maintain(): void {
+    const time = now();
+    // A subscription counts as a beat, so none follows at once.
+    void ensureSubscribed(time);
+    if (time - health.askedAt() < BEAT_MS) return;
+    health.checkAnswer();
     if (health.current() === 'up' && beats.areEnough(health.askedAt())) return;
-    health.ask();
+    health.expectAnswer();
     void send(beats.next());
   }
 
   function state(): ChannelState {
-    tend();
+    maintain();
     return health.current();
   }
 
   // Not awaited, because the channel may hang.
-  return { publish: (keyId) => void send(keyId), tend, state };
-}
-
-/**
- * Makes a function that subscribes, unless it has subscribed, is subscribing, or tried less than a
- * second ago. It returns true if the channel was already subscribed or subscribing.
- */
-function createSubscribe(
-  invalidation: Invalidation,
-  { now }: CacheSettings,
-  health: Health,
-  listener: (message: unknown) => void,
-): () => boolean {
-  let isSubscribed = false;
-  let triedAt: number | undefined;
-
-  async function subscribe(): Promise<void> {
-    // Set before it succeeds, so that a second call meanwhile does nothing.
-    isSubscribed = true;
-    triedAt = now();
-    health.ask();
-    try {
-      await invalidation.subscribe(listener);
-      health.rise();
-    } catch (error) {
-      isSubscribed = false;
-      health.fail(error);
-    }
-  }
-
-  return () => {
-    if (isSubscribed) return true;
-    if (triedAt === undefined || now() - triedAt >= RETRY_MS) void subscribe();
-    return false;
-  };
+  return { publish: (keyId) => void send(keyId), maintain, state };
 }

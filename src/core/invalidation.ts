@@ -1,4 +1,4 @@
-/** The channel over which caches learn of changed keys: an interface without code. */
+/** The channel over which caches and open streams learn of changed keys. */
 import type { Awaitable } from './store.js';
 
 /**
@@ -21,4 +21,32 @@ export interface Invalidation {
    * effect of messages missed while it was down.
    */
   subscribe(listener: (keyId: string) => void): Awaitable<unknown>;
+}
+
+/** How long to wait before retrying a failed subscription, in milliseconds. */
+const RETRY_MS = 1_000;
+
+/**
+ * Makes a function that subscribes at the time it is given, in milliseconds. Call it as often as
+ * you like: it does nothing while `subscribe` runs, after it has succeeded, and within a second of
+ * an attempt that failed.
+ *
+ * @param onError Called if `subscribe` throws or rejects. Never throws.
+ */
+export function createSubscription(
+  subscribe: () => Awaitable<unknown>,
+  onError: (error: unknown) => void,
+): (time: number) => Promise<void> {
+  let retryAt = Number.NEGATIVE_INFINITY;
+  return async (time) => {
+    const isDue = time >= retryAt;
+    if (!isDue) return;
+    retryAt = Number.POSITIVE_INFINITY;
+    try {
+      await subscribe();
+    } catch (error) {
+      retryAt = time + RETRY_MS;
+      onError(error);
+    }
+  };
 }

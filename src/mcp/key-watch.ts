@@ -4,13 +4,10 @@
  */
 import type { AuthenticateOptions } from '../core/authenticate.js';
 import { AccessError, StoreError } from '../core/errors.js';
-import type { Invalidation } from '../core/invalidation.js';
+import { createSubscription, type Invalidation } from '../core/invalidation.js';
 import type { Principal } from '../core/principal.js';
 import { startTimer, type Timer } from '../core/thenable.js';
 import { sessionOwnerOf } from './session-owner.js';
-
-/** The pause after a failed subscription, in milliseconds. */
-const RETRY_MS = 1_000;
 
 /** The configuration of a watch. */
 export interface WatchConfig {
@@ -61,13 +58,18 @@ export function stopWatching(signal: AbortSignal): void {
 /** Makes the function that watches keys. Until the first call, it neither runs nor subscribes. */
 export function createKeyWatch(config: WatchConfig): StartWatch {
   const open = createOpenStreams(config);
-  const ensureSubscribed = createSubscription(config, (keyId) => {
+  const ensureSubscribed = createSubscription(
+    () => config.invalidation?.subscribe(recheck),
+    (error) => config.report(new StoreError('cannot subscribe to the changes of keys', error)),
+  );
+
+  function recheck(keyId: string): void {
     // Bypasses the cache, which may learn of the change later.
     for (const watch of open.of(keyId)) watch.check({ fresh: true });
-  });
+  }
 
   return (watched) => {
-    ensureSubscribed();
+    void ensureSubscribed(config.now());
     const { principal } = watched;
     const watch = startWatch(config, watched, (ended) => open.delete(principal, ended));
     watches.set(watch.signal, watch);
@@ -141,30 +143,6 @@ function largest<T>(list: readonly T[], sizeOf: (element: T) => number): T | und
   let [most] = list;
   for (const each of list) if (most === undefined || sizeOf(each) > sizeOf(most)) most = each;
   return most;
-}
-
-/** Subscribes once. Retries after a failure, at most once a second. */
-function createSubscription(
-  { invalidation, now, report }: WatchConfig,
-  onChange: (keyId: string) => void,
-): () => void {
-  let isSubscribed = invalidation === undefined;
-  let triedAt: number | undefined;
-
-  async function subscribe(): Promise<void> {
-    isSubscribed = true;
-    triedAt = now();
-    try {
-      await invalidation?.subscribe(onChange);
-    } catch (error) {
-      isSubscribed = false;
-      report(new StoreError('cannot subscribe to the changes of keys', error));
-    }
-  }
-  return () => {
-    const hasJustTried = triedAt !== undefined && now() - triedAt < RETRY_MS;
-    if (!isSubscribed && !hasJustTried) void subscribe();
-  };
 }
 
 function startWatch(config: WatchConfig, watched: Watched, onEnd: (watch: Watch) => void): Watch {

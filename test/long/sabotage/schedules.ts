@@ -127,8 +127,8 @@ const CACHES: readonly Safeguard[] = [
   {
     name: 'schedules: a look-up that joins in a storm checks the answer',
     file: 'src/cache/lookups.ts',
-    text: 'joinOrAsk(state, request, state.changes.generation)',
-    instead: 'joinOrAsk(state, request, 0)',
+    text: 'lookUp(lookups, request, askedIn)',
+    instead: 'answer',
     tests: SCHEDULES,
   },
   {
@@ -162,8 +162,8 @@ const CACHES: readonly Safeguard[] = [
   {
     name: 'schedules: age counts from before a look-up was sent',
     file: 'src/cache/entries.ts',
-    text: '    put(entry);\n',
-    instead: '    put({ ...entry, since: now() });\n',
+    text: 'entryMap.set(entry);',
+    instead: 'entryMap.set({ ...entry, since: now() });',
     tests: SCHEDULES,
   },
   {

@@ -30,8 +30,8 @@ const CACHED: readonly Safeguard[] = [
   {
     name: 'cache: a look-up that joined after a change checks the answer',
     file: 'src/cache/lookups.ts',
-    text: '    if (entry.generation >= askedIn) return rows;\n',
-    instead: '    if (true as boolean) return rows;\n',
+    text: 'return joined.entry.generation >= askedIn ? answer :',
+    instead: 'return (true as boolean) ? answer :',
     tests: CACHE,
   },
   {
@@ -72,8 +72,8 @@ const CACHED: readonly Safeguard[] = [
   {
     name: 'cache: the beat of another process proves nothing',
     file: 'src/cache/channel.ts',
-    text: 'else if (beats.hear(message)) health.rise();',
-    instead: 'else if (beats.hear(message) || true) health.rise();',
+    text: 'else if (beats.isOwn(message)) health.confirm();',
+    instead: 'else if (beats.isOwn(message) || true) health.confirm();',
     tests: CACHE,
   },
   {
@@ -107,15 +107,15 @@ const CACHED: readonly Safeguard[] = [
   {
     name: 'cache: an answer by id is the one asked for',
     file: 'src/cache/lookups.ts',
-    text: 'record.keyId === keyId',
-    instead: 'true',
+    text: 'record?.keyId === keyId',
+    instead: 'record !== null',
     tests: CACHE,
   },
   {
-    name: 'cache: a fresh look-up by id joins and recalls nothing',
+    name: 'cache: a fresh look-up joins and recalls nothing',
     file: 'src/cache/lookups.ts',
-    text: 'const name = BY_ID + keyId;\n',
-    instead: 'const name = BY_ID + keyId;\n      options = undefined;\n',
+    text: 'if (request.options?.fresh) return askAlone(lookups, request);',
+    instead: '',
     tests: CACHE,
   },
   {
