@@ -99,8 +99,8 @@ export function cacheStore(store: KeyStore, options: CacheOptions): CachedStore 
   return {
     findByDigest: lookups.findByDigest,
     findById: lookups.findById,
-    list: (query, call) => store.list(query, call),
-    listLineage: (query, call) => store.listLineage(query, call),
+    list: (query, options) => store.list(query, options),
+    listLineage: (query, options) => store.listLineage(query, options),
     // The cache may hold "no such key" for this digest.
     insert: (record, call) =>
       outdateAround(changes, [record.digest, record.keyId], () => store.insert(record, call)),

@@ -1,7 +1,7 @@
 /** Answered look-ups. Known keys go to the user's cache, unknown keys to a separate map. */
 import { setBounded } from '../core/bounded.js';
 import type { CacheSettings, LookupCache } from './cache-options.js';
-import { type Entry, isYounger, type Question } from './entry.js';
+import { type Answer, type Entry, isYounger, type Question } from './entry.js';
 import { bringUpToDate, type KnownChanges } from './known-changes.js';
 
 /**
@@ -20,10 +20,10 @@ const MAX_ABSENT = 1_024;
 export interface Entries {
   /** Makes an entry without an answer. Its age, and the changes that outdate it, count from now. */
   open(question: Question): Entry;
-  /** Returns the entry with this name if it is young enough and still correct. */
-  recall(name: string): Entry | undefined;
-  /** Returns the entry with this name if it may be used while the store fails. */
-  recallStale(name: string): Entry | undefined;
+  /** Returns the answer with this name if it is young enough and still correct. */
+  recall(name: string): Answer | undefined;
+  /** Returns the answer with this name if it may be used while the store fails. */
+  recallStale(name: string): Answer | undefined;
   /** Keeps an answered entry, unless the entry already kept was sent later. */
   keep(entry: Entry): void;
 }
@@ -35,9 +35,11 @@ export function createEntries(settings: CacheSettings, changes: KnownChanges): E
   const entryMap = createEntryMap(settings.cache, owner);
 
   function open({ name, keys, keyId, onlyReplaces }: Question): Entry {
-    const question = { name, keys: [...keys], keyId, onlyReplaces };
     return {
-      ...question,
+      name,
+      keys: [...keys],
+      keyId,
+      onlyReplaces,
       owner,
       record: null,
       answer: null,
@@ -46,21 +48,22 @@ export function createEntries(settings: CacheSettings, changes: KnownChanges): E
     };
   }
 
-  function recall(name: string): Entry | undefined {
+  function recall(name: string): Answer | undefined {
     const entry = entryMap.get(name);
     if (entry === undefined) return undefined;
     const limitMs = entry.record !== null ? maxStalenessMs : ABSENT_MS;
-    if (isYounger(entry.since, limitMs, settings) && bringUpToDate(changes, entry)) return entry;
+    const isYoung = isYounger(entry.since, limitMs, settings);
+    if (isYoung && bringUpToDate(changes, entry)) return entry.answer;
     if (recallStale(name) === undefined) entryMap.delete(name);
     return undefined;
   }
 
-  function recallStale(name: string): Entry | undefined {
+  function recallStale(name: string): Answer | undefined {
     const entry = entryMap.get(name);
     if (entry === undefined || !holdsLiveKey(entry)) return undefined;
     const age = now() - entry.since;
     const isUsable = staleIfErrorMs > 0 && age >= 0 && age < changes.longestLifeMs;
-    return isUsable && bringUpToDate(changes, entry) ? entry : undefined;
+    return isUsable && bringUpToDate(changes, entry) ? entry.answer : undefined;
   }
 
   function keep(entry: Entry): void {

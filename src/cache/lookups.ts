@@ -41,9 +41,11 @@ interface Lookups {
   readonly pending: PendingLookups;
 }
 
-/** A request for a look-up. */
+/** A look-up that the cache cannot answer. */
 interface Request extends Question {
   readonly options: CallOptions | undefined;
+  /** The generation in which it was made: the answer shows every change up to it. */
+  readonly askedIn: number;
 }
 
 /** Makes the look-ups, with an empty cache. */
@@ -60,17 +62,24 @@ export function createLookups(
     findByDigest(digests, options) {
       const name = nameOf(digests);
       if (name === undefined) return store.findByDigest(digests, options);
-      const request = { name, keys: digests, keyId: undefined, onlyReplaces: false, options };
-      return lookUp(lookups, request, changes.generation) as Awaitable<Rows>;
+      // 1. Answer from the cache. Most look-ups end here.
+      const kept = options?.fresh ? undefined : entries.recall(name);
+      if (kept !== undefined) return kept as Rows;
+      const question = { name, keys: digests, keyId: undefined, onlyReplaces: false };
+      const request = { ...question, options, askedIn: changes.generation };
+      return joinOrAsk(lookups, request) as Awaitable<Rows>;
     },
     findById(keyId, options) {
       // Callers may pass anything.
       if (!isUuid(keyId)) return store.findById(keyId, options);
+      const name = BY_ID + keyId;
+      const kept = options?.fresh ? undefined : entries.recall(name);
+      if (kept !== undefined) return kept as KeyRecord | null;
       // Management asks for fresh answers. If they were added, a job that reads every key would
       // evict the keys in use.
-      const onlyReplaces = options?.fresh === true;
-      const request = { name: BY_ID + keyId, keys: [keyId], keyId, onlyReplaces, options };
-      return lookUp(lookups, request, changes.generation) as Awaitable<KeyRecord | null>;
+      const question = { name, keys: [keyId], keyId, onlyReplaces: Boolean(options?.fresh) };
+      const request = { ...question, options, askedIn: changes.generation };
+      return joinOrAsk(lookups, request) as Awaitable<KeyRecord | null>;
     },
   };
 }
@@ -86,26 +95,18 @@ function nameOf(digests: readonly string[]): string | undefined {
   return digests.join(SEPARATOR);
 }
 
-// ── The steps of a look-up ──────────────────────────────────────────────────────────────────────
+// ── The steps after the first ────────────────────────────────────────────────────────────────────
 
-/**
- * Runs all steps.
- *
- * @param askedIn The generation of the request: the answer shows every change up to it.
- */
-function lookUp(lookups: Lookups, request: Request, askedIn: number): Awaitable<Answer> {
-  const { entries, pending } = lookups;
+/** Steps 2 to 6. */
+function joinOrAsk(lookups: Lookups, request: Request): Awaitable<Answer> {
   if (request.options?.fresh) return askAlone(lookups, request);
-  // 1. Answer from the cache. Most look-ups end here.
-  const kept = entries.recall(request.name);
-  if (kept !== undefined) return kept.answer;
   // 2. Join a look-up in progress.
-  const joined = pending.join(request.name, request.options);
+  const joined = lookups.pending.join(request.name, request.options);
   if (joined === undefined) return askForAll(lookups, request);
   return joined.answer.then((answer) => {
     // If it was sent before a change that precedes this request, but its answer was still correct
-    // on arrival, its entry now has a later generation. If not, the next look-up is late enough.
-    return joined.entry.generation >= askedIn ? answer : lookUp(lookups, request, askedIn);
+    // on arrival, its entry now has a later generation. If not, ask again: that is late enough.
+    return joined.entry.generation >= request.askedIn ? answer : joinOrAsk(lookups, request);
   });
 }
 
@@ -143,7 +144,7 @@ function share(
       // The key has changed meanwhile: only the store knows.
       if (stale === undefined) return received;
       call.giveUp();
-      return stale.answer;
+      return stale;
     });
   }
   pending.add({ entry, answer, call });
@@ -180,7 +181,7 @@ function receive({ changes, entries }: Lookups, entry: Entry, answer: Answer): A
 function recallStale({ entries }: Lookups, { name }: Entry, error: unknown): Answer {
   const stale = entries.recallStale(name);
   if (stale === undefined) throw error;
-  return stale.answer;
+  return stale;
 }
 
 /**

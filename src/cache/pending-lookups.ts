@@ -53,11 +53,12 @@ export function createPendingLookups(
   }
 
   function add(lookup: PendingLookup): void {
+    if (!canJoin) return;
     const { name } = lookup.entry;
     const before = pending.get(name);
     const isSecond = before !== undefined && mayOutdate(changes, before.entry);
     const joinable: Joinable = { ...lookup, isSecond };
-    if (canJoin) setBounded(pending, name, joinable, MAX_PENDING);
+    setBounded(pending, name, joinable, MAX_PENDING);
     const remove = (): void => {
       // Another look-up may have replaced it.
       if (pending.get(name) === joinable) pending.delete(name);

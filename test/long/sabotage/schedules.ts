@@ -127,7 +127,7 @@ const CACHES: readonly Safeguard[] = [
   {
     name: 'schedules: a look-up that joins in a storm checks the answer',
     file: 'src/cache/lookups.ts',
-    text: 'lookUp(lookups, request, askedIn)',
+    text: 'joined.entry.generation >= request.askedIn ? answer : joinOrAsk(lookups, request)',
     instead: 'answer',
     tests: SCHEDULES,
   },
@@ -169,8 +169,8 @@ const CACHES: readonly Safeguard[] = [
   {
     name: 'schedules: an entry has an end',
     file: 'src/cache/entries.ts',
-    text: 'isYounger(entry.since, limitMs, settings) && bringUpToDate(changes, entry)',
-    instead: 'bringUpToDate(changes, entry)',
+    text: 'if (isYoung && bringUpToDate(changes, entry))',
+    instead: 'if (bringUpToDate(changes, entry))',
     tests: SCHEDULES,
   },
 ];

@@ -30,7 +30,7 @@ const CACHED: readonly Safeguard[] = [
   {
     name: 'cache: a look-up that joined after a change checks the answer',
     file: 'src/cache/lookups.ts',
-    text: 'return joined.entry.generation >= askedIn ? answer :',
+    text: 'return joined.entry.generation >= request.askedIn ? answer :',
     instead: 'return (true as boolean) ? answer :',
     tests: CACHE,
   },
