@@ -85,22 +85,21 @@ export function cacheStore(store: KeyStore, options: CacheOptions): CachedStore 
     onUp: () => outdateAll(changes),
   });
   const lookups = createLookups(settings, changes, {
-    findByDigest(digests, options) {
+    findByDigest(digests, call) {
       channel.maintain();
-      return store.findByDigest(digests, options);
+      return store.findByDigest(digests, call);
     },
-    findById(keyId, options) {
+    findById(keyId, call) {
       channel.maintain();
-      return store.findById(keyId, options);
+      return store.findById(keyId, call);
     },
   });
   channel.maintain();
 
   return {
-    findByDigest: lookups.findByDigest,
-    findById: lookups.findById,
-    list: (query, options) => store.list(query, options),
-    listLineage: (query, options) => store.listLineage(query, options),
+    ...lookups,
+    list: (query, call) => store.list(query, call),
+    listLineage: (query, call) => store.listLineage(query, call),
     // The cache may hold "no such key" for this digest.
     insert: (record, call) =>
       outdateAround(changes, [record.digest, record.keyId], () => store.insert(record, call)),

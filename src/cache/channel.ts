@@ -124,15 +124,6 @@ function connect(
     else if (beats.isOwn(message)) health.confirm();
   }
 
-  async function send(message: string): Promise<void> {
-    try {
-      await invalidation.publish(message);
-    } catch (error) {
-      // The other processes now see the change within `maxStalenessMs`.
-      health.fail(error);
-    }
-  }
-
   function maintain(): void {
     const time = now();
     // A subscription counts as a beat, so none follows at once.
@@ -141,7 +132,7 @@ function connect(
     health.checkAnswer();
     if (health.current() === 'up' && beats.areEnough(health.askedAt())) return;
     health.expectAnswer();
-    void send(beats.next());
+    void send(invalidation, beats.next(), health);
   }
 
   function state(): ChannelState {
@@ -149,6 +140,15 @@ function connect(
     return health.current();
   }
 
-  // Not awaited, because the channel may hang.
-  return { publish: (keyId) => void send(keyId), maintain, state };
+  return { publish: (keyId) => void send(invalidation, keyId, health), maintain, state };
+}
+
+/** Publishes a message. Not awaited, because the channel may hang. */
+async function send(invalidation: Invalidation, message: string, health: Health): Promise<void> {
+  try {
+    await invalidation.publish(message);
+  } catch (error) {
+    // The other processes now see the change within `maxStalenessMs`.
+    health.fail(error);
+  }
 }

@@ -1,7 +1,7 @@
 /** Answered look-ups. Known keys go to the user's cache, unknown keys to a separate map. */
 import { setBounded } from '../core/bounded.js';
 import type { CacheSettings, LookupCache } from './cache-options.js';
-import { type Answer, type Entry, isYounger, type Question } from './entry.js';
+import { type Answer, createEntry, type Entry, isYounger, type Question } from './entry.js';
 import { bringUpToDate, type KnownChanges } from './known-changes.js';
 
 /**
@@ -34,18 +34,8 @@ export function createEntries(settings: CacheSettings, changes: KnownChanges): E
   const owner = {};
   const entryMap = createEntryMap(settings.cache, owner);
 
-  function open({ name, keys, keyId, onlyReplaces }: Question): Entry {
-    return {
-      name,
-      keys: [...keys],
-      keyId,
-      onlyReplaces,
-      owner,
-      record: null,
-      answer: null,
-      since: now(),
-      generation: changes.generation,
-    };
+  function open(question: Question): Entry {
+    return createEntry(question, owner, now(), changes.generation);
   }
 
   function recall(name: string): Answer | undefined {

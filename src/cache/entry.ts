@@ -2,15 +2,15 @@
 import type { KeyRecord } from '../core/record.js';
 import type { CacheSettings } from './cache-options.js';
 
-/** What a look-up by digest returns: a list of at most one record. */
+/** The answer by digest: a list of at most one record. */
 export type Rows = readonly KeyRecord[];
 
-/** What a look-up returns: by digest a list, by id a record or null. */
+/** The answer by digest, or by key id. */
 export type Answer = Rows | KeyRecord | null;
 
 const NO_ROWS: Rows = Object.freeze([]);
 
-/** What a look-up asks for. */
+/** The part of a look-up that its entry keeps. */
 export interface Question {
   /** The name of its entry in the user's cache. */
   readonly name: string;
@@ -37,6 +37,17 @@ export interface Entry extends Question {
   readonly since: number;
   /** The last generation in which the entry was known to be correct. */
   generation: number;
+}
+
+/** Makes an entry without an answer. */
+export function createEntry(
+  { name, keys, keyId, onlyReplaces }: Question,
+  owner: object,
+  since: number,
+  generation: number,
+): Entry {
+  const question = { name, keys: [...keys], keyId, onlyReplaces };
+  return { ...question, owner, record: null, answer: null, since, generation };
 }
 
 /** Sets the record of an entry, and its answer. */

@@ -33,7 +33,7 @@ const PATIENCE_MS = 1_000;
 /** The methods whose answers are cached. */
 export type LookupStore = Pick<KeyStore, 'findByDigest' | 'findById'>;
 
-/** What all look-ups of one cache share. */
+/** The parts that all look-ups of one cache share. */
 interface Lookups {
   readonly store: LookupStore;
   readonly changes: KnownChanges;
