@@ -94,20 +94,20 @@ interface OpenStreams {
 }
 
 /** The open streams of one key, and whose key it is. */
-interface OfKey {
+interface KeyStreams {
   readonly entityId: string;
   readonly streams: Set<Watch>;
 }
 
 function createOpenStreams({ maxPerKey, maxWatched }: WatchConfig): OpenStreams {
-  const byKey = new Map<string, OfKey>();
+  const byKey = new Map<string, KeyStreams>();
   let count = 0;
 
   /**
    * By entity first, because one can have more keys than there may be streams. The new stream ends
    * unless another entity, or another key of the same one, has more.
    */
-  function newestOfMost(own: OfKey): Watch | undefined {
+  function newestOfMost(own: KeyStreams): Watch | undefined {
     const counts = new Map([[own.entityId, 0]]);
     for (const { entityId, streams } of byKey.values()) {
       counts.set(entityId, (counts.get(entityId) ?? 0) + streams.size);

@@ -2,7 +2,7 @@
 import type { Problem } from '../http/answer.js';
 import { readBody } from '../http/body.js';
 import { Refusal, requireBody } from '../http/fetch-handler.js';
-import { isTooLong, parseMessages } from './messages.js';
+import { isTooLong, parseMessage } from './messages.js';
 
 const MALFORMED: Problem = {
   status: 400,
@@ -38,12 +38,11 @@ export async function readMessage(
   maxBytes: number,
   { parsedBody }: McpGateInput,
 ): Promise<unknown> {
-  if (parsedBody !== undefined) {
-    if (isTooLong(parsedBody)) throw new Refusal(MALFORMED);
-    return parsedBody;
-  }
-  const text = requireBody(await readBody(request, maxBytes), READ_BEFORE);
-  const message = parseMessages(text);
-  if (message === undefined) throw new Refusal(MALFORMED);
+  const message = parsedBody === undefined ? await parseBody(request, maxBytes) : parsedBody;
+  if (message === undefined || isTooLong(message)) throw new Refusal(MALFORMED);
   return message;
+}
+
+async function parseBody(request: Request, maxBytes: number): Promise<unknown> {
+  return parseMessage(requireBody(await readBody(request, maxBytes), READ_BEFORE));
 }

@@ -18,18 +18,15 @@ type Fields = Readonly<Record<string, unknown>>;
 const NO_FIELDS: Fields = Object.freeze({});
 
 /**
- * Reads one message or a batch. Not checked: whether it is JSON-RPC, which the SDK checks.
- *
- * @returns `undefined` if the text is not JSON or has too many messages.
+ * Parses one message or a batch. Returns `undefined` if the text is not JSON. Not checked: whether
+ * it is JSON-RPC, which the SDK checks.
  */
-export function parseMessages(text: string): unknown {
-  let body: unknown;
+export function parseMessage(text: string): unknown {
   try {
-    body = JSON.parse(text);
+    return JSON.parse(text) as unknown;
   } catch {
     return undefined;
   }
-  return isTooLong(body) ? undefined : body;
 }
 
 /** Whether a batch has too many messages. */
