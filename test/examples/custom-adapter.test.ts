@@ -1,11 +1,9 @@
 /** The custom adapters in docs and examples, with the contract as a user runs it. */
 
-import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { causeOf } from 'keyscope';
 import { describe, expect, test } from 'vitest';
 import type { Handler } from '../../examples/custom-adapter/adapter.ts';
@@ -14,28 +12,10 @@ import { policy } from '../../examples/platform/service/policy.ts';
 import type { StoreError } from '../../src/index.js';
 import { createKeyring } from '../../src/index.js';
 import { memoryStore } from '../../src/stores/memory/index.js';
+import { runByNode } from '../support/run-by-node.ts';
 
 const path = (from: string) => fileURLToPath(new URL(`../../${from}`, import.meta.url));
 const keyring = createKeyring({ prefix: 'lure', policy, store: memoryStore(), peppers: 'none' });
-
-/** Runs a file like a user, and returns how many tests pass and fail. */
-async function runByNode(file: string): Promise<{ pass: number; fail: number }> {
-  const hooks = [
-    '--disable-warning=ExperimentalWarning',
-    '--import',
-    path('test/support/typescript.ts'),
-  ];
-  const args = [...hooks, '--test-reporter=tap', '--test', file];
-  // Node tells a test within a test to report only to its parent. This removes that.
-  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-  const stdout = await promisify(execFile)(process.execPath, args, { env }).then(
-    (ended) => ended.stdout,
-    // It exits with 1 if a test fails, but prints its report anyway.
-    (failed: { readonly stdout: string }) => failed.stdout,
-  );
-  const count = (what: string) => Number(new RegExp(`^# ${what} (\\d+)$`, 'm').exec(stdout)?.[1]);
-  return { pass: count('pass'), fail: count('fail') };
-}
 
 test('the adapter in the docs passes its contract as printed', async () => {
   const page = readFileSync(path('docs/adapters.md'), 'utf8');

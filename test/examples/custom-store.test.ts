@@ -1,12 +1,11 @@
-/** The example of a store outside the package: the contract, and its promises about the disk. */
-import { execFile } from 'node:child_process';
+/**
+ * The example of a store outside the package: its promises about the disk. It waits for the disk at
+ * every write, so `test/slow/custom-store.test.ts` runs the contract.
+ */
 import fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import type { KeyRecord, Mark } from 'keyscope';
-import { storeContract } from 'keyscope/testing';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { jsonFileStore } from '../../examples/custom-store/store.ts';
 import { rowOf, setUp } from '../support/keyring.ts';
@@ -37,8 +36,6 @@ const REVOKED: KeyRecord = {
 };
 
 describe('a store in a JSON file', () => {
-  storeContract(test, () => jsonFileStore(path));
-
   test('is short, and imports only types from the package', () => {
     const source = fs.readFileSync(
       new URL('../../examples/custom-store/store.ts', import.meta.url),
@@ -54,27 +51,6 @@ describe('a store in a JSON file', () => {
       ['node:path', undefined],
       ['keyscope', 'type '],
     ]);
-  });
-
-  // It once imported `./store.js`, which does not exist before compilation.
-  test('passes its contract in its folder with the test runner of Node', async () => {
-    const path = (from: string) => fileURLToPath(new URL(`../../${from}`, import.meta.url));
-    const hooks = [
-      '--disable-warning=ExperimentalWarning',
-      '--import',
-      path('test/support/typescript.ts'),
-    ];
-    const args = [
-      ...hooks,
-      '--test-reporter=tap',
-      '--test',
-      path('examples/custom-store/contract.ts'),
-    ];
-    // Node tells a test within a test to report only to its parent. This removes that.
-    const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-    const { stdout } = await promisify(execFile)(process.execPath, args, { env });
-    expect(Number(/^# pass (\d+)$/m.exec(stdout)?.[1])).toBeGreaterThan(50);
-    expect(stdout).toMatch(/^# fail 0$/m);
   });
 
   test('finds everything again after it was reopened', async () => {

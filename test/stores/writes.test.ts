@@ -45,10 +45,11 @@ describe('usageBatches', () => {
   it('puts at most a million characters, and at least one key, into a batch', () => {
     const scopes = Array.from({ length: 256 }, (_, i) => `${'r'.repeat(125)}:${i}`);
     const scopesUsed = Object.fromEntries(scopes.map((scope) => [scope, 1e12]));
-    const ids = Array.from({ length: 1_000 }, (_, i) => String(i).padStart(5, '0'));
+    const ids = Array.from({ length: 100 }, (_, i) => String(i).padStart(5, '0'));
     const entries = ids.map((id) => entry(id, 1, scopesUsed));
     const batches = usageBatches(entries, any);
     const lengths = batches.map(({ length }) => length);
+    expect(batches.length).toBeGreaterThan(3);
     expect(Math.max(...lengths)).toBeLessThanOrEqual(1_000_002);
     expect(Math.min(...lengths.slice(0, -1))).toBeGreaterThan(900_000);
     expect(batches.flatMap(keysOf)).toEqual(ids);

@@ -19,7 +19,7 @@ function findIn(text: string | Buffer, pieceBytes = 65_536, make = create): read
   const finder = make();
   const bytes = Buffer.from(text);
   // One buffer for all pieces, as when a file is read.
-  const piece = Buffer.alloc(pieceBytes);
+  const piece = Buffer.alloc(Math.min(pieceBytes, bytes.length));
   const found: Find[] = [];
   for (let start = 0; start < bytes.length; start += pieceBytes) {
     const length = bytes.copy(piece, 0, start, start + pieceBytes);

@@ -4,10 +4,10 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
-import { starterFiles } from '../../src/tools/cli/starter.js';
-import { DATABASES, FRAMEWORKS } from '../../src/tools/cli/starter-parts.js';
-import { folder } from '../support/folder.ts';
-import { ROOT } from '../support/source.ts';
+import { starterFiles } from '../../../src/tools/cli/starter.js';
+import { DATABASES, FRAMEWORKS } from '../../../src/tools/cli/starter-parts.js';
+import { folder } from '../../support/folder.ts';
+import { ROOT } from '../../support/source.ts';
 
 /** The options that a fresh `tsc --init` writes, and where the source of keyscope is. */
 function optionsIn(path: string): ts.CompilerOptions {
