@@ -83,7 +83,7 @@ describe('budget', () => {
     expectAtMost(FILE_LINES, longestOf(lengths).length, 'lines of the longest file');
   });
 
-  it('keeps every file to a few pages', () => {
+  it('keeps every function to one screen', () => {
     const lengths = sources.flatMap(functionLengthsOf);
     expect(longerThan(FUNCTION_LINES, lengths)).toEqual([]);
     expectAtMost(FUNCTION_LINES, longestOf(lengths).length, 'lines of the longest function');

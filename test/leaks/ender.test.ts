@@ -342,17 +342,25 @@ describe('the record and events of a leaked key', () => {
     ['after many invisible characters', (key) => `${'\u200b'.repeat(715)}${key}`],
   ];
 
-  /** Returns the parts of a key that a place still contains, also after decoding. */
+  const UUID = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g;
+
+  /**
+   * Returns the parts of a key that a place still contains, also after decoding. Only parts with a
+   * digit, and none of an id: letters alone may also be part of a word by chance.
+   */
   function leftOf(key: string, said: unknown): readonly string[] {
     const text = JSON.stringify(said);
-    const plain = text.replaceAll(/[^ -~]/g, '').toLowerCase();
+    const plain = text
+      .replaceAll(UUID, '')
+      .replaceAll(/[^ -~]/g, '')
+      .toLowerCase();
     const decoded = plain.replaceAll(
       /%(?:25)?([\da-f]{2})|\\+u00([\da-f]{2})|&#x([\da-f]{2});/g,
       (_, ...codes) =>
         String.fromCharCode(Number(`0x${codes.find((code) => typeof code === 'string')}`)),
     );
     const parts = Array.from({ length: 28 }, (_, start) => key.slice(5 + start, 10 + start));
-    return parts.filter((part) => decoded.includes(part.toLowerCase()));
+    return parts.filter((part) => /\d/.test(part) && decoded.includes(part.toLowerCase()));
   }
 
   // Regression: places with such spellings leaked the key into records and events.

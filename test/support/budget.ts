@@ -41,8 +41,16 @@ export interface Runtime {
   readonly decisions: number;
 }
 
+const runtimes = new WeakMap<Source, Runtime>();
+
 /** Counts what remains of a source without types, comments, imports and re-exports. */
-export function runtimeOf({ text }: Source): Runtime {
+export function runtimeOf(source: Source): Runtime {
+  const known = runtimes.get(source) ?? countRuntime(source);
+  runtimes.set(source, known);
+  return known;
+}
+
+function countRuntime({ text }: Source): Runtime {
   const { outputText } = ts.transpileModule(text, {
     compilerOptions: {
       target: ts.ScriptTarget.ES2023,

@@ -10,6 +10,12 @@ import ts from 'typescript';
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
+/** No test reads the parts of a comment. */
+const OPTIONS: ts.CreateSourceFileOptions = {
+  languageVersion: ts.ScriptTarget.Latest,
+  jsDocParsingMode: ts.JSDocParsingMode.ParseNone,
+};
+
 /** A file, or a sample of what a file could hold. */
 export interface Source {
   readonly path: string;
@@ -58,7 +64,7 @@ export function sourceFrom(text: string, path = 'sample.ts'): Source {
     path,
     text,
     get tree() {
-      tree ??= ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
+      tree ??= ts.createSourceFile(path, text, OPTIONS, true);
       return tree;
     },
   };

@@ -1,4 +1,4 @@
-/** All recipes of docs/recipes.md. Each recipe also has a test file in this folder. */
+/** All recipes of docs/recipes.md. Each recipe also has a test file in `test/recipes`. */
 import { describe, expect, test } from 'vitest';
 import { writeRecipes } from '../support/recipes.ts';
 import { readProjectFile } from '../support/source.ts';
