@@ -1,4 +1,4 @@
-/** A correct store passes the store contract, and each of its tests can fail. */
+/** A correct store passes the store contract; each wrong one fails, and each test fails some. */
 import { storeContract } from 'keyscope/testing';
 import { describe, expect, test } from 'vitest';
 import { rightStore, withOwnClock, withoutReports } from './right-store.ts';
@@ -53,6 +53,11 @@ describe('storeContract', () => {
   // Regression: two tests failed such a store, which cannot summarize at another time than now.
   describe('passes a store whose summarize uses its own clock', () => {
     storeContract(test, () => withOwnClock(rightStore()));
+  });
+
+  test.each(Object.entries(ALL))('fails a store where %s', async (name, wrong) => {
+    const titles = nearestFirst(name, TITLES);
+    expect(await findFirst(titles, (title) => fails(title, wrong))).toBeDefined();
   });
 
   test.each(TITLES)('needs its test "%s", which some wrong store fails', async (title) => {

@@ -1,9 +1,8 @@
 /** Runs the store contract on wrong stores. */
 import type { KeyStore } from 'keyscope';
 import { storeContract } from 'keyscope/testing';
-import { expect, test } from 'vitest';
 import { type Rows, rightStore } from './right-store.ts';
-import type { WrongStore, WrongStores } from './wrong-store.ts';
+import type { WrongStore } from './wrong-store.ts';
 
 /** The names of the contract's tests. */
 export const TITLES: readonly string[] = titlesOf();
@@ -55,14 +54,6 @@ export function nearestFirst(like: string, names: readonly string[]): readonly s
   const near = names.filter((name) => name.startsWith(method));
   const rest = names.filter((name) => !name.startsWith(method));
   return [...near, ...rest];
-}
-
-/** Registers a test for each wrong store, which some test of the contract must fail. */
-export function refusesEach(wrongStores: WrongStores): void {
-  test.each(Object.entries(wrongStores))('fails a store where %s', async (name, wrong) => {
-    const noticed = await findFirst(nearestFirst(name, TITLES), (title) => fails(title, wrong));
-    expect(noticed).toBeDefined();
-  });
 }
 
 /** Returns the first candidate for which `holds` is true. */
