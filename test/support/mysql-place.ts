@@ -80,12 +80,18 @@ export interface Place {
   readonly value: Database['console']['value'];
 }
 
-async function openPlace(kind: string, options: ClientOptions): Promise<Place> {
+/** Opens a place for one test, which closes it. */
+export async function openPlace(kind: string, options: ClientOptions = {}): Promise<Place> {
   const database = await emptyDatabase();
   const opened = await openClient(kind, { ...database.settings, ...options });
   const store = mysqlStore(opened.client);
   const { rows, value } = database.console;
   return { database, opened, store, rows, value };
+}
+
+export async function closePlace({ opened, database }: Place): Promise<void> {
+  await opened.end();
+  await database.drop();
 }
 
 /** Makes a place for a group of tests, and fills it in before the first of them. */
@@ -94,10 +100,7 @@ export function usePlace(kind: string, options: ClientOptions = {}): Place {
   beforeAll(async () => {
     Object.assign(place, await openPlace(kind, options));
   }, SLOW.timeout);
-  afterAll(async () => {
-    await place.opened.end();
-    await place.database.drop();
-  }, SLOW.timeout);
+  afterAll(() => closePlace(place), SLOW.timeout);
   return place;
 }
 

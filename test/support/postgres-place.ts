@@ -55,7 +55,8 @@ export interface Place extends Opened {
   readonly schema: Schema;
 }
 
-async function openPlace(kind: string, settings: Settings = {}): Promise<Place> {
+/** Opens a place for one test, which closes it with `end`. */
+export async function openPlace(kind: string, settings: Settings = {}): Promise<Place> {
   const schema = await emptySchema(kind);
   const opened = await open(kind, { ...settings, ...schema.settings });
   async function end(): Promise<void> {

@@ -1,15 +1,17 @@
 /** The ids of entities that are not UUIDs: which ones the tables accept, and what they equal. */
-import type { KeyRecord, Mark } from 'keyscope';
+import type { KeyRecord } from 'keyscope';
 import { migrate, mysqlStore, purgeEnded } from 'keyscope/stores/mysql';
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { isEntityId } from '../../../src/core/entity.js';
 import { HOSTILE_IDS } from '../../support/entity-ids.ts';
+import { entitySuite } from '../../support/entity-suite.ts';
 import { OWN } from '../../support/keyring.ts';
 import {
   another,
+  closePlace,
   describeMysql,
-  lineageOf,
   OWN_KEYS,
+  openPlace,
   type Place,
   POOLS,
   revokeAt,
@@ -172,84 +174,21 @@ describeMysql('a column of another type lists keys of other ids', SLOW, () => {
   });
 });
 
-/** Returns the two ids after this one. */
-function guestsOf(index: number): readonly string[] {
-  return [1, 2].map((step) => HOSTILE_IDS[(index + step) % HOSTILE_IDS.length] ?? '');
-}
+describeMysql.each(POOLS)('over a %s, ids that are not UUIDs', SLOW, (kind) => {
+  entitySuite(async () => {
+    const place = await openPlace(kind);
+    onTestFinished(() => closePlace(place));
+    const { client } = place.opened;
+    return { store: place.store, purge: (endedBefore) => purgeEnded(client, { endedBefore }) };
+  });
+});
 
-const ROOT = another(0).keyId;
-
-/** A key of each entity, which addresses two others, in one lineage. */
+/** A key of each entity, which addresses the next one. */
 const RECORDS: readonly KeyRecord[] = HOSTILE_IDS.map((entityId, index) => ({
   ...another(index),
   entityId,
-  accessibleEntities: [...guestsOf(index), entityId],
-  createdAt: index,
-  expiresAt: 1_000 + index,
-  rootKeyId: ROOT,
+  accessibleEntities: [entityId, HOSTILE_IDS[index + 1] ?? 'z'],
 }));
-
-describeMysql.each(POOLS)('over a %s, an id that is not a UUID', SLOW, (kind) => {
-  const place = usePlace(kind);
-  beforeAll(async () => {
-    for (const record of RECORDS) await place.store.insert(record);
-  });
-
-  test.each(HOSTILE_IDS)('lists its keys and those that address it, in parts: %s', async (id) => {
-    const { store } = place;
-    const own = RECORDS.filter(({ entityId }) => entityId === id);
-    const guests = RECORDS.filter(({ entityId, accessibleEntities }) => {
-      return entityId !== id && accessibleEntities.includes(id);
-    });
-    expect([own.length, guests.length]).toEqual([1, 2]);
-    const query = { ...OWN_KEYS, entityId: id };
-    expect(await store.list(query)).toEqual(own);
-    expect(await store.list({ ...query, after: own[0] ?? null })).toEqual([]);
-    const newest = [...guests].reverse();
-    const addressing = { ...query, addressing: true };
-    expect(await store.list(addressing)).toEqual(newest);
-    const first = await store.list({ ...addressing, limit: 1 });
-    const second = await store.list({ ...addressing, after: first[0] ?? null });
-    expect([...first, ...second]).toEqual(newest);
-  });
-
-  test('is in every listing of all entities', async () => {
-    const { store } = place;
-    const slice = { after: null, limit: 99 };
-    expect((await store.listAll(slice)).items).toEqual(RECORDS);
-    expect((await store.listExpiring({ before: 2_000, ...slice })).items).toEqual(RECORDS);
-    expect(await store.listLineage({ ...lineageOf(ROOT), limit: 99 })).toEqual(RECORDS);
-    const digests = RECORDS.map(({ digest }) => digest);
-    expect(await store.findByDigest(digests)).toHaveLength(RECORDS.length);
-  });
-});
-
-describeMysql.each(POOLS)('over a %s, a mark of ids that are not UUIDs', SLOW, (kind) => {
-  const place = usePlace(kind);
-  const record = { ...another(1), accessibleEntities: [OWN, ...HOSTILE_IDS] };
-  const { keyId } = record;
-
-  test('withdraws each of them once, and no other with it', async () => {
-    const { store } = place;
-    await store.insert(record);
-    for (const [index, entityId] of HOSTILE_IDS.entries()) {
-      const mark: Mark = { kind: 'withdraw', at: 5, entityId };
-      expect(await store.mark(keyId, mark), entityId).toBe(true);
-      expect(await store.mark(keyId, mark), entityId).toBe(false);
-      const withdrawn = HOSTILE_IDS.slice(0, index + 1);
-      expect(await store.findById(keyId)).toEqual({ ...record, withdrawn, changedAt: 5 });
-    }
-    // A retirement names exactly the withdrawals that there are.
-    const folded = HOSTILE_IDS.map((id) => id.toLowerCase());
-    const parted = HOSTILE_IDS.flatMap((id) => id.split(':'));
-    const retire = (withdrawn: readonly string[]) =>
-      store.mark(keyId, { kind: 'retire', at: 6, retireAt: 6, by: null, reason: null, withdrawn });
-    for (const withdrawn of [folded, parted, HOSTILE_IDS.slice(1), []]) {
-      expect(await retire(withdrawn)).toBe(false);
-    }
-    expect(await retire(HOSTILE_IDS)).toBe(true);
-  });
-});
 
 describeMysql.each(POOLS)('over a %s, a purge with ids that are not UUIDs', SLOW, (kind) => {
   const place = usePlace(kind);

@@ -1,9 +1,10 @@
 /** Ids of entities, UUIDs or not: kept and compared byte for byte, in every client. */
-import { generateKey, type KeyRecord, type KeyStore } from 'keyscope';
+import { generateKey, type KeyStore } from 'keyscope';
 import { postgresStore, purgeEnded } from 'keyscope/stores/postgres';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { isEntityId } from '../../../src/core/entity.ts';
 import { HOSTILE_IDS } from '../../support/entity-ids.ts';
+import { entitySuite } from '../../support/entity-suite.ts';
 import { OTHER, OWN } from '../../support/keyring.ts';
 import { type Opened, sharedPglite } from '../../support/postgres-clients.ts';
 import {
@@ -11,8 +12,8 @@ import {
   another,
   describeKind,
   KINDS,
+  openPlace,
   RECORD,
-  value,
 } from '../../support/postgres-place.ts';
 
 /** Of both kinds, because a service may have changed from one to the other. */
@@ -90,73 +91,18 @@ async function listed(store: KeyStore, entityId: string, addressing = false): Pr
   return rows.map(({ keyId }) => keyId).sort();
 }
 
-/** One key of each entity, which addresses all others, and expires. */
-const RECORDS: readonly KeyRecord[] = IDS.map((entityId, i) => ({
-  ...another(i),
-  entityId,
-  accessibleEntities: [entityId, ...IDS.filter((id) => id !== entityId)],
-  expiresAt: 100 + i,
-}));
-
-function idsOf(records: readonly KeyRecord[]): string[] {
-  return records.map(({ keyId }) => keyId);
-}
-
 // PGlite takes seconds to start.
 beforeAll(sharedPglite, 60_000);
 
 describe.each(KINDS)('with %s', (kind) => {
   describeKind(kind)('ids that a service already has', () => {
-    test('are those of owners, of accessible entities and of withdrawals', async () => {
-      await alone(kind, async ({ client, sql }) => {
-        const store = postgresStore(client);
-        for (const record of RECORDS) await store.insert(record);
-        for (const [i, entityId] of IDS.entries()) {
-          const record = RECORDS[i] as KeyRecord;
-          const { keyId, digest } = record;
-          expect(await store.findById(keyId)).toEqual(record);
-          expect(await store.findByDigest([digest])).toEqual([record]);
-          expect(await listed(store, entityId), entityId).toEqual([keyId]);
-          const others = idsOf(RECORDS).filter((each) => each !== keyId);
-          expect(await listed(store, entityId, true), entityId).toEqual(others);
-        }
-        const [first = RECORD] = RECORDS;
-        const [, ...others] = IDS;
-        for (const entityId of others) {
-          const withdraw = { kind: 'withdraw', at: 5, entityId } as const;
-          expect(await store.mark(first.keyId, withdraw), entityId).toBe(true);
-          expect(await store.mark(first.keyId, withdraw), entityId).toBe(false);
-        }
-        const own = { kind: 'withdraw', at: 5, entityId: first.entityId } as const;
-        await expect(async () => store.mark(first.keyId, own)).rejects.toThrow('own_entity');
-        expect(await store.findById(first.keyId)).toMatchObject({ withdrawn: others });
-        const retire = { kind: 'retire', at: 6, retireAt: 6, by: null, reason: null } as const;
-        for (const withdrawn of [others.toReversed(), others.map((id) => id.toLowerCase())]) {
-          expect(await store.mark(first.keyId, { ...retire, withdrawn })).toBe(false);
-        }
-        expect(await store.mark(first.keyId, { ...retire, withdrawn: others })).toBe(true);
-
-        const page = { after: null, limit: 100 } as const;
-        const all = [
-          { ...first, withdrawn: others, retireAt: 6, changedAt: 6 },
-          ...RECORDS.slice(1),
-        ];
-        expect((await store.listAll(page)).items).toEqual(all);
-        expect((await store.listExpiring({ ...page, before: 1_000 })).items).toEqual(all);
-        expect(await store.listLineage({ ...page, rootKeyId: first.keyId })).toEqual([all[0]]);
-        const changed = [{ keyId: first.keyId, changedAt: 6 }];
-        expect(await store.listChanged({ since: 0, limit: 9 })).toEqual(changed);
-
-        expect(await purgeEnded(client, { endedBefore: new Date(105) })).toEqual(
-          idsOf(RECORDS).slice(0, 5),
-        );
-        const pairs = 'SELECT count(*)::int FROM keyscope_addressing';
-        expect(await value(sql, pairs)).toBe((IDS.length - 5) * (IDS.length - 1));
-        for (const [i, entityId] of IDS.entries()) {
-          const kept = idsOf(RECORDS).filter((_, place) => place >= 5 && place !== i);
-          expect(await listed(store, entityId, true), entityId).toEqual(kept);
-        }
+    entitySuite(async () => {
+      const { client, end } = await openPlace(kind);
+      onTestFinished(async () => {
+        await end();
       });
+      const purge = (endedBefore: Date) => purgeEnded(client, { endedBefore });
+      return { store: postgresStore(client), purge };
     });
 
     // In the text of an array, an unquoted null is not a text.
