@@ -5,6 +5,5 @@ export function setBounded<K, V>(map: Map<K, V>, name: K, value: V, max: number)
   // Deleted first, so that it moves to the end.
   map.delete(name);
   map.set(name, value);
-  const [oldest] = map.size > max ? map.keys() : [];
-  if (oldest !== undefined) map.delete(oldest);
+  if (map.size > max) map.delete(map.keys().next().value as K);
 }

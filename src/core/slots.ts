@@ -24,26 +24,22 @@ export function createSlots(max: number, hangsAfterMs?: number): Slots {
     else next();
   }
 
-  async function run<T>(work: () => Promise<T>): Promise<T> {
-    let isTaken = true;
-    function leave(): void {
-      if (isTaken) free();
-      isTaken = false;
-    }
-    const timer = hangsAfterMs === undefined ? undefined : setTimeout(leave, hangsAfterMs);
-    try {
-      return await work();
-    } finally {
-      clearTimeout(timer);
-      leave();
-    }
-  }
-
   return {
     async take(work) {
       if (taken === max) await new Promise<void>((resolve) => waiting.push(resolve));
       else taken += 1;
-      return run(work);
+      let isTaken = true;
+      function leave(): void {
+        if (isTaken) free();
+        isTaken = false;
+      }
+      const timer = hangsAfterMs === undefined ? undefined : setTimeout(leave, hangsAfterMs);
+      try {
+        return await work();
+      } finally {
+        clearTimeout(timer);
+        leave();
+      }
     },
     waiting: () => waiting.length,
   };

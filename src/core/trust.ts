@@ -24,15 +24,3 @@ export function readTrust(text: string | null): Trust | null {
     return null;
   }
 }
-
-/** 255 characters of printable ASCII, without user information, query and fragment. */
-const ISSUER = /^(?=.{1,255}$)https:\/\/[\w.:[\]-]+(?:\/[!"$->@-~]*)?$/;
-
-/** Checks whether a text names an issuer of tokens, as a trust and a verifier may. */
-export function isIssuer(value: unknown): value is string {
-  return typeof value === 'string' && ISSUER.test(value) && URL.canParse(value);
-}
-
-/** The sentence for a text that does not. */
-export const ISSUER_INSTEAD =
-  'pass an https URL of at most 255 characters, without user information, query and fragment';

@@ -1,10 +1,10 @@
 /** The issuers whose tokens a service accepts, and how they are checked at start-up. */
 import { assert, isObject, readFields, readStrings } from '../core/input.js';
-import { ISSUER_INSTEAD, isIssuer } from '../core/trust.js';
 import { ALGORITHM_INSTEAD, isTokenAlgorithm, type TokenAlgorithm } from '../jwt/algorithms.js';
 import { isName } from '../jwt/claims.js';
 import type { JwkSet } from '../jwt/key-set.js';
 import { readTtl } from '../jwt/token-options.js';
+import { ISSUER_INSTEAD, isIssuer } from '../management/keyless.js';
 import { createIssuerKeys, type IssuerKeys } from './issuer-keys.js';
 
 /** An issuer of tokens. */

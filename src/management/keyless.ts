@@ -6,7 +6,7 @@ import { assert, isObject, readFields, readInput, readInputFields } from '../cor
 import { hasInvisible, looksLikeKey } from '../core/masking.js';
 import { frozenCopy } from '../core/record.js';
 import type { TokenVerifier } from '../core/tokens.js';
-import { ISSUER_INSTEAD, isIssuer, readTrust, type Trust } from '../core/trust.js';
+import { readTrust, type Trust } from '../core/trust.js';
 import type { CheckedGrant } from './authority.js';
 import type { KeyInfo } from './info.js';
 import { ISSUE_FIELDS, type IssueInput, issueTrusting } from './issue.js';
@@ -57,6 +57,18 @@ function readIdentity(verifiers: readonly TokenVerifier[], value: unknown): stri
   assert(isIdentity, 'trust: name an issuer of `tokens`, and a claim that it gives to nobody else');
   return text;
 }
+
+/** 255 characters of printable ASCII, without user information, query and fragment. */
+const ISSUER = /^(?=.{1,255}$)https:\/\/[\w.:[\]-]+(?:\/[!"$->@-~]*)?$/;
+
+/** Checks whether a text names an issuer of tokens, as a trust and a verifier may. */
+export function isIssuer(value: unknown): value is string {
+  return typeof value === 'string' && ISSUER.test(value) && URL.canParse(value);
+}
+
+/** The sentence for a text that does not. */
+export const ISSUER_INSTEAD: string =
+  'pass an https URL of at most 255 characters, without user information, query and fragment';
 
 const MAX_BYTES = 4096;
 

@@ -31,7 +31,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   cache: ['core'],
   stores: ['core'],
   jwt: ['core', 'http'],
-  keyless: ['core', 'http', 'jwt'],
+  keyless: ['core', 'management', 'http', 'jwt'],
   mcp: ['core', 'http'],
   leaks: ['core', 'management', 'http', 'notation'],
   schemas: ['core', 'management', 'http'],
