@@ -1,6 +1,7 @@
 /** Trusts in jobs and pods, made of identifiers that nobody can register anew. */
 import { assert, readFields, readStrings } from '../core/input.js';
 import type { Trust } from '../core/trust.js';
+import { ISSUER_INSTEAD, isIssuer } from '../management/keyless.js';
 import { GITHUB, GITLAB, POD_UID } from './platforms.js';
 
 /** Which runs are meant: pass exactly one. Patterns are not possible. */
@@ -91,16 +92,16 @@ export function gitlabTrust(job: GitLabJob): Trust {
   const selectors = ['branch', 'tag', 'environment'] as const;
   const fields = ['issuer', 'projectId', ...selectors, 'sources', 'protected'] as const;
   readFields(job, fields, 'gitlabTrust');
-  const { issuer = GITLAB, projectId, sources = GITLAB_SOURCES } = job;
+  const sources = readNames(job.sources ?? GITLAB_SOURCES, 'sources');
   const isForked = sources.includes('merge_request_event');
   assert(!isForked, 'sources: merge_request_event also names the pipelines of forks');
   const claims = {
-    project_id: readNumber(projectId, 'projectId'),
+    project_id: readNumber(job.projectId, 'projectId'),
     ...claimsOf(job, 'ref_path'),
     ...(job.protected === false ? {} : { ref_protected: 'true' }),
-    pipeline_source: readNames(sources, 'sources'),
+    pipeline_source: sources,
   };
-  return { issuer, claims };
+  return { issuer: readIssuer(job.issuer ?? GITLAB), claims };
 }
 
 /**
@@ -113,15 +114,12 @@ export function gitlabTrust(job: GitLabJob): Trust {
  * kubernetesTrust({ issuer, namespace: 'ci', serviceAccount: 'deploy', uid });
  */
 export function kubernetesTrust(pod: KubernetesPod): Trust {
-  const { issuer, ...names } = pod;
   readFields(pod, ['issuer', 'namespace', 'serviceAccount', 'uid'], 'kubernetesTrust');
-  const namespace = readName(names.namespace, 'namespace');
-  const account = readName(names.serviceAccount, 'serviceAccount');
-  const uid = readName(names.uid, 'uid');
-  return {
-    issuer,
-    claims: { sub: `system:serviceaccount:${namespace}:${account}`, [POD_UID]: uid },
-  };
+  const issuer = readIssuer(pod.issuer);
+  const namespace = readName(pod.namespace, 'namespace');
+  const account = readName(pod.serviceAccount, 'serviceAccount');
+  const sub = `system:serviceaccount:${namespace}:${account}`;
+  return { issuer, claims: { sub, [POD_UID]: readName(pod.uid, 'uid') } };
 }
 
 /** Returns the claim of the one selector. */
@@ -132,6 +130,11 @@ function claimsOf(selector: Selector, ref: string): Readonly<Record<string, stri
   if (environment !== undefined) return { environment: readName(environment, 'environment') };
   if (tag !== undefined) return { [ref]: `refs/tags/${readName(tag, 'tag')}` };
   return { [ref]: `refs/heads/${readName(branch, 'branch')}` };
+}
+
+function readIssuer(issuer: unknown): string {
+  assert(isIssuer(issuer), `issuer: ${ISSUER_INSTEAD}`);
+  return issuer;
 }
 
 function readNumber(value: unknown, what: string): string {

@@ -54,7 +54,7 @@ describe('issueKeyless', () => {
     expect(issued).toMatchObject([{ keyId: info.keyId, trust: TRUST }]);
   });
 
-  it('returns nothing but the info', async () => {
+  it('returns only the info', async () => {
     const { keyring } = setUp({ tokens });
     const result = await keyring.issueKeyless(inputOf(TRUST), AUTHORITY);
     expect(Object.keys(result)).toEqual(['info']);
