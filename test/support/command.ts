@@ -99,7 +99,7 @@ export function openPlace(config: string | null = sqliteConfig()): Place {
   return { ...own, write, run, start, line };
 }
 
-/** What a process prints until it ends. */
+/** The output of a process until it ends. */
 export async function ended(child: ChildProcessWithoutNullStreams): Promise<Ran> {
   let stdout = '';
   let stderr = '';

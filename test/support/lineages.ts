@@ -4,7 +4,7 @@ import { AUTHORITY, HOUR, issue, OTHER, OWN, PLAIN, type Ring, START } from './k
 import { keysOf } from './managing.ts';
 import { RECORD } from './records.ts';
 
-/** Somebody who ends keys, with a reason. */
+/** A person who ends keys, with a reason. */
 export const EVE = { ...AUTHORITY, actor: 'eve', reason: 'found on GitHub' } as const;
 
 /** The widest authority of a person. */
