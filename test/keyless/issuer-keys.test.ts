@@ -72,7 +72,7 @@ describe('the keys of an issuer', () => {
     expect(state.asked).toBe(0);
   });
 
-  it('may change: a new one is fetched once the set is 30 s old, and the old one ends', async () => {
+  it('may change: a new one is fetched after 30 s, and the old one ends', async () => {
     const { enter, tokenOf, state } = await setUpIssuer(publish(CI.publicKey));
     await enter(tokenOf());
     state.answer = publish(NEXT.publicKey);

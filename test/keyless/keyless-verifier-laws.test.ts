@@ -1,4 +1,4 @@
-/** The law of keys without a secret, on the stores of this process: any case, and every small one. */
+/** The law of keys without a secret, in this process: any case, and every small one. */
 import fc from 'fast-check';
 import { cacheStore } from 'keyscope/cache';
 import { memoryStore } from 'keyscope/stores/memory';
