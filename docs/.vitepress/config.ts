@@ -51,7 +51,7 @@ const sidebar: DefaultTheme.SidebarItem[] = [
     text: 'How-to',
     items: [
       ...pages('frameworks', 'adapters', 'managing-keys', 'leaks', 'recipes', 'testing'),
-      ...pages('mcp', 'tokens', 'openapi', 'lock', 'orms', 'operations'),
+      ...pages('mcp', 'tokens', 'keyless', 'openapi', 'lock', 'orms', 'operations'),
       { text: 'Runbooks', collapsed: false, items: pages(...runbooks) },
       ...pages('observing', 'migrating'),
     ],

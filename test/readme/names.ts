@@ -54,6 +54,7 @@ export declare const pool: Pool;
 export declare const connectionString: string;
 export declare const url: string;
 export declare const accessToken: string;
+export declare const clusterKeys: string;
 export declare const admin: KeyAdmin;
 export declare const leaks: LeakHandler;
 export declare function threats(entityId: string): readonly object[];
