@@ -71,6 +71,8 @@ describe.concurrent('the demo', () => {
     const { out, err, code, left } = await demo('walk', '--check', '--store', address);
     const stays = 'The key stays in that database, and so do the tables and the other keys';
     expect(out).toContain(`${stays} that this walk creates (entity ${ENTITY})`);
+    expect(out).toContain('\n12. Without a secret: ');
+    expect(out).not.toMatch(/eyJ[\w-]+\./); // A whole token could be used by anyone who reads it.
     expect(out).toMatch(/\nAll as expected\.\n$/);
     expect({ err, code, left }).toEqual({ err: '', code: 0, left: [] });
   });
@@ -82,7 +84,7 @@ describe.concurrent('the demo', () => {
     const address = 'sqlite::memory:';
     const { out, err, code, left } = await demo('memory', '--check', '--store', address);
     expect(out).not.toContain('stays in that database');
-    expect(out).toMatch(/\n12\. Two instances: skipped, .+\nAll as expected\.\n$/);
+    expect(out).toMatch(/\n13\. Two instances: skipped, .+\nAll as expected\.\n$/);
     expect({ err, code, left }).toEqual({ err: '', code: 0, left: [] });
   });
 });

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { createKeyring } from 'keyscope';
 import { type ChannelState, cacheStore, pollingInvalidation } from 'keyscope/cache';
+import { githubActions, type KeylessIssuer } from 'keyscope/keyless';
 import { LRUCache } from 'lru-cache';
 import type { Domain } from '../service/domain.ts';
 import { createDomain } from '../service/domain.ts';
@@ -55,6 +56,8 @@ export interface PlatformOptions {
   readonly store?: string | undefined;
   /** The origin at which clients reach the service. Default: `http://127.0.0.1:8787`. */
   readonly publicUrl?: string;
+  /** Whose tokens may act as keys without a secret. Default: GitHub Actions. */
+  readonly issuers?: readonly KeylessIssuer[];
 }
 
 /**
@@ -118,11 +121,12 @@ export async function openPlatform(
   options: PlatformOptions = {},
 ): Promise<Platform> {
   const { now = Date.now, publicUrl = 'http://127.0.0.1:8787' } = options;
+  const { issuers = [githubActions()] } = options;
   const file = join(folder, 'platform.db');
   const { store: address = `sqlite:${file}` } = options;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const { peppers, source: pepper } = await readPeppers(folder);
-  const tokens = await openTokens(folder, publicUrl, now);
+  const tokens = await openTokens(folder, publicUrl, now, issuers);
   // A second handle on the file, so that the service's transactions never include key writes.
   const opened = await openKeys(address);
   try {

@@ -1,6 +1,6 @@
 /**
- * Short-lived tokens for the platform's keys. All have the same signing key, but REST and MCP have
- * separate audiences, so that a token for one does not open the other.
+ * Short-lived tokens for the platform's keys, and the tokens of CI that act as keys without a
+ * secret. REST and MCP have separate audiences, so that a token for one does not open the other.
  */
 import { join } from 'node:path';
 import type { JSONWebKeySet, JWK } from 'jose';
@@ -8,8 +8,10 @@ import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
 import type { TokenVerifier } from 'keyscope';
 import type { TokenIssuer } from 'keyscope/jwt';
 import { createTokenIssuer, createTokenVerifier } from 'keyscope/jwt';
+import { createKeylessVerifier, type KeylessIssuer } from 'keyscope/keyless';
 import { z } from 'zod';
 import { catalog } from '../service/catalog.ts';
+import { reportError } from '../service/problem.ts';
 import { readSecret } from './secret-file.ts';
 
 const ALG = 'ES256';
@@ -32,7 +34,7 @@ export const keySet = z.object({
 export interface Tokens {
   /** By audience; the REST interface comes first. */
   readonly issuers: Readonly<Record<string, TokenIssuer>>;
-  readonly verifiers: Readonly<Record<string, TokenVerifier>>;
+  readonly verifiers: Readonly<Record<string, readonly TokenVerifier[]>>;
   readonly jwks: JSONWebKeySet;
 }
 
@@ -70,6 +72,7 @@ export async function openTokens(
   folder: string,
   publicUrl: string,
   now: () => number,
+  issuers: readonly KeylessIssuer[],
 ): Promise<Tokens> {
   const issuer = publicUrl;
   const privateKey = await readSigningKey(folder);
@@ -78,12 +81,14 @@ export async function openTokens(
   const issuerFor = (audience: string): TokenIssuer =>
     createTokenIssuer({ issuer, audience, privateKey, alg: ALG, kid, now });
   const jwks = await issuerFor(publicUrl).jwks();
-  const verifierFor = (audience: string): TokenVerifier =>
-    createTokenVerifier({ issuer, audience, jwks, algorithms: [ALG], catalog, now });
+  const verifiersFor = (audience: string): readonly TokenVerifier[] => [
+    createTokenVerifier({ issuer, audience, jwks, algorithms: [ALG], catalog, now }),
+    createKeylessVerifier({ audience, issuers, now, onError: reportError }),
+  ];
   const { rest, mcp } = audiences(publicUrl);
   return {
     issuers: { [rest]: issuerFor(rest), [mcp]: issuerFor(mcp) },
-    verifiers: { [rest]: verifierFor(rest), [mcp]: verifierFor(mcp) },
+    verifiers: { [rest]: verifiersFor(rest), [mcp]: verifiersFor(mcp) },
     jwks,
   };
 }

@@ -62,7 +62,7 @@ export async function walkTwoInstances(
   folder: string,
   store: string,
 ): Promise<void> {
-  say('12. Two instances on one database: revoke a key in one, and the other refuses it');
+  say('13. Two instances on one database: revoke a key in one, and the other refuses it');
   const child = startInstance(folder, store);
   const closed = once(child, 'close');
   try {

@@ -26,18 +26,23 @@ function pick(body: Body, fields: readonly string[]): Body {
   return Object.fromEntries(fields.map((field) => [field, body[field]]));
 }
 
-/** Sends a request with a key, and prints request and answer. `whose` says which key it is. */
+/** Tokens are cut, because anyone who sees one can use it. `say` masks keys. */
+function cut(credential: string): string {
+  return credential.includes('.') ? `${credential.slice(0, 12)}…` : credential;
+}
+
+/** Sends a request with a credential, and prints request and answer. `whose` says which it is. */
 export async function ask(
   url: string,
   key: string,
   expected: Expected,
-  whose?: 'old' | 'new',
+  whose?: string,
 ): Promise<void> {
   const response = await fetch(url, { headers: { Authorization: `Bearer ${key}` } });
   const text = await response.text();
   const path = url.slice(url.indexOf('/v1'));
-  say(whose === undefined ? `   GET ${path}` : `   GET ${path} with the ${whose} key`);
-  say(`   Authorization: Bearer ${key}`);
+  say(whose === undefined ? `   GET ${path}` : `   GET ${path} with the ${whose}`);
+  say(`   Authorization: Bearer ${cut(key)}`);
   say(`   → ${response.status} ${shorten(text)}`);
   assertSame(response.status, expected.status);
   if (expected.challenge !== undefined)

@@ -10,6 +10,7 @@ import { explain } from '../../service/problem.ts';
 import type { Platform } from '../boot.ts';
 import { ENTITY, OTHER_ENTITY, openPlatform } from '../boot.ts';
 import { listen, stop } from '../listen.ts';
+import { type Ci, startCi, walkCi } from './ci.ts';
 import { obtainKey } from './console.ts';
 import { PUBLIC_URL, walkTwoInstances } from './instances.ts';
 import { callRefused, useTools } from './mcp.ts';
@@ -29,6 +30,7 @@ interface Walk {
   readonly platform: Platform;
   readonly link: Link;
   readonly clock: Clock;
+  readonly ci: Ci;
   readonly folder: string;
   readonly store: string | undefined;
   /** The base URL of the REST interface. */
@@ -103,24 +105,24 @@ async function walkLife(walk: Walk, { key, keyId, me }: WalkedKey): Promise<void
   say('9. Rotate with an overlap of one minute: both keys work');
   const { key: next, info } = await keyring.rotate(keyId, { overlapMs: 60_000 }, AUTHORITY);
   const nextMe = { ...me, key_id: info.keyId };
-  await ask(`${base}/me`, key, { status: 200, body: me }, 'old');
-  await ask(`${base}/me`, next, { status: 200, body: nextMe }, 'new');
+  await ask(`${base}/me`, key, { status: 200, body: me }, 'old key');
+  await ask(`${base}/me`, next, { status: 200, body: nextMe }, 'new key');
 
   say('10. One minute later (the clock is moved forward): only the new key works');
   clock.ahead = 60_001;
-  await ask(`${base}/me`, key, REFUSED, 'old');
-  await ask(`${base}/me`, next, { status: 200, body: nextMe }, 'new');
+  await ask(`${base}/me`, key, REFUSED, 'old key');
+  await ask(`${base}/me`, next, { status: 200, body: nextMe }, 'new key');
 
   say('11. Revoke: the new key no longer works');
   await keyring.revoke(info.keyId, AUTHORITY);
-  await ask(`${base}/me`, next, REFUSED, 'new');
+  await ask(`${base}/me`, next, REFUSED, 'new key');
   const challenge = 'error="invalid_token"';
   await callRefused(mcp, PUBLIC_URL, { tool: 'whoami', key: next, status: 401, challenge });
 }
 
 async function walkInstances({ platform, base, folder, store }: Walk): Promise<void> {
   if (platform.keys === 'memory')
-    say('12. Two instances: skipped, because no other process can read a store in memory');
+    say('13. Two instances: skipped, because no other process can read a store in memory');
   else if (store !== undefined) await walkTwoInstances(base, platform, folder, store);
 }
 
@@ -131,6 +133,7 @@ async function walkAll(server: Server, walk: Omit<Walk, 'base' | 'mcp'>): Promis
   await walkRest(whole, key);
   await walkMcp(whole, key);
   await walkLife(whole, key);
+  await walkCi(base, walk.platform, walk.ci);
   await walkInstances(whole);
   say('All as expected.');
 }
@@ -147,11 +150,13 @@ export async function check(store: string | undefined): Promise<void> {
   const clock: Clock = { ahead: 0 };
   try {
     const now = (): number => Date.now() + clock.ahead;
-    const platform = await openPlatform(folder, { now, store, publicUrl: PUBLIC_URL });
+    const ci = await startCi();
+    const issuers = [ci.issuer];
+    const platform = await openPlatform(folder, { now, store, publicUrl: PUBLIC_URL, issuers });
     const link = createDemoLink(platform);
     const server = createServer(platform, link);
     try {
-      await walkAll(server, { platform, link, clock, folder, store });
+      await walkAll(server, { platform, link, clock, ci, folder, store });
     } catch (error) {
       sayFailure(error);
     } finally {
