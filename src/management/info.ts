@@ -97,11 +97,16 @@ export function toKeyInfo(record: KeyRecord, state: KeyState, tampered: boolean)
     suspendedAt: dateOrNull(record.suspendedAt),
     retireAt: dateOrNull(record.retireAt),
     changedAt: dateOrNull(record.changedAt),
-    trust: readTrust(record.trust),
+    trust: frozenTrust(record),
     lastUsedAt: dateOrNull(record.lastUsedAt),
     // `fromEntries` defines properties, so no name reaches a prototype.
     scopesUsed: Object.fromEntries(dated),
   };
+}
+
+/** Returns the trust of a record, deep-frozen. */
+export function frozenTrust({ trust }: KeyRecord): Trust | null {
+  return readTrust(trust, (_, value) => Object.freeze(value));
 }
 
 export function dateOrNull(time: number | null): Date | null {

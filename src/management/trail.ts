@@ -3,9 +3,9 @@ import type { Context } from '../core/context.js';
 import { isAccessError } from '../core/errors.js';
 import type { KeyringEvent, ManagementAction } from '../core/events.js';
 import type { KeyRecord } from '../core/record.js';
-import { readTrust } from '../core/trust.js';
 import { isUuid } from '../core/uuid.js';
 import type { CheckedAuthority } from './authority.js';
+import { frozenTrust } from './info.js';
 
 /** The key of an event, or of a refused call. */
 interface Named {
@@ -44,7 +44,7 @@ export function tellGrant(
   origin: Origin,
 ): void {
   const { createdAt, scopes, accessibleEntities, expiresAt } = record;
-  const trust = readTrust(record.trust) ?? undefined;
+  const trust = frozenTrust(record) ?? undefined;
   const granted = { ...origin, scopes, accessibleEntities, expiresAt, trust };
   tell(context, authority, record, createdAt, granted);
 }
