@@ -15,6 +15,7 @@ import { createMcpVerifier, principalOf } from 'keyscope/mcp';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, describe, expect, it } from 'vitest';
 import { close, listen } from '../examples/http-harness.ts';
+import { setUpKeyless } from '../support/keyless.ts';
 import {
   AUTHORITY,
   issue,
@@ -126,6 +127,24 @@ describe.each([
       const { status, authInfo } = await ask(`Bearer ${credential}`);
       expect(status).toBe(200);
       expect(principalOf(authInfo).accessibleEntities).toEqual([OWN]);
+    }
+  });
+
+  it('admits a job without a secret, for this resource alone', async () => {
+    // The SDK compares the end of a token with the clock of the machine.
+    const { now } = Date;
+    const verifier = { audience: RESOURCE, now };
+    const { keyring, info, tokenOf } = await setUpKeyless({ now, verifier });
+    const ask = await start(keyring);
+    const iat = Math.floor(now() / 1000);
+    const times = { iat, nbf: iat, exp: iat + 300 };
+    const aud = `${RESOURCE}#${info.keyId}`;
+    const { status, authInfo } = await ask(`Bearer ${tokenOf({ aud, ...times })}`);
+    expect(status).toBe(200);
+    expect(authInfo?.resource?.href).toBe(RESOURCE);
+    expect(principalOf(authInfo)).toMatchObject({ keyId: info.keyId, via: 'keyless' });
+    for (const claims of [{ aud: `${RESOURCE}/x#${info.keyId}` }, { aud, ref: 'refs/heads/x' }]) {
+      expect((await ask(`Bearer ${tokenOf({ ...times, ...claims })}`)).status).toBe(401);
     }
   });
 
