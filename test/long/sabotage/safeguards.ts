@@ -5,6 +5,7 @@ import { CORE } from './core.ts';
 import { ENTITIES } from './entities.ts';
 import { EXAMPLES } from './examples.ts';
 import { FRAMEWORKS } from './frameworks.ts';
+import { KEYLESS } from './keyless.ts';
 import { LEAKS } from './leaks.ts';
 import { LISTS } from './lists.ts';
 import { LOCK } from './lock.ts';
@@ -24,6 +25,7 @@ export const SAFEGUARDS: readonly Safeguard[] = [
   ...WINGS,
   ...ADMIN,
   ...DOCUMENTS,
+  ...KEYLESS,
   ...LEAKS,
   ...LISTS,
   ...LOCK,
