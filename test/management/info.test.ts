@@ -44,7 +44,7 @@ describe('toKeyInfo', () => {
     const trust = { claims: { repository: 'acme/api' }, subject: 'ci' };
     const shown = shownOf({ ...ended, hint: '', trust: JSON.stringify(trust) });
     expect(shown.trust).toEqual(trust);
-    const members = Object.values(shown.trust ?? {});
+    const members: readonly unknown[] = Object.values(shown.trust ?? {});
     expect([shown.trust, ...members].map(Object.isFrozen)).toEqual([true, true, true]);
   });
 

@@ -40,7 +40,7 @@ describe.each(PAIRS)('a server of SDK %s, with a client of %s', (generation, _cl
     expect(called).toEqual(['listThreats']);
   });
 
-  it('refuses the token of another branch, of another resource, and of a suspended key', async () => {
+  it('refuses the tokens of another branch, another resource and a suspended key', async () => {
     const { url, tokenAs, aud, keyring, info, token } = await arrange(generation);
     const other = `https://api.acme.example#${info.keyId}`;
     for (const refused of [tokenAs({ aud, ref: 'refs/heads/x' }), tokenAs({ aud: other })]) {

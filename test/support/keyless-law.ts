@@ -127,7 +127,8 @@ export async function playKeyless(
   // So that a cache has the key as it was before the changes.
   const right = Object.entries(played.trusted).map(([name, value]) => [name, firstOf(value)]);
   for (const reader of readers) {
-    expect((await enter(reader, Object.fromEntries(right)))?.keyId).toBe(keyId);
+    const claims = Object.fromEntries(right) as object;
+    expect((await enter(reader, claims))?.keyId).toBe(keyId);
   }
   for (const change of played.changes) {
     clock.advance(SECOND);
