@@ -49,6 +49,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
     'management',
     'http',
     'notation',
+    'keyless',
     'reports',
     'stores',
     'tools',

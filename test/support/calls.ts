@@ -18,8 +18,9 @@ export function callOf({ store, keyring, prefixes }: Service, operand: string, o
       operand,
       operands: operand === '' ? [] : [operand],
       text,
+      texts: (name) => (given.get(name) ?? []) as readonly string[],
       required: (name) => text(name) ?? '',
-      flag: (name) => given.get(name) === true,
+      flag: (name) => given.get(name) !== undefined,
     },
     output,
     terminal: {

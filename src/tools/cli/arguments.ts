@@ -5,6 +5,7 @@ import { type CommandError, suggest, usageError } from './command-error.js';
 import {
   COMMON,
   type Given,
+  isOption,
   OPTIONS,
   type Option,
   type OptionName,
@@ -45,11 +46,8 @@ export function readArguments(argv: readonly string[]): Request {
   return { kind: 'run', subcommand, given: createGiven(operands, values) };
 }
 
-type Values = ReadonlyMap<OptionName, string | true>;
-
-function isOption(name: string): name is OptionName {
-  return Object.hasOwn(OPTIONS, name);
-}
+/** The values of each option that is given; none for a switch. */
+type Values = ReadonlyMap<OptionName, readonly string[]>;
 
 function hasValue(name: OptionName): boolean {
   const { value }: Option = OPTIONS[name];
@@ -71,22 +69,30 @@ function readTokens(argv: readonly string[]) {
     tokens: true,
   } as const;
   const { tokens, positionals } = parseArgs(read);
-  const values = new Map<OptionName, string | true>();
+  const values = new Map<OptionName, readonly string[]>();
   for (const token of tokens) {
     if (token.kind !== 'option') continue;
     const { name, rawName, value, inlineValue } = token;
     const isWritten = rawName.startsWith('--') || rawName === '-h';
     if (!isOption(name) || !isWritten) throw unknownOption(rawName);
-    if (values.has(name)) throw usageError(`--${name} is given twice. Remove one.`);
-    values.set(name, readValue(name, value, inlineValue));
+    const before = values.get(name);
+    const { isList }: Option = OPTIONS[name];
+    if (before !== undefined && isList !== true) {
+      throw usageError(`--${name} is given twice. Remove one.`);
+    }
+    values.set(name, [...(before ?? []), ...readValue(name, value, inlineValue)]);
   }
   return { positionals, values };
 }
 
-function readValue(name: OptionName, value: unknown, isInline: boolean | undefined): string | true {
+function readValue(
+  name: OptionName,
+  value: unknown,
+  isInline: boolean | undefined,
+): readonly string[] {
   if (!hasValue(name)) {
     if (isInline === true) throw usageError(`--${name} takes no value.`);
-    return true;
+    return [];
   }
   if (typeof value !== 'string') throw usageError(`--${name} needs a value: ${shownOption(name)}`);
   // Otherwise an option without its value would swallow the next option.
@@ -96,7 +102,7 @@ function readValue(name: OptionName, value: unknown, isInline: boolean | undefin
       `--${name} needs a value. If the value begins with a dash, write --${name}=-…`,
     );
   }
-  return value;
+  return [value];
 }
 
 function unknownOption(rawName: string): CommandError {
@@ -146,15 +152,14 @@ function requireOptions({ usage, needs = [], takes = [] }: Subcommand, values: V
 }
 
 function createGiven(operands: readonly string[], values: Values): Given {
-  const text = (name: OptionName): string | undefined => {
-    const value = values.get(name);
-    return typeof value === 'string' ? value : undefined;
-  };
+  const texts = (name: OptionName): readonly string[] => values.get(name) ?? [];
+  const text = (name: OptionName): string | undefined => texts(name)[0];
   return {
     operand: operands[0] ?? '',
     operands,
     text,
+    texts,
     required: (name) => text(name) ?? '',
-    flag: (name) => values.get(name) === true,
+    flag: (name) => values.has(name),
   };
 }

@@ -49,6 +49,7 @@ export interface CommandConfig {
 
 const KEYRING_METHODS = [
   'issue',
+  'issueKeyless',
   'rotate',
   'revoke',
   'revokeLineage',

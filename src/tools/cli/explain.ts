@@ -1,7 +1,7 @@
 /** Turns errors into messages and exit codes, without revealing a secret. */
 import { causeOf, isAccessError, isInputError, isStoreError } from '../../core/errors.js';
 import { CommandError, EXIT } from './command-error.js';
-import type { OptionName } from './options.js';
+import { isOption, type OptionName } from './options.js';
 
 /** An error as the command reports it. */
 interface Failure {
@@ -101,26 +101,28 @@ export function adviceOn(cause: unknown): string {
   return `. ${problem}. Check ${place}.`;
 }
 
-/** The options behind the fields that the keyring names in errors. */
+/** The options behind the fields that errors name, where the two differ. */
 const OPTION_OF: ReadonlyMap<string, OptionName> = new Map([
   ['accessibleEntities', 'entities'],
   ['authority.actor', 'actor'],
   ['authority.entities', 'entities'],
   ['authority.entityId', 'entity'],
+  ['events', 'event'],
   ['expiresAt', 'expires'],
-  ['justification', 'justification'],
-  ['metadata', 'metadata'],
-  ['name', 'name'],
   ['overlapMs', 'overlap'],
-  ['reason', 'reason'],
-  ['scopes', 'scopes'],
+  ['ownerId', 'owner-id'],
+  ['projectId', 'project-id'],
+  ['repositoryId', 'repository-id'],
+  ['serviceAccount', 'service-account'],
+  ['sources', 'source'],
+  ['trust.claims', 'claim'],
 ]);
 
 /** Names the option in place of the field at the start of a message. */
-function withOption(message: string): string {
+export function withOption(message: string): string {
   const [, field = '', rest = ''] = /^([A-Za-z.]+)(:.*)$/s.exec(message) ?? [];
-  const option = OPTION_OF.get(field);
-  return option === undefined ? message : `--${option}${rest}`;
+  const option = OPTION_OF.get(field) ?? field;
+  return isOption(option) ? `--${option}${rest}` : message;
 }
 
 /** Returns the text of anything thrown. */

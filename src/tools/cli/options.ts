@@ -8,6 +8,8 @@ import { usageError } from './command-error.js';
 export interface Option {
   /** The placeholder for its value in help; absent for a switch. */
   readonly value?: string;
+  /** Whether it may be given several times. */
+  readonly isList?: true;
   /** A sentence for help. */
   readonly help: string;
 }
@@ -29,6 +31,27 @@ export const OPTIONS = {
   entities: { value: '<list>', help: 'other organizations that the key may address, with commas' },
   justification: { value: '<text>', help: 'why the key needs reserved scopes' },
   metadata: { value: '<name=value,…>', help: 'comma-separated pairs for your integration' },
+  github: { value: '<owner/repo>', help: 'trust jobs of GitHub Actions' },
+  'repository-id': { value: '<number>', help: 'the number of the repository' },
+  'owner-id': { value: '<number>', help: 'the number of its owner' },
+  gitlab: { value: '<group/project>', help: 'trust jobs of GitLab CI/CD' },
+  'project-id': { value: '<number>', help: 'the number of the project' },
+  branch: { value: '<name>', help: 'only jobs of this branch' },
+  tag: { value: '<name>', help: 'only jobs of this tag; tags can be moved' },
+  environment: { value: '<name>', help: 'only jobs that its protection rules admit' },
+  event: { value: '<list>', help: 'only these events; default: push,workflow_dispatch,…' },
+  source: { value: '<list>', help: 'only these pipelines; default: push,web,schedule' },
+  kubernetes: { help: 'trust pods of a service account' },
+  namespace: { value: '<name>', help: 'the namespace of the service account' },
+  'service-account': { value: '<name>', help: 'the service account' },
+  uid: { value: '<uid>', help: 'the uid of the service account' },
+  issuer: { value: '<url>', help: 'the issuer of the tokens, if it is not a known one' },
+  claim: {
+    value: '<name=value>',
+    isList: true,
+    help: 'trust tokens with this claim; a name that is repeated may have any of its values',
+  },
+  audience: { value: '<url>', help: 'the audience of createKeylessVerifier, to print it' },
   out: { value: '<file>', help: 'write the key to a new file that only you can read' },
   overlap: { value: '<time>', help: 'how long the old key keeps working, such as 7d or 0' },
   lineage: { help: 'also revoke its rotations, and the keys that any of them issued' },
@@ -61,6 +84,11 @@ export const OPTIONS = {
 /** The name of an option. */
 export type OptionName = keyof typeof OPTIONS;
 
+/** Whether there is an option of this name. */
+export function isOption(name: string): name is OptionName {
+  return Object.hasOwn(OPTIONS, name);
+}
+
 /** Every subcommand takes these. */
 export const COMMON: readonly OptionName[] = ['config', 'json', 'timeout', 'help'];
 
@@ -78,9 +106,11 @@ export interface Given {
   readonly operands: readonly string[];
   /** Returns the value of an option. */
   text(name: OptionName): string | undefined;
+  /** Returns the values of an option that may be given several times. */
+  texts(name: OptionName): readonly string[];
   /** Returns the value of an option that the subcommand requires. */
   required(name: OptionName): string;
-  /** Whether a switch is set. */
+  /** Whether an option is given. */
   flag(name: OptionName): boolean;
 }
 

@@ -32,9 +32,12 @@ export const OTHER_SECRETS =
   'the keyring has other peppers or another `deployment` than the one that made the keys. ' +
   'Run `keyscope doctor`.';
 
-/** Returns the prefix and the last four characters of a key, by which people recognize it. */
+/**
+ * Returns the prefix and the last four characters of a key, by which people recognize it. Nobody
+ * has the text of a key without them.
+ */
 export function shownKey({ prefix, hint }: Pick<KeyInfo, 'prefix' | 'hint'>): string {
-  return `${prefix}_…${hint}`;
+  return hint === '' ? '(keyless)' : `${prefix}_…${hint}`;
 }
 
 /** Returns a day, or `none` for null. */
@@ -92,7 +95,9 @@ export const ALL_KEY_COLUMNS: readonly Column<ShownKey>[] = KEY_COLUMNS.toSplice
 export function fieldsOf(key: KeyInfo | DamagedKey): readonly (readonly [string, string])[] {
   const fields: [string, string][] = [];
   for (const [name, value] of Object.entries(key) as readonly (readonly [string, unknown])[]) {
-    const text = textOf(value);
+    // In JSON, the value of a claim cannot look like another claim.
+    const isTrust = name === 'trust' && value !== null;
+    const text = isTrust ? JSON.stringify(value) : textOf(value);
     if (text !== '') fields.push([name, text]);
   }
   return fields;

@@ -24,6 +24,26 @@ export interface Subcommand {
 /** Who acts and why; and on which keyring, for a config with several. */
 const WHO = ['actor', 'reason', 'prefix'] as const;
 
+/** Whom a key without a secret trusts. */
+const TRUSTED = [
+  'github',
+  'repository-id',
+  'owner-id',
+  'gitlab',
+  'project-id',
+  'branch',
+  'tag',
+  'environment',
+  'event',
+  'source',
+  'kubernetes',
+  'namespace',
+  'service-account',
+  'uid',
+  'issuer',
+  'claim',
+] as const;
+
 /** By name, in the order of help: set up, make, look, end, watch, search. */
 export const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   init: {
@@ -55,6 +75,13 @@ export const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
     needs: ['entity', 'name', 'scopes', 'expires'],
     takes: ['entities', 'justification', 'metadata', 'out', ...WHO],
     load: async () => (await import('./commands/issue.js')).issue,
+  },
+  trust: {
+    usage: 'trust',
+    summary: 'create a key without a secret, for CI jobs and pods',
+    needs: ['entity', 'name', 'scopes', 'expires'],
+    takes: [...TRUSTED, 'audience', 'entities', 'justification', 'metadata', ...WHO],
+    load: async () => (await import('./commands/trust.js')).run,
   },
   rotate: {
     usage: 'rotate <key id>',

@@ -3,37 +3,16 @@
  * in a file that only its owner can read.
  */
 import { type FileHandle, open, rm } from 'node:fs/promises';
-import { isUuid } from '../../../core/uuid.js';
 import type { IssuedKey } from '../../../management/info.js';
-import {
-  authorityOf,
-  type Call,
-  type ChosenConfig,
-  chooseKeyring,
-  entitiesOf,
-  keyIdOf,
-  requireScopes,
-} from '../call.js';
-import { CommandError, usageError } from '../command-error.js';
-import { readExpiry, readPairs, readSpan, shownSpan } from '../options.js';
+import { authorityOf, type Call, entitiesOf, keyIdOf, requireScopes } from '../call.js';
+import { usageError } from '../command-error.js';
+import { configThatKeeps, readNewKey, requireLifetime, writeNewKey } from '../new-key.js';
+import { readExpiry, readSpan } from '../options.js';
 import { requireKey, shownKey } from '../shown-keys.js';
 
 /** Creates a key. Anyone who can run this can grant every scope in the catalog. */
 export async function issue(call: Call): Promise<undefined> {
-  const { given } = call;
-  const entities = entitiesOf(call) ?? [];
-  const authority = { ...authorityOf(call), entities, scopes: 'all' } as const;
-  const metadata = given.text('metadata');
-  const fields = {
-    name: given.required('name'),
-    expiresAt: readExpiry(given.required('expires'), Date.now()),
-    accessibleEntities: entities,
-    justification: given.text('justification'),
-    metadata: metadata === undefined ? undefined : readPairs(metadata),
-  };
-  const { keyring, maxLifetimeMs } = await configThatKeeps(call);
-  requireLifetime(fields.expiresAt, maxLifetimeMs);
-  const input = { ...fields, scopes: requireScopes(given.required('scopes'), keyring.catalog) };
+  const { keyring, input, authority } = await readNewKey(call);
   await deliver(call, () => keyring.issue(input, authority));
 }
 
@@ -65,27 +44,6 @@ export async function rotate(call: Call): Promise<undefined> {
   await deliver(call, () => keyring.rotate(keyId, input, grant));
 }
 
-/** Throws if a key would live longer than the keyring allows, and names the limit. */
-function requireLifetime(expiresAt: Date | 'never', mostMs: number | undefined): void {
-  if (mostMs === undefined) return;
-  if (expiresAt !== 'never' && expiresAt.getTime() - Date.now() <= mostMs) return;
-  const most = shownSpan(mostMs);
-  throw usageError(
-    `--expires is too late: maxLifetimeMs of the keyring allows ${most}. Write ${most} or less.`,
-  );
-}
-
-/** Loads the config. Throws for a store in memory, which would lose the new key at once. */
-async function configThatKeeps(call: Call): Promise<ChosenConfig> {
-  const config = await call.config();
-  if (config.store.isInProcess !== true) return chooseKeyring(call, config);
-  throw new CommandError(
-    'config',
-    'No key was created: the store in your config is in memory and ends with this command. ' +
-      'Use a store on a file or a server, as your service does.',
-  );
-}
-
 /**
  * Creates a key and delivers it. The file is created first, so that no key is created for a file
  * that cannot be.
@@ -104,20 +62,11 @@ async function deliver(call: Call, make: () => Promise<IssuedKey>): Promise<void
     throw error;
   }
   const { key, info } = issued;
-  try {
+  await writeNewKey(info, async () => {
     if (file !== null) await file.fill(key);
     if (output.isJson) await output.json(file === null ? { key, info } : { out: path, info });
     else if (file === null) await output.line(key);
-  } catch {
-    const { keyId, entityId } = info;
-    // Quoted, because a shell reads `|`, `~` and a leading dash.
-    const entity = isUuid(entityId) ? ` ${entityId}` : `='${entityId}'`;
-    const revoke = `keyscope revoke ${keyId} --entity${entity}`;
-    throw new CommandError(
-      'store',
-      `The key was created but could not be written. Revoke it: ${revoke}`,
-    );
-  }
+  });
   if (output.isJson) return;
   const where = file === null ? ONLY_ONCE : `The key is in ${path} and nowhere else.`;
   output.say(`${shownKey(info)}, key id ${info.keyId}. ${where}`);
