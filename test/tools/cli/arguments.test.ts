@@ -33,6 +33,16 @@ describe('readArguments', () => {
     expect([given.flag('json'), given.flag('yes')]).toEqual([true, false]);
   });
 
+  it('collects the values of an option that may be repeated', () => {
+    const on = ['--entity', ENTITY, '--name', 'CI', '--scopes', '', '--expires', 'never'];
+    const claims = ['--claim', 'ref=a', '--claim=-x=b', '--claim', 'ref=a'];
+    const request = readArguments(['trust', ...claims, ...on]);
+    if (request.kind !== 'run') throw new Error(request.kind);
+    expect(request.given.texts('claim')).toEqual(['ref=a', '-x=b', 'ref=a']);
+    expect(request.given.texts('issuer')).toEqual([]);
+    expect([request.given.flag('claim'), request.given.flag('issuer')]).toEqual([true, false]);
+  });
+
   it.each([[[]], [['--help']], [['-h']], [['help']]])('returns a request for help: %j', (argv) => {
     expect(readArguments(argv)).toEqual({ kind: 'help', subcommand: null });
   });

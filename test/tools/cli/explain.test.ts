@@ -49,6 +49,16 @@ describe('the message', () => {
   });
 
   it.each([
+    ['name', '--name'],
+    ['expiresAt', '--expires'],
+    ['trust.claims', '--claim'],
+    ['trust', 'trust'],
+    ['constructor', 'constructor'],
+  ])('begins with the option behind the field, if there is one: %s', (field, shown) => {
+    expect(explain(new InputError(field, `${field}: no`)).message).toBe(`${shown}: no`);
+  });
+
+  it.each([
     ['permission denied for table keyscope_schema', 'a right on table keyscope_schema'],
     ['permission denied for schema keyscope', 'a right on schema keyscope'],
     [

@@ -8,7 +8,7 @@ import type { KeyInfo } from '../../../management/info.js';
 import { ISSUER_INSTEAD, isIssuer, type KeylessKey } from '../../../management/keyless.js';
 import type { Call } from '../call.js';
 import { CommandError, usageError } from '../command-error.js';
-import { textOf, withOption } from '../explain.js';
+import { textOf, withOption, withoutSecrets } from '../explain.js';
 import { readNewKey, writeNewKey } from '../new-key.js';
 import { type Given, type OptionName, readList, shownOption } from '../options.js';
 import { shownKey } from '../shown-keys.js';
@@ -186,7 +186,7 @@ function readTrust(platform: Platform, given: Given): Trust {
     return platform.trust(given);
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    throw usageError(`${withOption(textOf(error))}.`);
+    throw usageError(`${withoutSecrets(withOption(textOf(error)))}.`);
   }
 }
 
