@@ -57,7 +57,8 @@ function scopeLinesOf(catalog: CatalogChange): readonly string[] {
 function keysSection(gains: readonly KeyGain[]): string {
   const lines = gains.slice(0, SHOWN_KEYS).map((gain) => {
     const { keyId, prefix, hint, name, entityId, routes } = gain;
-    const key = markdownCode(`${prefix}_…${hint}`);
+    // Nobody has the text of a key without a hint.
+    const key = markdownCode(hint === '' ? '(keyless)' : `${prefix}_…${hint}`);
     const owner = `${markdownCode(name)} of ${markdownCode(entityId)}`;
     return `- ${key} ${owner} (${markdownCode(keyId)}): ${routes.map(markdownCode).join(', ')}`;
   });

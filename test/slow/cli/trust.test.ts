@@ -146,7 +146,7 @@ describe('keyscope trust', () => {
     const { stdout, stderr } = await place.run([...TRUST, '--audience', AUDIENCE]);
     const [head = '', printed = ''] = stdout.split('\n\n');
     const [, keyId = ''] = /^key id +(\S+)$/m.exec(head) ?? [];
-    expect(stderr).toBe(`(keyless), key id ${keyId}. It has no secret.\n`);
+    expect(stderr).toBe('The key has no secret: tokens with this audience act as it.\n');
     const service = openService();
     const ran = await runJob(printed, await listen(service, {}));
     expect(ran).toMatchObject({ exit: 0, stderr: '' });

@@ -238,6 +238,12 @@ describe('diffLocks, of live keys', () => {
     );
   });
 
+  it('shows that nobody has the text of a key', () => {
+    const after = changed({ 'PUT /threats/:id': ['threats:read'] });
+    const diff = diffLocks(before, after, { keys: [{ ...reader, hint: '' }] });
+    expect(lockMarkdown(diff)).toContain('- `(keyless)` `a *star*` of `e` (`1`): ');
+  });
+
   it('shows twenty keys and counts the others', () => {
     const keys = Array.from({ length: 30 }, (_, at) => ({ ...reader, keyId: String(at) }));
     const after = changed({ 'PUT /threats/:id': ['threats:read'] });

@@ -11,7 +11,6 @@ import { CommandError, usageError } from '../command-error.js';
 import { textOf, withOption, withoutSecrets } from '../explain.js';
 import { readNewKey, writeNewKey } from '../new-key.js';
 import { type Given, type OptionName, readList, shownOption } from '../options.js';
-import { shownKey } from '../shown-keys.js';
 import { githubWorkflow, gitlabJob, podSpec, type TokenAudience } from '../workflows.js';
 
 /** Creates a key that jobs or pods act as. Not checked: whether they exist. */
@@ -241,7 +240,7 @@ audience         ${audience.plain}
 audience in URL  ${audience.inUrl}
 
 ${platform.lines(audience, given)}`);
-  output.say(`${shownKey(info)}, key id ${keyId}. It has no secret.`);
+  output.say('The key has no secret: tokens with this audience act as it.');
   if (service !== undefined) return;
   output.say('<audience> is the `audience` of createKeylessVerifier. --audience fills it in.');
 }

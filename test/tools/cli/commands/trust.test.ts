@@ -158,7 +158,7 @@ describe('keyscope trust prints', () => {
       `audience in URL  ${encodeURIComponent(`${AUDIENCE}#${info.keyId}`)}`,
       '',
     ]);
-    expect(said).toEqual([`(keyless), key id ${info.keyId}. It has no secret.`]);
+    expect(said).toEqual(['The key has no secret: tokens with this audience act as it.']);
   });
 
   it('a place for an audience that it does not know', async () => {
