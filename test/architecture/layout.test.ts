@@ -258,6 +258,14 @@ describe('layout', () => {
     expect(entry.flatMap(packagesImportedBy)).not.toContainEqual(expect.stringMatching(/^node:/));
   });
 
+  it('keeps jose and zod out of the command, which checks no token', () => {
+    const command = closureOf('src/tools/cli/bin.ts', 'without types');
+    expect(command.map(({ path }) => path)).toContain('src/keyless/trusts.ts');
+    expect(command.flatMap(packagesImportedBy)).not.toContainEqual(
+      expect.stringMatching(/^(?:jose|zod)$/),
+    );
+  });
+
   it('notices a package imported in the wrong place', () => {
     const importing = (path: string, specifier: string) =>
       strangePackagesOf(sourceFrom(`import { a } from '${specifier}';`, path));
