@@ -10,6 +10,7 @@ import type {
   Admitting,
   Catalog,
   IssueInput,
+  IssueKeylessInput,
   KeyInfo,
   Keyring,
   KeyringEvent,
@@ -39,6 +40,8 @@ import type { IssueInputJson, KeyInfoJson } from 'keyscope/schemas';
 import {
   issueInputSchema,
   issueInputSchemaFor,
+  issueKeylessInputSchema,
+  issueKeylessInputSchemaFor,
   type keyInfoSchema,
   listInputSchema,
   type meSchema,
@@ -426,6 +429,10 @@ export async function requests(body: unknown): Promise<void> {
   await keyring.issue(issueInputSchemaFor({ catalog }).parse(body), authority);
   // @ts-expect-error: these scopes are any strings
   await keyring.issue(general, authority);
+  await keyring.issueKeyless(issueKeylessInputSchemaFor({ catalog }).parse(body), authority);
+  const keyless: IssueKeylessInput = issueKeylessInputSchema.parse(body);
+  // @ts-expect-error: likewise
+  await keyring.issueKeyless(keyless, authority);
 }
 
 // ── OpenAPI ──────────────────────────────────────────────────────────────────────────────────────

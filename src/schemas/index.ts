@@ -11,12 +11,15 @@
 export type { AddressedKeyJson } from './addressed-key.js';
 export { addressedKeyJsonSchema, addressedKeySchema } from './addressed-key.js';
 export { damagedKeyJsonSchema, damagedKeySchema } from './damaged-key.js';
-export type { IssueInputJson } from './issue-input.js';
+export type { IssueInputJson, IssueKeylessInputJson } from './issue-input.js';
 export {
   issueInputJsonSchema,
   issueInputJsonSchemaFor,
   issueInputSchema,
   issueInputSchemaFor,
+  issueKeylessInputJsonSchema,
+  issueKeylessInputSchema,
+  issueKeylessInputSchemaFor,
 } from './issue-input.js';
 export type { JsonSchema } from './json-schema.js';
 export type { KeyInfoJson } from './key-info.js';

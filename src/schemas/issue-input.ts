@@ -1,18 +1,22 @@
 /**
- * The first argument of `issue` in a JSON request. The core checks the rest: the authority, and, if
- * the schema has no catalog and clock, which scopes exist and whether the expiry is in the past.
+ * The first argument of `issue` and of `issueKeyless` in a JSON request. The core checks the rest:
+ * the authority, who the issuers of tokens are, and, if the schema has no catalog and clock, which
+ * scopes exist and whether the expiry is in the past.
  */
 import * as z from 'zod';
 import type { Catalog, PatternOf } from '../core/catalog.js';
 import { assert, hasMethods } from '../core/input.js';
 import { systemClock } from '../core/outage.js';
+import type { Trust } from '../core/trust.js';
 import type { IssueInput } from '../management/issue.js';
+import type { IssueKeylessInput } from '../management/keyless.js';
 import { closedInput } from './closed-object.js';
 import { type ExpiryOptions, expiresAt, isAhead, refusePast } from './expiry.js';
 import { entities, MAX_SCOPES, scopeList, scopePattern } from './identifiers.js';
 import { type JsonSchema, toJsonSchema } from './json-schema.js';
 import { textOf } from './person-text.js';
 import { type Pair, tableOf } from './string-table.js';
+import { trust } from './trust.js';
 
 /**
  * The first argument of `issue` in a JSON request. `expiresAt` is an ISO 8601 date-time with an
@@ -20,6 +24,11 @@ import { type Pair, tableOf } from './string-table.js';
  */
 export interface IssueInputJson extends Omit<IssueInput, 'expiresAt'> {
   readonly expiresAt: string;
+}
+
+/** The first argument of `issueKeyless` in a JSON request. */
+export interface IssueKeylessInputJson extends IssueInputJson {
+  readonly trust: Trust;
 }
 
 // ── Fields ────────────────────
@@ -88,6 +97,22 @@ export const issueInputSchema: z.ZodType<IssueInput, IssueInputJson> = closedInp
 /** {@link issueInputSchema} as a JSON Schema. It describes the request, not the parsed result. */
 export const issueInputJsonSchema: JsonSchema = toJsonSchema(issueInputSchema);
 
+/**
+ * The first argument of `issueKeyless` in a JSON request, for any catalog: that of `issue`, and
+ * `trust`.
+ *
+ * Not checked: what {@link issueInputSchema} does not check; whether a verifier of the keyring
+ * lists the issuer, and finds a claim that the issuer gives to nobody else.
+ *
+ * @example
+ * const input = issueKeylessInputSchema.parse(await request.json());
+ */
+export const issueKeylessInputSchema: z.ZodType<IssueKeylessInput, IssueKeylessInputJson> =
+  closedInput(issueInputOf(scopePattern).extend({ trust }));
+
+/** {@link issueKeylessInputSchema} as a JSON Schema. It describes the request, not the result. */
+export const issueKeylessInputJsonSchema: JsonSchema = toJsonSchema(issueKeylessInputSchema);
+
 // ── For one catalog ────────────────────
 
 /** A keyring or a policy, of which only the catalog matters here. */
@@ -120,6 +145,43 @@ export function issueInputSchemaFor<C extends Catalog>(
   keyring: CatalogHolder<C>,
   options: ExpiryOptions = {},
 ): z.ZodType<IssueInput<PatternOf<C>>, IssueInputJson> {
+  return closedInput(catalogInputOf(keyring, options, {}));
+}
+
+/**
+ * Returns {@link issueInputSchemaFor} as a JSON Schema. It has the scopes as an enum, and the
+ * condition for a justification.
+ */
+export function issueInputJsonSchemaFor(keyring: CatalogHolder): JsonSchema {
+  return toJsonSchema(issueInputSchemaFor(keyring));
+}
+
+/**
+ * Does for `issueKeyless` what {@link issueInputSchemaFor} does for `issue`.
+ *
+ * Not checked: the same; whether a verifier of the keyring lists the issuer, and finds a claim that
+ * the issuer gives to nobody else.
+ *
+ * @param keyring The keyring, or its policy.
+ * @param options `now`: the keyring's clock; default `Date.now`.
+ * @throws TypeError if it has no catalog.
+ * @example
+ * const input = issueKeylessInputSchemaFor(keyring).parse(await request.json());
+ * const { info } = await keyring.issueKeyless(input, authority);
+ */
+export function issueKeylessInputSchemaFor<C extends Catalog>(
+  keyring: CatalogHolder<C>,
+  options: ExpiryOptions = {},
+): z.ZodType<IssueKeylessInput<PatternOf<C>>, IssueKeylessInputJson> {
+  return closedInput(catalogInputOf(keyring, options, { trust }));
+}
+
+/** @param more Further fields. */
+function catalogInputOf<More extends z.core.$ZodShape>(
+  keyring: CatalogHolder,
+  options: ExpiryOptions,
+  more: More,
+) {
   const catalog = catalogOf(keyring);
   const { now = systemClock } = options;
   const pattern = z.enum(legalPatterns(catalog), legalRule);
@@ -134,16 +196,9 @@ export function issueInputSchemaFor<C extends Catalog>(
     }
     if (!isAhead(input.expiresAt, now)) refusePast(context);
   });
+  const extended = schema.safeExtend(more);
   const condition = justificationOf(catalog);
-  return closedInput(condition === null ? schema : schema.meta(condition));
-}
-
-/**
- * Returns {@link issueInputSchemaFor} as a JSON Schema. It has the scopes as an enum, and the
- * condition for a justification.
- */
-export function issueInputJsonSchemaFor(keyring: CatalogHolder): JsonSchema {
-  return toJsonSchema(issueInputSchemaFor(keyring));
+  return condition === null ? extended : extended.meta(condition);
 }
 
 /** Makes the JSON Schema that requires a justification; null if no scope is reserved. */

@@ -32,7 +32,16 @@ const metadata = tableOf({
   json: { additionalProperties: { type: 'string' } },
 });
 
-const trust = tableOf({ holds: () => true, instead: 'trust: an object', json: {} });
+// Any object, because an edited record may have another one.
+const trust = tableOf({
+  holds: () => true,
+  instead: 'trust: an object',
+  json: {
+    description: '{ issuer, claims }, or anything else if the record was edited (`tampered`).',
+    properties: { issuer: {}, claims: {} },
+    additionalProperties: true,
+  },
+});
 
 const times = tableOf({
   holds: (pairs) => pairs.every(([, content]) => timeText.safeParse(content).success),

@@ -6,7 +6,7 @@ import { hasInvisible } from '../core/masking.js';
  * Text without invisible 16-bit characters. Written as ranges, because not every JSON Schema
  * validator supports Unicode categories.
  */
-const CLEAN_PATTERN =
+export const CLEAN_PATTERN: string =
   '^[^\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u0890\\u0891' +
   '\\u08e2\\u180e\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u2064\\u2066-\\u206f\\ufeff' +
   '\\ufff9-\\ufffb]*$';

@@ -32,7 +32,7 @@ const ROOMS: Readonly<Record<string, number>> = {
   leaks: 4_400,
   mcp: 4_840,
   reports: 1_870,
-  schemas: 3_230,
+  schemas: 3_820,
   stores: 31_650,
   testing: 32_850,
   tools: 38_750,

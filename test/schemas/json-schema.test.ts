@@ -7,6 +7,8 @@ import {
   issueInputJsonSchema,
   issueInputJsonSchemaFor,
   issueInputSchema,
+  issueKeylessInputJsonSchema,
+  issueKeylessInputSchema,
   keyInfoJsonSchema,
   keyInfoSchema,
   listInputJsonSchema,
@@ -29,6 +31,7 @@ describe('the JSON Schema', () => {
     ["of rotate's input", rotateInputJsonSchema({ catalog }), rotateInputSchema({ catalog })],
     ["of issue's input", issueInputJsonSchema, issueInputSchema],
     ["of issue's input for a catalog", issueInputJsonSchemaFor({ catalog }), inputSchemaForCatalog],
+    ["of issueKeyless's input", issueKeylessInputJsonSchema, issueKeylessInputSchema],
     ["of list's input", listInputJsonSchema, listInputSchema],
   ])(
     '%s is plain JSON of a closed object, with the same fields as in zod',
