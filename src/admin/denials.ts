@@ -16,6 +16,7 @@ const RULES: ReadonlyMap<string, string> = new Map([
   ],
   ['justification', 'justification: say why the reserved scopes are needed; no API key'],
   ['expiresAt', 'expiresAt: a time in the future'],
+  ['trust', 'trust: an issuer that this service lists, and a claim that it gives to nobody else'],
   ['reason', 'reason: 1 to 200 characters, no control or invisible ones; no API key'],
   ['keyId', 'keyId: the id of a key, not the key; instead of withdrawing from your own, revoke it'],
 ]);

@@ -3,12 +3,13 @@ import { AccessError } from '../core/errors.js';
 import type { ManagementAction } from '../core/events.js';
 import { answerJson, answerNothing } from '../http/answer.js';
 import type { GrantAuthority } from '../management/authority.js';
-import type { IssuedKey } from '../management/info.js';
+import type { IssuedKey, KeyInfo } from '../management/info.js';
 import type { Keyring } from '../management/keyring.js';
 import type { JsonSchema } from '../schemas/json-schema.js';
 import {
   type Input,
   ISSUE_INPUT,
+  ISSUE_KEYLESS_INPUT,
   LIST_INPUT,
   NO_INPUT,
   REASON_INPUT,
@@ -19,6 +20,7 @@ import {
 export type KeyAdminOperation =
   | 'listKeys'
   | 'issueKey'
+  | 'issueKeylessKey'
   | 'getKey'
   | 'rotateKey'
   | 'suspendKey'
@@ -44,14 +46,23 @@ export interface Route {
   readonly operation: KeyAdminOperation;
   /** `GET` reads its input from the query, `POST` from the body. */
   readonly method: 'GET' | 'POST';
-  /** The path below the base path. Its only parameter is `{keyId}`, the first segment. */
+  /**
+   * The path below the base path. Its only parameter is `{keyId}`, the first segment. A path
+   * without it goes before.
+   */
   readonly path: string;
   readonly summary: string;
   /** The input: its name in the OpenAPI document, and its JSON Schema. */
   readonly input: { readonly name: string; readonly json: JsonSchema };
   readonly status: 200 | 201 | 204;
   /** The name of the answer in the OpenAPI document; null without a body. */
-  readonly answer: 'KeyPage' | 'KeyOrDamagedKey' | 'NewKey' | 'RevokedKeys' | null;
+  readonly answer:
+    | 'KeyPage'
+    | 'KeyOrDamagedKey'
+    | 'NewKey'
+    | 'NewKeylessKey'
+    | 'RevokedKeys'
+    | null;
   /** Whether the state of the key may forbid it. */
   readonly conflicts: boolean;
   /** Runs the operation. @throws InputError, and the errors of the keyring. */
@@ -128,6 +139,20 @@ export const ROUTES: readonly Route[] = [
     },
   }),
   route({
+    operation: 'issueKeylessKey',
+    method: 'POST',
+    path: '/keyless',
+    summary: 'Create a key without a secret. Its `trust` says who may act as it.',
+    input: ISSUE_KEYLESS_INPUT,
+    status: 201,
+    answer: 'NewKeylessKey',
+    conflicts: false,
+    async run({ keyring, authority, basePath }, input) {
+      const { info } = await keyring.issueKeyless(input, authority);
+      return answerJson(201, { info }, locationOf(basePath, info));
+    },
+  }),
+  route({
     operation: 'getKey',
     method: 'GET',
     path: '/{keyId}',
@@ -186,7 +211,11 @@ export const ROUTES: readonly Route[] = [
 
 /** Returns the answer with a new key. It names `key`, which JSON of the result would leave out. */
 function answerNewKey(basePath: string, { key, info }: IssuedKey): Response {
-  return answerJson(201, { key, info }, { Location: `${basePath}/${info.keyId}` });
+  return answerJson(201, { key, info }, locationOf(basePath, info));
+}
+
+function locationOf(basePath: string, { keyId }: KeyInfo): Readonly<Record<string, string>> {
+  return { Location: `${basePath}/${keyId}` };
 }
 
 /** The routes of a path, one for each method. */
@@ -197,8 +226,9 @@ export interface Found {
 
 /** @param path The path below the base path. */
 export function findRoutes(path: string): Found {
+  const fixed = ROUTES.filter((each) => each.path === path);
   const [, keyId = '', ...rest] = path.split('/');
-  const named = ['', '{keyId}', ...rest].join('/');
-  const template = keyId === '' ? path : named;
+  if (fixed.length > 0 || keyId === '') return { routes: fixed, keyId: '' };
+  const template = ['', '{keyId}', ...rest].join('/');
   return { routes: ROUTES.filter((each) => each.path === template), keyId };
 }

@@ -1,9 +1,15 @@
 /** The inputs of the endpoints: shapes of `keyscope/schemas`, with their JSON Schemas. */
 import type { IssueInput } from '../management/issue.js';
+import type { IssueKeylessInput } from '../management/keyless.js';
 import type { ListInput } from '../management/list.js';
 import type { RotateInput } from '../management/rotate.js';
 import { readWith } from '../schemas/closed-object.js';
-import { issueInputJsonSchema, issueInputSchema } from '../schemas/issue-input.js';
+import {
+  issueInputJsonSchema,
+  issueInputSchema,
+  issueKeylessInputJsonSchema,
+  issueKeylessInputSchema,
+} from '../schemas/issue-input.js';
 import type { JsonSchema } from '../schemas/json-schema.js';
 import { listInputJsonSchema, listInputSchema } from '../schemas/list-input.js';
 import {
@@ -34,6 +40,12 @@ export const ISSUE_INPUT: Input<IssueInput> = {
   name: 'KeyIssueInput',
   json: issueInputJsonSchema,
   read: (sent) => readWith(issueInputSchema, sent),
+};
+
+export const ISSUE_KEYLESS_INPUT: Input<IssueKeylessInput> = {
+  name: 'KeyIssueKeylessInput',
+  json: issueKeylessInputJsonSchema,
+  read: (sent) => readWith(issueKeylessInputSchema, sent),
 };
 
 export const ROTATE_INPUT: Input<RotateInput> = {

@@ -68,6 +68,7 @@ const OPTIONS = [
 
 const METHODS = [
   'issue',
+  'issueKeyless',
   'rotate',
   'revoke',
   'revokeLineage',

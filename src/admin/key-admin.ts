@@ -46,6 +46,7 @@ export type KeyAdmin = (request: Request, input?: KeyAdminInput | object) => Pro
  * Makes the endpoints that manage keys. Mount them under `basePath`:
  *
  * - `GET /keys` lists (`after`, `limit`, `addressing`), `POST /keys` issues;
+ * - `POST /keys/keyless` issues one without a secret, if the keyring has `tokens`;
  * - `GET /keys/{keyId}` reads one;
  * - `POST /keys/{keyId}/…` with `rotate`, `suspend`, `resume`, `revoke`, `revoke-lineage` or
  *   `withdraw` changes one.

@@ -69,6 +69,7 @@ const ANSWERS: Readonly<Record<Exclude<Route['answer'], null>, Json>> = {
     key: { type: 'string', description: 'The key. It is not shown again.' },
     info: reference('KeyInfo'),
   }),
+  NewKeylessKey: closed({ info: reference('KeyInfo') }),
   RevokedKeys: closed({ revoked: { type: 'array', items: UUID } }),
 };
 
@@ -111,6 +112,7 @@ interface Refused {
 }
 
 const isPost = ({ method }: Route): boolean => method === 'POST';
+const namesKey = ({ path }: Route): boolean => path.startsWith('/{keyId}');
 
 const REFUSALS: Readonly<Record<string, Refused>> = {
   KeyBadRequest: { status: 400, description: 'Key id, query, body or credential is malformed.' },
@@ -123,11 +125,7 @@ const REFUSALS: Readonly<Record<string, Refused>> = {
     status: 403,
     description: 'The caller may not do this, or may not grant these rights.',
   },
-  KeyNotFound: {
-    status: 404,
-    description: 'The entity does not have this key.',
-    by: ({ path }) => path !== '',
-  },
+  KeyNotFound: { status: 404, description: 'The entity does not have this key.', by: namesKey },
   KeyConflict: {
     status: 409,
     description: 'The state of the key does not allow it.',
@@ -174,10 +172,11 @@ function answerOf({ status, answer }: Route): Json {
   return { description, headers: { Location: { schema } }, ...body };
 }
 
-function parametersOf({ path, method, input }: Route): readonly Json[] {
+function parametersOf(route: Route): readonly Json[] {
+  const { method, input } = route;
   const inPath = { name: 'keyId', in: 'path', required: true, schema: UUID };
   const inQuery = method === 'GET' ? queryOf(input.json) : [];
-  return path === '' ? inQuery : [inPath, ...inQuery];
+  return namesKey(route) ? [inPath, ...inQuery] : inQuery;
 }
 
 /** The schema of a query parameter with several types. */

@@ -5,8 +5,8 @@ import { requireBody } from '../http/fetch-handler.js';
 import { ShownInputError } from '../schemas/closed-object.js';
 
 /**
- * More than any valid input needs: 73 kB of JSON for 1,000 entities and 256 scopes, and at most
- * 42 kB for texts and metadata with every character escaped.
+ * More than any valid input needs: 73 kB of JSON for 1,000 entities and 256 scopes, at most 42 kB
+ * for texts and metadata with every character escaped, and 4 KiB for a trust as JSON writes it.
  */
 const MAX_BODY_BYTES = 128 * 1024;
 

@@ -21,6 +21,7 @@ const policy = definePolicy(catalog, {
   listKeys: [],
   getKey: [],
   issueKey: [],
+  issueKeylessKey: [],
   rotateKey: [],
   suspendKey: [],
   resumeKey: [],

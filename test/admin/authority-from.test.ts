@@ -44,6 +44,11 @@ describe('authorityFrom', () => {
     expect(authorityFrom(testPrincipal(FIELDS))).not.toHaveProperty('notAfter');
   });
 
+  it('lets new keys of a keyless caller live no longer than the token', () => {
+    const principal = testPrincipal({ ...FIELDS, via: 'keyless', expiresAt: START });
+    expect(authorityFrom(principal)).toMatchObject({ notAfter: new Date(START) });
+  });
+
   it('refuses a token', async () => {
     const principal = testPrincipal({ ...FIELDS, via: 'jwt', expiresAt: START + HOUR });
     const ask = rejecting(() => authorityFrom(principal));
@@ -66,6 +71,7 @@ describe('a service whose keys manage keys', () => {
     listKeys: ['users:read'],
     getKey: ['users:read'],
     issueKey: ['users:write'],
+    issueKeylessKey: ['users:write'],
     rotateKey: ['users:write'],
     suspendKey: ['users:write'],
     resumeKey: ['users:write'],

@@ -41,6 +41,8 @@ test('only two answers have a key, and no answer has a digest, a seal or a peppe
     post('/keys', { ...BODY, expiresAt: key }),
     post('/keys', { ...BODY, accessibleEntities: [key] }),
     post('/keys', { ...BODY, metadata: { [key]: 7 } }),
+    post('/keys/keyless', { ...BODY, trust: { issuer: key, claims: { [key]: key } } }),
+    post('/keys/keyless', { ...BODY, trust: { issuer: 'https://a.example', claims: { a: key } } }),
     post('/keys', key),
     post('/keys', JSON.stringify(key)),
     post('/keys', BODY, { 'content-type': key }),

@@ -17,6 +17,7 @@ describe('createKeyAdmin', () => {
     [{ keyring: undefined }, /^keyring: pass what createKeyring returned/],
     [{ keyring: {} }, /^keyring/],
     [{ keyring: { ...keyring, revokeLineage: undefined } }, /^keyring/],
+    [{ keyring: { ...keyring, issueKeyless: undefined } }, /^keyring/],
     [{ authorityOf: undefined }, /^authorityOf: pass \(request\) => authority/],
     [{ authorityOf: GRANT }, /^authorityOf/],
     [{ realm: 'a\nb' }, /^realm/],

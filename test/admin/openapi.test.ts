@@ -1,11 +1,18 @@
 /** The OpenAPI document: it is valid, and the endpoints answer as it says. */
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { type KeyAdminOpenApi, keyAdminOpenApi } from 'keyscope/admin';
-import { issueInputJsonSchema, keyInfoJsonSchema } from 'keyscope/schemas';
+import {
+  issueInputJsonSchema,
+  issueKeylessInputJsonSchema,
+  keyInfoJsonSchema,
+} from 'keyscope/schemas';
+import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
 import { answered, BASE, BODY, GRANT, get, issueBy, post, setUpAdmin } from '../support/admin.ts';
 import { complaint } from '../support/complaint.ts';
 import { HOUR, NOWHERE, OTHER, OWN, tampering } from '../support/keyring.ts';
+
+const TRUST = { issuer: 'https://ci.example', claims: { sub: 'app' } };
 
 const SCHEMES = {
   bearerAuth: { type: 'http', scheme: 'bearer' },
@@ -64,8 +71,12 @@ describe('the document', () => {
 
   it('has the shapes of keyscope/schemas', () => {
     const { schemas } = keyAdminOpenApi().components;
-    const shapes = { KeyInfo: keyInfoJsonSchema, KeyIssueInput: issueInputJsonSchema };
-    expect(schemas).toMatchObject(shapes);
+    expect(schemas).toMatchObject({
+      KeyInfo: keyInfoJsonSchema,
+      KeyIssueInput: issueInputJsonSchema,
+      KeyIssueKeylessInput: issueKeylessInputJsonSchema,
+      NewKeylessKey: { required: ['info'], additionalProperties: false },
+    });
     const list = operationsOf(keyAdminOpenApi()).find((each) => each.operationId === 'listKeys');
     const names = list?.parameters.map(({ name }) => name);
     expect(names).toEqual(['after', 'limit', 'addressing']);
@@ -109,7 +120,7 @@ describe('the endpoints', () => {
   const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'QUERY'];
 
   it('have exactly the paths and methods of the document', async () => {
-    expect(operations).toHaveLength(9);
+    expect(operations).toHaveLength(10);
     const asked: string[] = [];
     const authorityOf = (_request: Request, operation: string) => {
       asked.push(operation);
@@ -134,7 +145,8 @@ describe('the endpoints', () => {
   });
 
   it('answer as the document says, for each operation and each refusal', async () => {
-    const { admin, keyring, clock, store } = setUpAdmin();
+    const tokens = { verify: () => Promise.reject(new Error('unused')), identifies: () => true };
+    const { admin, keyring, clock, store } = setUpAdmin({}, memoryStore(), tokens);
     const seen = new Map<string, Set<string>>();
 
     async function send(operationId: string, request: Request, by = admin): Promise<void> {
@@ -166,6 +178,7 @@ describe('the endpoints', () => {
     await send('listKeys', get('/keys'));
     await send('listKeys', get('/keys?limit=x'));
     await send('issueKey', post('/keys', BODY));
+    await send('issueKeylessKey', post('/keys/keyless', { ...BODY, trust: TRUST }));
     await send('getKey', get(`/keys/${await issueBy(admin)}`));
     await send('getKey', get(`/keys/${NOWHERE}`));
     await send('getKey', get(`/keys/${NOWHERE}?x`));
@@ -179,7 +192,11 @@ describe('the endpoints', () => {
       const conflicts = ['rotate', 'suspend', 'resume'].includes(action);
       if (conflicts) await send(operationId, post(`/keys/${ended}/${action}`, body));
     }
-    const posts = [['issueKey', '/keys'], ...actions.map(([id, name]) => [id, `/keys/x/${name}`])];
+    const posts = [
+      ['issueKey', '/keys'],
+      ['issueKeylessKey', '/keys/keyless'],
+      ...actions.map(([id, name]) => [id, `/keys/x/${name}`]),
+    ];
     for (const [operationId = '', path = ''] of posts) {
       await send(operationId, post(path, '['));
       await send(operationId, post(path, 'x'.repeat(200_000)));

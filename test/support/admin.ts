@@ -1,6 +1,6 @@
 /** Endpoints to manage keys, and requests to them. */
 import { DatabaseSync } from 'node:sqlite';
-import type { KeyStore } from 'keyscope';
+import type { KeyStore, TokenVerifier } from 'keyscope';
 import { createKeyAdmin, type KeyAdmin, type KeyAdminOptions } from 'keyscope/admin';
 import { memoryStore } from 'keyscope/stores/memory';
 import { migrate, sqliteStore } from 'keyscope/stores/sqlite';
@@ -28,8 +28,9 @@ export const STORES: readonly (readonly [string, () => KeyStore])[] = [
 export function setUpAdmin(
   options: Partial<KeyAdminOptions> = {},
   store: KeyStore = memoryStore(),
+  tokens?: TokenVerifier,
 ) {
-  const ring = setUp({ store });
+  const ring = setUp({ store, tokens });
   const errors: unknown[] = [];
   const admin = createKeyAdmin({
     keyring: ring.keyring,
