@@ -5,10 +5,11 @@ import type { OptionName } from '../../src/tools/cli/options.js';
 import { captureOutput } from './output.ts';
 
 /** What the config of the command has. */
-type Service = Pick<CommandConfig, 'store' | 'keyring' | 'prefixes'>;
+type Service = Pick<CommandConfig, 'store' | 'keyring' | 'prefixes' | 'routes'>;
 
 /** Makes a run of the command with these options, and records its output and its questions. */
-export function callOf({ store, keyring, prefixes }: Service, operand: string, options: object) {
+export function callOf(service: Service, operand: string, options: object) {
+  const { store, keyring, prefixes, routes } = service;
   const given = new Map(Object.entries({ actor: 'eve', reason: 'leaked', yes: true, ...options }));
   const { output, said, lines } = captureOutput();
   const asked: string[] = [];
@@ -31,7 +32,7 @@ export function callOf({ store, keyring, prefixes }: Service, operand: string, o
     },
     interrupts: { change: async (act) => act(), unless: (work) => work, exit: () => null },
     timeoutMs: 1_000,
-    config: async () => defineConfig({ store, keyring, prefixes }),
+    config: async () => defineConfig({ store, keyring, prefixes, routes }),
   };
   return { call, said, lines, asked };
 }
