@@ -3,6 +3,7 @@ import type { DamagedKey, KeyInfo, ListPage } from 'keyscope';
 import { isInputError } from 'keyscope';
 import type { Search } from './pages/key-list.ts';
 import { keyListPage } from './pages/key-list.ts';
+import { handleOf } from './pages/key-state.ts';
 import type { ConsoleService } from './service.ts';
 import type { Visit } from './visit.ts';
 import { Refused } from './visit.ts';
@@ -29,8 +30,8 @@ async function readPage(c: Visit, { keyring }: ConsoleService, limit: number): P
 /** The text of a key that a search looks through. */
 function wordsOf(key: KeyInfo | DamagedKey): string {
   if (!('name' in key)) return key.keyId;
-  const { keyId, name, prefix, hint, scopes, createdBy } = key;
-  return [keyId, name, `${prefix}_…${hint}`, ...scopes, createdBy].join(' ').toLowerCase();
+  const { keyId, name, scopes, createdBy } = key;
+  return [keyId, name, handleOf(key), ...scopes, createdBy].join(' ').toLowerCase();
 }
 
 function matches(key: KeyInfo | DamagedKey, { text, state }: Search): boolean {

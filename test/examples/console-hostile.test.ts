@@ -45,6 +45,8 @@ function pagesNaming(text: string): readonly Html[] {
     endReason: text,
     rotatedFrom: text,
   };
+  const trust = { issuer: text, claims: { [text]: [text] } };
+  const keyless: KeyInfo = { ...named, hint: '', trust, state: 'live', retireAt: null };
   const damaged = { state: 'damaged', keyId: text, entityId: text } as const;
   const keys = [named, damaged];
   const search = { text, state: text };
@@ -58,6 +60,7 @@ function pagesNaming(text: string): readonly Html[] {
     keyPage(member, { ...details, predecessor: null, successor: null }),
     keyPage(member, { ...details, predecessor: named, successor: named }),
     keyPage(member, { ...details, predecessor: damaged, successor: null }),
+    keyPage(member, { ...details, key: keyless, predecessor: null, successor: null }),
     damagedKeyPage(member, damaged, text),
     shownOncePage(member, { issued: { key: text, info: named }, notice: text }, text),
     messagePage(text, text, member),
@@ -75,6 +78,21 @@ describe('a page of the console', () => {
     const plain = pagesNaming('plain').map(tagsIn);
     expect(pagesNaming(text).map(tagsIn)).toEqual(plain);
   });
+
+  it.each([null, 'x', 7, ['x'], { a: { b: 'x' } }, { iss: 'x' }])(
+    'shows a key whose trust was edited to claims %j',
+    (claims) => {
+      const trust = { issuer: claims, claims } as unknown as KeyInfo['trust'];
+      const key = { ...info, hint: '', trust, tampered: true, state: 'damaged' } as const;
+      const authority = { entityId: ENTITY, scopes: 'all' } as const;
+      const member: Member = { user: { email: 'a', role: 'b' }, entityId: ENTITY, authority };
+      const rest = { catalog, unused: [], once: '', notice: null, nameOf: () => null, now: NOW };
+      const page = String(keyPage(member, { ...rest, key, predecessor: null, successor: null }));
+      expect(page).toContain('Someone edited the record of this key');
+      expect(page).toContain('<dt>Tokens that act as it</dt>');
+      expect(page).not.toMatch(/undefined|\[object/);
+    },
+  );
 
   it('keeps the direction of a text within its cell', () => {
     const style = readFileSync('examples/console/style.css', 'utf8');

@@ -34,7 +34,7 @@ function row(key: AddressedKey | DamagedKey, canWithdraw: boolean, list: Address
     return html`<tr><th scope="row"><code>${key.keyId}</code></th>
       ${owner}<td colspan="5">${state}</td></tr>`;
   return html`<tr>
-      <th scope="row">${key.name} <small>${handleOf(key)}</small></th>
+      <th scope="row">${key.name} <small><code>${handleOf(key)}</code></small></th>
       ${owner}
       ${cell('State', state)}
       ${cell('Scopes', key.scopes.map(scopeName))}

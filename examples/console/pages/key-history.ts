@@ -24,7 +24,7 @@ interface Entry {
 }
 
 function linkTo(key: KeyInfo | DamagedKey): Html {
-  const words = 'name' in key ? handleOf(key) : html`<code>${key.keyId}</code>`;
+  const words = html`<code>${'name' in key ? handleOf(key) : key.keyId}</code>`;
   return html`<a href="${KEYS}/${key.keyId}">${words}</a>`;
 }
 

@@ -48,7 +48,7 @@ function row(key: KeyInfo | DamagedKey, now: number): Html {
   if (!('name' in key)) return damagedRow(key, now);
   const link = html`<a href="${KEYS}/${key.keyId}">${key.name}</a>`;
   return html`<tr>
-      <th scope="row">${link} <small>${handleOf(key)}</small></th>
+      <th scope="row">${link} <small><code>${handleOf(key)}</code></small></th>
       ${cell('State', stateOf(key, now))}
       ${cell('Scopes', scopeList(key.scopes))}
       ${cell('Created', time(key.createdAt))}

@@ -51,9 +51,9 @@ export function stateOf(key: AnyKey, now: number): Html {
   return endsSoon ? mark('wary', `${words}, expires soon`) : mark('good', words);
 }
 
-/** Returns the parts of a key that are not secret: its prefix and its last four characters. */
-export function handleOf({ prefix, hint }: KeyInfo | AddressedKey): Html {
-  return html`<code>${prefix}_…${hint}</code>`;
+/** Returns the prefix and the last four characters of a key; nobody has those of a keyless one. */
+export function handleOf({ prefix, hint }: KeyInfo | AddressedKey): string {
+  return hint === '' ? '(keyless)' : `${prefix}_…${hint}`;
 }
 
 /** Returns a scope, which may wrap only after its colon. */

@@ -25,12 +25,23 @@ function endOfOverlap(key: KeyInfo): Html | string | null {
   return key.retireAt !== null && !isOver(key) ? time(key.retireAt) : null;
 }
 
+/** The claims of the tokens that act as a keyless key, as JSON: an edited record may have any. */
+function trustOf({ trust }: KeyInfo): readonly Html[] | null {
+  if (trust === null) return null;
+  const { issuer, claims } = trust;
+  const claimed = Object.entries({ iss: issuer, ...claims });
+  return claimed.map(
+    ([name, value]) => html`<div><code>${name}: ${JSON.stringify(value)}</code></div>`,
+  );
+}
+
 /** The page leaves out facts that are `null`. */
 function factsOf(details: KeyDetails): readonly Fact[] {
   const { key, now } = details;
   return [
-    { name: 'Key', value: handleOf(key) },
+    { name: 'Key', value: html`<code>${handleOf(key)}</code>` },
     { name: 'Key id', value: html`<code>${key.keyId}</code>` },
+    { name: 'Tokens that act as it', value: trustOf(key) },
     { name: 'State', value: stateOf(key, now) },
     { name: 'Stops working', value: endOfOverlap(key) },
     { name: 'Organizations', value: organizationsOf(details) },

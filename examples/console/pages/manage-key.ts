@@ -99,7 +99,8 @@ function revokeForm({ keyId, rotatedFrom, retireAt }: KeyInfo): Html {
 }
 
 export function manageForm(key: KeyInfo, unused: readonly string[], once: string): Html {
-  const canBeRotated = key.state === 'live' && key.retireAt === null;
+  // A keyless key has no secret to replace.
+  const canBeRotated = key.state === 'live' && key.retireAt === null && key.trust === null;
   return html`${canBeRotated && rotateForm(key, unused, once)}
     ${key.state === 'live' && suspendForm(key)}
     ${key.state === 'suspended' && resumeForm(key)}

@@ -46,6 +46,12 @@ const CONSOLE: readonly Safeguard[] = [
     instead: 'return;',
   },
   {
+    name: 'console: a keyless key is not rotated',
+    file: 'examples/console/pages/manage-key.ts',
+    text: ' && key.trust === null',
+    instead: '',
+  },
+  {
     name: 'console: a viewer without rights',
     file: 'examples/console/forms.ts',
     text: 'if (authority === null)',
