@@ -1,31 +1,22 @@
 /** The schema of a new trust: who may act as a key without a secret. */
 import * as z from 'zod';
-import { hasInvisible, looksLikeKey } from '../core/masking.js';
 import type { Trust } from '../core/trust.js';
+import { ISSUER, isIssuer, memberOf, OF_TOKENS } from '../management/keyless.js';
 import { closedObject } from './closed-object.js';
 import { CLEAN_PATTERN } from './person-text.js';
 import { type Pair, tableOf } from './string-table.js';
-
-/** 255 characters of printable ASCII, without user information, query and fragment. */
-const ISSUER = /^(?=.{1,255}$)https:\/\/[\w.:[\]-]+(?:\/[!"$->@-~]*)?$/;
 
 const issuerRule =
   'trust: the issuer is an https URL of at most 255 characters, ' +
   'without user information, query and fragment';
 
-const issuer = z
-  .string(issuerRule)
-  .refine((text) => ISSUER.test(text) && URL.canParse(text), issuerRule)
-  .meta({ pattern: ISSUER.source });
+const issuer = z.string(issuerRule).refine(isIssuer, issuerRule).meta({ pattern: ISSUER.source });
 
 /** The most claims, and the most values of one. */
 const MOST = 8;
 const MAX_NAME = 128;
 const MAX_VALUE = 512;
 const MAX_BYTES = 4096;
-
-/** Claims about a token, which identify nobody. */
-const OF_TOKENS: readonly string[] = ['iss', 'aud', 'exp', 'iat', 'nbf', 'jti'];
 
 const claimsRule =
   'trust: 1 to 8 claims of an identity (not iss, aud, exp, iat, nbf, jti), each with ' +
@@ -53,7 +44,7 @@ const claims = tableOf({
       maxLength: MAX_NAME,
       allOf: [
         { pattern: CLEAN_PATTERN },
-        { pattern: `^(?!/?(?:${OF_TOKENS.join('|')})$)(?!/.*~(?![01]))` },
+        { pattern: `^(?!/?(?:${OF_TOKENS.join('|')})$)(?!.*["\\\\])(?!/.*~(?![01]))` },
       ],
     },
     additionalProperties: { anyOf: [valueJson, listJson] },
@@ -62,24 +53,7 @@ const claims = tableOf({
 });
 
 function areClaims(pairs: readonly Pair[]): boolean {
-  return pairs.length > 0 && pairs.every(([name, wanted]) => isClaim(name) && isWanted(wanted));
-}
-
-function isClaim(name: string): boolean {
-  const isOfToken = OF_TOKENS.includes(name.replace('/', ''));
-  const isMalformed = /^\/.*~(?![01])/.test(name);
-  return isShown(name, MAX_NAME) && !isOfToken && !isMalformed;
-}
-
-function isWanted(wanted: unknown): boolean {
-  const list: readonly unknown[] = Array.isArray(wanted) ? wanted : [wanted];
-  const isCount = list.length > 0 && list.length <= MOST && new Set(list).size === list.length;
-  return isCount && list.every((text) => isShown(text, MAX_VALUE));
-}
-
-function isShown(text: unknown, max: number): boolean {
-  const isText = typeof text === 'string' && text.length > 0 && text.length <= max;
-  return isText && !hasInvisible(text) && !looksLikeKey(text);
+  return pairs.length > 0 && pairs.every(([name, wanted]) => memberOf(name, wanted) !== null);
 }
 
 /**

@@ -130,6 +130,8 @@ describe('a trust', () => {
     ['an empty name', claims({ '': 'x' })],
     ['a name of 129 characters', claims({ ['a'.repeat(129)]: 'x' })],
     ['an invisible name', claims({ 'a\u200b': 'x' })],
+    ['a quote in a name', claims({ 'a"': 'x' })],
+    ['a backslash in a name', claims({ 'a\\': 'x' })],
     ['a pointer with a lone ~', claims({ '/a~2': 'x' })],
     ['a pointer that ends with ~', claims({ '/a~': 'x' })],
     ...['iss', 'aud', 'exp', 'iat', 'nbf', 'jti', '/iss', '/jti'].map(
@@ -172,7 +174,8 @@ describe('a trust', () => {
     ['a ~ in a name', { 'a~': 'x' }],
     ['__proto__', JSON.parse('{"__proto__":"x"}') as object],
     ['a text that is not normalized', { a: 'e\u0301' }],
-    ['quotes and backslashes', { a: '"\\', '"': ['\\"'] }],
+    ['quotes and backslashes in values', { a: '"\\', b: ['\\"'] }],
+    ['a slash in a name', { 'i/ss': 'x' }],
     ['a text that is neither Latin nor short', { a: '鍵🔑' }],
   ])('may have %s', async (_what, over) => {
     const { info, row } = await made(claims(over));

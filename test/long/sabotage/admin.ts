@@ -173,20 +173,6 @@ export const ADMIN: readonly Safeguard[] = [
     tests,
   },
   {
-    name: 'schemas: no key in a trust',
-    file: 'src/schemas/trust.ts',
-    text: ' && !looksLikeKey(text)',
-    instead: '',
-    tests: 'test/schemas',
-  },
-  {
-    name: 'schemas: no claim about the token in a trust',
-    file: 'src/schemas/trust.ts',
-    text: '!isOfToken && ',
-    instead: '',
-    tests: 'test/schemas',
-  },
-  {
     name: 'schemas: a trust has 4 KiB',
     file: 'src/schemas/trust.ts',
     text: '.length <= MAX_BYTES',

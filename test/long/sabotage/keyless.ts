@@ -215,4 +215,18 @@ export const KEYLESS: readonly Safeguard[] = [
     instead: 'false',
     tests: ISSUING,
   },
+  {
+    name: 'keyless: no key in a trust',
+    file: MANAGEMENT,
+    text: ' && !looksLikeKey(text)',
+    instead: '',
+    tests: ISSUING,
+  },
+  {
+    name: 'keyless: no names that JSON escapes',
+    file: MANAGEMENT,
+    text: '["\\\\]|',
+    instead: '',
+    tests: ISSUING,
+  },
 ];
