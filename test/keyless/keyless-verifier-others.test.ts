@@ -1,4 +1,4 @@
-/** Keyless tokens beside other credentials: rows that were edited, JWTs of the service, and keys. */
+/** Keyless tokens beside other credentials: edited rows, JWTs of the service, and keys. */
 import type { KeyStore } from 'keyscope';
 import { authorityFrom } from 'keyscope/admin';
 import { cacheStore } from 'keyscope/cache';
