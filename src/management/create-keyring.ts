@@ -102,7 +102,7 @@ function createManagement(context: Context): Management {
     withdraw: onKey('withdraw', withdraw),
     list: async (input: ListInput | undefined, given: AnyAuthority) =>
       list(context, readAuthority(entityKind, given), input) as Promise<ListPage<never>>,
-    get: async (keyId, given) => requireKey(keyId, given).catch(nullIfNotFound),
+    get: (keyId, given) => requireKey(keyId, given).catch(nullIfNotFound),
   };
 }
 

@@ -83,8 +83,7 @@ export async function issueTrusting(
     throw new AccessError('ceiling_exceeded', 'issued_by_key', { keyId: acting.keyId });
   }
   const issuedUnder = acting?.rootKeyId ?? null;
-  const whole = { ...draft, issuedUnder, trust };
-  const minted = await mint(context, authority, whole, acting, null);
+  const minted = await mint(context, authority, { ...draft, issuedUnder, trust }, acting, null);
   tellGrant(context, authority, minted.record, { type: 'key.issued' });
   return minted;
 }

@@ -106,7 +106,6 @@ async function endSuccessors(walk: Walk, keyId: string): Promise<void> {
 
 const PAGE = 500;
 const AT_ONCE = 10;
-const IN_A_TURN = 50;
 
 /**
  * Calls `change` with every row of a lineage, several at a time, and walks again until it changed
@@ -155,8 +154,7 @@ async function* groupsOf(
     const rows: readonly KeyRecord[] = await context.store.listLineage(query, { fresh: true });
     for (let start = 0; start < rows.length; start += AT_ONCE) {
       // A synchronous store would otherwise keep everything else waiting.
-      const isLong = start > 0 && start % IN_A_TURN === 0;
-      if (isLong) await untilNextTurn();
+      if (start > 0) await untilNextTurn();
       yield rows.slice(start, start + AT_ONCE);
     }
     const last: string | null = rows[PAGE - 1]?.keyId ?? null;

@@ -46,8 +46,7 @@ export async function mint(
   const check = (now: KeyRecord | null): void =>
     requireCeiling(lowered(authority, now), draft, context.maxLifetimeMs);
   check(acting);
-  const { format, random } = context;
-  const key = format.complete(drawEntropy(random));
+  const key = context.format.complete(drawEntropy(context.random));
   const record = recordOf(context, authority, draft, old, key);
   // Nobody has the plaintext yet. Without one, the key waits until its issuer was checked again.
   const waits = draft.trust !== null && acting !== null;

@@ -65,8 +65,10 @@ export async function rotate(
 ): Promise<IssuedKey> {
   const given = readInputFields(input, INPUT, 'rotate');
   const time = context.clock();
-  const readOverlap = (ms: unknown, what: string) => readInteger(ms, 0, MAX_OVERLAP_MS, what);
-  const retireAt = time + readInput(given, 'overlapMs', readOverlap);
+  const overlapMs = readInput(given, 'overlapMs', (ms, what) =>
+    readInteger(ms, 0, MAX_OVERLAP_MS, what),
+  );
+  const retireAt = time + overlapMs;
   const acting = await requireActing(context, authority);
   const old = await requirePredecessor(context, await requireOwn(context, authority, keyId));
   if (old.trust !== null) throw new AccessError('conflict', 'keyless', { keyId });

@@ -63,8 +63,8 @@ export async function tellDenial<A extends CheckedAuthority, T>(
   } catch (error) {
     if (isAccessError(error)) {
       const { code, reason: denialReason, excess } = error;
-      const named = { keyId: isUuid(keyId) ? keyId : null, entityId: authority.entityId };
       const event = { type: 'management.denied', action, code, denialReason, excess } as const;
+      const named = { keyId: isUuid(keyId) ? keyId : null, entityId: authority.entityId };
       tell(context, authority, named, time, event);
     }
     throw error;

@@ -1,7 +1,7 @@
 /** The schema of a new trust: who may act as a key without a secret. */
 import * as z from 'zod';
 import type { Trust } from '../core/trust.js';
-import { ISSUER, isIssuer, memberOf, OF_TOKENS } from '../management/keyless.js';
+import { ISSUER, isIssuer, memberOf } from '../management/keyless.js';
 import { closedObject } from './closed-object.js';
 import { CLEAN_PATTERN } from './person-text.js';
 import { type Pair, tableOf } from './string-table.js';
@@ -44,7 +44,7 @@ const claims = tableOf({
       maxLength: MAX_NAME,
       allOf: [
         { pattern: CLEAN_PATTERN },
-        { pattern: `^(?!/?(?:${OF_TOKENS.join('|')})$)(?!.*["\\\\])(?!/.*~(?![01]))` },
+        { pattern: `^(?!/?(?:iss|aud|exp|iat|nbf|jti)$)(?!.*["\\\\])(?!/.*~(?![01]))` },
       ],
     },
     additionalProperties: { anyOf: [valueJson, listJson] },

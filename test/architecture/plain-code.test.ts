@@ -90,6 +90,7 @@ describe('the source', () => {
       'src/leaks/masked-place.ts: text.toLowerCase', // The remains of a key in a host name.
       // Characters that an address may hide.
       "src/leaks/spellings.ts: text.replace(UNSEEN, '').normalize",
+      'src/management/mint.ts: context.random', // The secure source, or that of a test.
       'src/schemas/person-text.ts: text.normalize',
       'src/schemas/person-text.ts: text.normalize',
       'src/stores/postgres/query.ts: Math.random', // The delay before it asks again.

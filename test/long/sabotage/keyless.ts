@@ -190,7 +190,7 @@ export const KEYLESS: readonly Safeguard[] = [
   {
     name: 'keyless: no claims of tokens',
     file: MANAGEMENT,
-    text: '!isOfToken && ',
+    text: '^\\/?(?:iss|aud|exp|iat|nbf|jti)$|',
     instead: '',
     tests: ISSUING,
   },

@@ -67,7 +67,7 @@ const GROWTH: readonly Safeguard[] = [
   {
     name: 'growth: revoking a lineage lets other work run',
     file: 'src/management/lineage.ts',
-    text: 'if (isLong) await',
+    text: 'if (start > 0) await',
     instead: 'if (start < 0) await',
   },
   {

@@ -98,7 +98,7 @@ test('a mark of an unknown kind throws a TypeError', () => {
   }
 });
 
-test('a revocation marks a row again that somebody else revoked, and keeps its time', () => {
+test('a revocation marks a row again that another program revoked, and keeps its time', () => {
   const { db, store } = stocked();
   db.exec("UPDATE keyscope_keys SET revoked_at = 900, ended_by = 'x', changed_at = 900");
   const again = { kind: 'revoke', at: 5, by: 'ada', reason: null, seal: 'end' } as const;
