@@ -3,8 +3,13 @@ import { createFetchedList } from '../http/fetched-list.js';
 import { isName } from './claims.js';
 import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from './jose.js';
 
-/** The key set of a verifier. A removed key ends with the next fetch. */
-const TIMES = { maxAgeMs: 900_000, refreshMs: 480_000, pauseMs: 30_000, overlapMs: 0 };
+/** The times of a key set. A removed key ends with the next fetch. */
+export const KEY_SET_TIMES = {
+  maxAgeMs: 900_000,
+  refreshMs: 480_000,
+  pauseMs: 30_000,
+  overlapMs: 0,
+};
 
 /** Finds the key for an algorithm among those with the same `kid`. */
 type FindKey = ReturnType<typeof createLocalJWKSet>;
@@ -18,7 +23,7 @@ type FindKey = ReturnType<typeof createLocalJWKSet>;
  * @throws TypeError if `url` is not https, or has credentials.
  */
 export function createFetchedKeys(url: URL, report: (error: unknown) => void): JWTVerifyGetKey {
-  const keys = createFetchedList({ name: 'jwks', url, read: readSet, ...TIMES }, report);
+  const keys = createFetchedList({ name: 'jwks', url, read: readSet, ...KEY_SET_TIMES }, report);
   // Throws the error of a missing key.
   const findNone = createLocalJWKSet({ keys: [] });
   return async (header, token) => {

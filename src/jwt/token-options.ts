@@ -1,6 +1,7 @@
-/** Reads the options that issuer and verifier share. */
-import { assert, assertFunction, readInteger } from '../core/input.js';
+/** Reads the options that issuers and verifiers share. */
+import { assert, assertFunction, readInteger, readStrings } from '../core/input.js';
 import { type Clock, systemClock } from '../core/outage.js';
+import { ALGORITHM_INSTEAD, isTokenAlgorithm, type TokenAlgorithm } from './algorithms.js';
 import { isName } from './claims.js';
 
 const DEFAULT_TTL_SECONDS = 900;
@@ -27,4 +28,12 @@ export function readTtl(value: unknown, what: 'ttlSeconds' | 'maxTtlSeconds'): n
 export function readClockOption(now: unknown): Clock {
   assertFunction(now, 'now');
   return (now as Clock | undefined) ?? systemClock;
+}
+
+/** Reads the accepted algorithms. */
+export function readAlgorithms(given: unknown): TokenAlgorithm[] {
+  const rule = { holds: isTokenAlgorithm, instead: ALGORITHM_INSTEAD };
+  const algorithms = readStrings(given, 'algorithms', rule);
+  assert(algorithms.length > 0, 'algorithms: pass at least one');
+  return algorithms as TokenAlgorithm[];
 }

@@ -6,11 +6,11 @@ import type { Catalog } from '../core/catalog.js';
 import { type EntityIds, readEntityKind } from '../core/entity.js';
 import { isStoreError } from '../core/errors.js';
 import { createReport } from '../core/events.js';
-import { assert, assertFunction, readFields, readStrings } from '../core/input.js';
+import { assert, assertFunction, readFields } from '../core/input.js';
 import { type Clock, readClock } from '../core/outage.js';
 import { createPrincipal, type Principal, type ServiceRules } from '../core/principal.js';
 import type { TokenVerifier } from '../core/tokens.js';
-import { ALGORITHM_INSTEAD, isTokenAlgorithm, type TokenAlgorithm } from './algorithms.js';
+import type { TokenAlgorithm } from './algorithms.js';
 import {
   holdsAll,
   REQUIRED_CLAIMS,
@@ -21,7 +21,7 @@ import {
 } from './claims.js';
 import { decodeJwt, type JWTVerifyGetKey, jwtVerify } from './jose.js';
 import type { JwkSet } from './key-set.js';
-import { readClockOption, readIdentifier, readTtl } from './token-options.js';
+import { readAlgorithms, readClockOption, readIdentifier, readTtl } from './token-options.js';
 import { readVerificationKeys } from './verification-keys.js';
 
 /** The options of {@link createTokenVerifier}. */
@@ -148,13 +148,6 @@ function readVerifierOptions(options: unknown): VerifierSettings {
   const entityKind = readEntityKind(given.entityIds);
   const rules = { knownScopes, entityKind };
   return { issuer, audience, algorithms, findKey, ...rules, maxTtlSeconds, now };
-}
-
-function readAlgorithms(given: unknown): TokenAlgorithm[] {
-  const rule = { holds: isTokenAlgorithm, instead: ALGORITHM_INSTEAD };
-  const algorithms = readStrings(given, 'algorithms', rule);
-  assert(algorithms.length > 0, 'algorithms: pass at least one');
-  return algorithms as TokenAlgorithm[];
 }
 
 async function verify(settings: VerifierSettings, token: unknown): Promise<Principal> {

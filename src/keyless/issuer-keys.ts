@@ -3,6 +3,7 @@ import { assert, isObject } from '../core/input.js';
 import { createFetchedList } from '../http/fetched-list.js';
 import { isJwkFor, type TokenAlgorithm } from '../jwt/algorithms.js';
 import { keysUnavailable } from '../jwt/claims.js';
+import { KEY_SET_TIMES } from '../jwt/fetched-keys.js';
 import { type CryptoKey, importJWK, type JWK } from '../jwt/jose.js';
 import { isPrivateKey, publicPart } from '../jwt/key-set.js';
 
@@ -23,9 +24,6 @@ export interface IssuerKeys {
   find(question: KeyQuestion): Promise<CryptoKey | null>;
 }
 
-/** A removed key ends with the next fetch. */
-const TIMES = { maxAgeMs: 900_000, refreshMs: 480_000, pauseMs: 30_000, overlapMs: 0 };
-
 /** The name of the whole set among the items of a fetched list. No `kid` is empty. */
 const WHOLE = '';
 
@@ -45,7 +43,10 @@ export function createIssuerKeys(
     const keys = readStaticKeys(jwks, algorithms);
     return { find: async (question) => imported(chooseKey(keys, question), question) };
   }
-  const list = createFetchedList({ name: 'jwks', url: jwks, read: readSet, ...TIMES }, report);
+  const list = createFetchedList(
+    { name: 'jwks', url: jwks, read: readSet, ...KEY_SET_TIMES },
+    report,
+  );
   return {
     async find(question) {
       const keys = (await list.find(WHOLE)) ?? [];

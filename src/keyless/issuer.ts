@@ -1,9 +1,9 @@
 /** The issuers whose tokens a service accepts, and how they are checked at start-up. */
-import { assert, isObject, readFields, readStrings } from '../core/input.js';
-import { ALGORITHM_INSTEAD, isTokenAlgorithm, type TokenAlgorithm } from '../jwt/algorithms.js';
+import { assert, readFields, readStrings } from '../core/input.js';
+import type { TokenAlgorithm } from '../jwt/algorithms.js';
 import { isName } from '../jwt/claims.js';
 import type { JwkSet } from '../jwt/key-set.js';
-import { readTtl } from '../jwt/token-options.js';
+import { readAlgorithms, readTtl } from '../jwt/token-options.js';
 import { ISSUER_INSTEAD, isIssuer } from '../management/keyless.js';
 import { createIssuerKeys, type IssuerKeys } from './issuer-keys.js';
 
@@ -38,7 +38,6 @@ export interface CheckedIssuer {
 
 const FIELDS = ['issuer', 'jwks', 'algorithms', 'identifies', 'maxTtlSeconds'] as const;
 
-const ALGORITHM = { holds: isTokenAlgorithm, instead: ALGORITHM_INSTEAD };
 const CLAIM = { holds: isName, instead: 'pass the name of a claim, 1 to 128 characters' };
 
 /**
@@ -63,12 +62,10 @@ export function readIssuers(
 }
 
 function readIssuer(entry: unknown, report: (error: unknown) => void): CheckedIssuer {
-  assert(isObject(entry), 'issuers: pass objects, such as githubActions()');
   const given = readFields(entry, FIELDS, 'issuers');
   const { issuer } = given;
   assert(isIssuer(issuer), `issuer: ${ISSUER_INSTEAD}`, issuer);
-  const algorithms = readStrings(given.algorithms, 'algorithms', ALGORITHM) as TokenAlgorithm[];
-  assert(algorithms.length > 0, 'algorithms: pass at least one');
+  const algorithms = readAlgorithms(given.algorithms);
   const identifies = readStrings(given.identifies, 'identifies', CLAIM);
   assert(identifies.length > 0, 'identifies: name a claim that nobody else can get');
   const maxTtlSeconds = readTtl(given.maxTtlSeconds, 'maxTtlSeconds');
