@@ -6,7 +6,7 @@
 import type { Admission, Admitting } from '../core/admit.js';
 import { isAccessError, isStoreError, type StoreError } from '../core/errors.js';
 import { createReport, type EventContext, quietly } from '../core/events.js';
-import { assert, assertFunction, hasMethods } from '../core/input.js';
+import { assert, assertFunction, hasMethods, readText } from '../core/input.js';
 import type { RequestLike } from '../core/request.js';
 import { type ChallengeOptions, type DenialResponse, toResponse } from './challenge.js';
 
@@ -21,17 +21,23 @@ export interface GuardOptions<Operation extends string = string>
   readonly onError?: ((error: StoreError) => unknown) | undefined;
 }
 
-/** The readers that a guard uses on the framework's own request. */
+/** What a route tells its guard: readers of the framework's own request, and a note. */
 export interface GuardReaders<FrameworkRequest> {
   /** Returns the requested entity: nothing, a text, or all values of a parameter. */
   entity?(request: FrameworkRequest): unknown;
   /** Returns the context for events: see `AdmitInput`. If it throws, the event has none. */
   context?(request: FrameworkRequest): EventContext | undefined;
+  /**
+   * Who else may call the route, because your own sign-in opens it too, such as `people with a
+   * session`; at most 100 characters. It is only for the lock (`keyscope/lock`): the guard itself
+   * still lets in only keys.
+   */
+  readonly also?: string | undefined;
 }
 
 /** The guard of one operation, without a framework. */
 export interface Guard<FrameworkRequest> {
-  /** Copy it onto the middleware or hook. `routesOf` recognises guards by it. */
+  /** Copy it onto the middleware or hook. `routesOf` recognises guards by it, and reads `also`. */
   readonly mark: object;
   /**
    * Authenticates and authorizes.
@@ -56,7 +62,9 @@ type GuardMaker<Operation extends string> = <FrameworkRequest>(
 ) => Guard<FrameworkRequest>;
 
 const MARK = Symbol.for('keyscope.operation');
-const READERS: readonly unknown[] = ['entity', 'context'];
+const ALSO = Symbol.for('keyscope.also');
+const MAX_ALSO_LENGTH = 100;
+const READERS: readonly unknown[] = ['entity', 'context', 'also'];
 
 /**
  * Defines the guards of a service, for the adapter of a framework. Checks options and operations at
@@ -67,8 +75,8 @@ const READERS: readonly unknown[] = ['entity', 'context'];
  *
  * @returns A function that makes the guard of one operation.
  * @throws TypeError on a missing or unknown option, and on a `realm` or `resourceMetadata` that no
- *   header can carry. The returned function throws one on an operation that is not in the policy
- *   and on an unknown reader.
+ *   header can carry. The returned function throws one on an operation that is not in the policy,
+ *   on an unknown field, and on an invalid `also`.
  * @example
  * const define = defineGuard({ keyring });
  * const guard = define('listThreats');
@@ -100,9 +108,11 @@ export function defineGuard<Operation extends string>(
   ): Guard<FrameworkRequest> => {
     policy.requires(operation);
     const isKnown = Reflect.ownKeys(readers).every((name) => READERS.includes(name));
-    assert(isKnown, 'guard: pass { entity } alone, or with { context }');
+    assert(isKnown, 'guard: pass { entity, context, also }, or only some of them');
+    const { also } = readers;
+    if (also !== undefined) readText(also, MAX_ALSO_LENGTH, 'guard: also');
     return Object.freeze<Guard<FrameworkRequest>>({
-      mark: Object.freeze({ [MARK]: operation }),
+      mark: Object.freeze({ [MARK]: operation, [ALSO]: also }),
       admit: async (request, lines) => {
         const entityId = readers.entity?.(request);
         const context = quietly(() => readers.context?.(request));

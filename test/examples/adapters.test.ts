@@ -347,7 +347,7 @@ describe.each(FRAMEWORKS)('the adapter for %s', (framework) => {
     ]) {
       expect(() => guard('whoami', options), inspect(options)).toThrow(TypeError);
     }
-    expect(() => guard('whoami', { entityId: read })).toThrow('guard: pass { entity } alone');
+    expect(() => guard('whoami', { entityId: read })).toThrow('guard: pass { entity, context');
   });
 
   test('refuses to make a guard without a keyring that has a policy, and says how to', async () => {

@@ -8,7 +8,7 @@ import {
   StoreError,
   toResponse,
 } from '../../src/index.js';
-import { operationOf } from '../../src/tools/lock/guards.js';
+import { operationOf, readChain } from '../../src/tools/lock/guards.js';
 import { bearer, catalog, issue, OTHER, OWN, setUp } from '../support/keyring.ts';
 
 const policy = definePolicy(catalog, { whoami: [], listThreats: ['threats:read'] });
@@ -92,6 +92,39 @@ describe('defineGuard', () => {
     expect(operationOf(Object.assign(() => {}, mark))).toBe('listThreats');
   });
 
+  it('marks its guards with who else may call the route, and decides as before', async () => {
+    const { define, key } = await prepared();
+    const also = 'people with a session';
+    const guard = define('listThreats', { also });
+    const chain = [Object.assign(() => {}, guard.mark)];
+    expect(readChain(chain)).toMatchObject({ operations: ['listThreats'], also: [also] });
+    expect(Object.isFrozen(guard.mark)).toBe(true);
+    await expect(guard.admit(undefined, undefined)).rejects.toMatchObject({
+      code: 'missing_credentials',
+    });
+    await expect(guard.admit(undefined, bearer(key))).resolves.toMatchObject({ entityId: OWN });
+    for (const readers of [{}, { also: undefined }]) {
+      const plain = Object.assign(() => {}, define('listThreats', readers).mark);
+      expect(readChain([plain]).also).toEqual([]);
+    }
+  });
+
+  it.each([
+    ['no text', 1, 'guard: also: pass a string'],
+    ['no text, but null', null, 'guard: also: pass a string'],
+    ['an empty text', '', 'guard: also: 1 to 100 characters'],
+    ['a text of 101 characters', 'x'.repeat(101), 'guard: also: 1 to 100 characters'],
+    ['a very long text', 'x'.repeat(10_000), 'guard: also: at most 100 characters'],
+    ['a control character', 'people\nand others', 'guard: also: no control'],
+    ['an invisible character', 'people\u202e', 'guard: also: no control'],
+  ])('throws on an `also` with %s when the route is declared', async (_what, also, message) => {
+    const { define } = await prepared();
+    const declare = () => define('whoami', { also: also as string });
+    expect(declare).toThrow(TypeError);
+    expect(declare).toThrow(message);
+    expect(() => define('whoami', { also: 'x'.repeat(100) })).not.toThrow();
+  });
+
   it.each([
     ['nothing', undefined],
     ['no keyring', CHALLENGE],
@@ -118,7 +151,9 @@ describe('defineGuard', () => {
     const { define } = await prepared();
     expect(() => define('listThreat' as 'whoami')).toThrow(/not in the table/);
     const readers = { entityId: () => OWN };
-    expect(() => define('whoami', readers as object)).toThrow('guard: pass { entity } alone');
+    expect(() => define('whoami', readers as object)).toThrow(
+      'guard: pass { entity, context, also }',
+    );
     expect(() => define('whoami', { [Symbol('x')]: 1 } as object)).toThrow(/^guard: pass/);
   });
 

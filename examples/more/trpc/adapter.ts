@@ -15,7 +15,7 @@ export function createGuard<Op extends string>(options: GuardOptions<Op>) {
   const define = defineGuard(options);
   const t = initTRPC.context<Context>().create();
   // `entity` gets the unparsed input.
-  return (operation: Op, readers?: Pick<GuardReaders<unknown>, 'entity'>) => {
+  return (operation: Op, readers?: Omit<GuardReaders<unknown>, 'context'>) => {
     const guard = define(operation, readers);
     const middleware = t.middleware(async ({ ctx, getRawInput, next }) => {
       const input = await getRawInput();

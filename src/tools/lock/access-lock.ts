@@ -1,7 +1,7 @@
 /** The access lock: for each route, who may call it. */
 import { assert, isObject, quote, readFields, readStrings, readText } from '../../core/input.js';
 import { type Guarded, type Guarding, joinPolicies } from './guarded.js';
-import type { GuardedRoute } from './route.js';
+import { callersOf, type GuardedRoute } from './route.js';
 
 /** Who may call each route of a service. Made by {@link lockOf} or {@link parseLock}. */
 export interface AccessLock {
@@ -23,6 +23,8 @@ export interface LockedRoute {
   readonly scopes: readonly string[];
   /** Why the route has no guard; null if it has one, or if nobody has written a reason. */
   readonly reason: string | null;
+  /** Who else may call a route with a guard, because the service's own sign-in opens it; sorted. */
+  readonly also?: readonly string[] | undefined;
   /** Guards that may run before a route without a guard, sorted. Only a hint. */
   readonly behind?: readonly string[] | undefined;
   /** For a route without a guard: the number of handlers with its method and path, if above 1. */
@@ -75,13 +77,14 @@ export function lockOf(input: LockInput): AccessLock {
   return createLock(scopes, reserved, routes);
 }
 
-function guardsOf({ operations, behind = [], handlers }: LockedRoute): string {
-  return [...operations, '', ...behind, handlers].join();
+function guardsOf(route: LockedRoute): string {
+  const { behind = [], handlers } = route;
+  return [callersOf(route), ...behind, handlers].join();
 }
 
 function lockRoute(
   name: string,
-  { operations, behind = [], handlers }: GuardedRoute,
+  { operations, also, behind = [], handlers }: GuardedRoute,
   guarded: Guarded,
   reason: string | null,
 ): LockedRoute {
@@ -95,7 +98,7 @@ function lockRoute(
   const scopes = new Set(
     operations.flatMap((operation) => guarded.operations.get(operation) ?? []),
   );
-  return { operations: [...operations], scopes: [...scopes], reason, behind, handlers };
+  return { operations: [...operations], scopes: [...scopes], reason, also, behind, handlers };
 }
 
 function readReasons(value: unknown): ReadonlyMap<string, string> {
@@ -136,13 +139,17 @@ export function createLock(
 }
 
 function freezeRoute(name: string, route: LockedRoute): LockedRoute {
-  const { operations, scopes, reason, behind = [], handlers } = route;
+  const { operations, scopes, reason, also = [], behind = [], handlers } = route;
   const sorted: LockedRoute = {
     operations: Object.freeze(readStrings(operations, name)),
     scopes: Object.freeze([...scopes].sort(compareText)),
     reason,
   };
-  if (operations.length > 0) return Object.freeze(sorted);
+  if (operations.length > 0) {
+    const others = also.map((who) => readText(who, MAX_REASON_LENGTH, `${quote(name)}: also`));
+    const all = Object.freeze(others.sort(compareText));
+    return Object.freeze({ ...sorted, ...(all.length > 0 && { also: all }) });
+  }
   const hints = Object.freeze(readStrings(behind, name).sort(compareText));
   return Object.freeze({
     ...sorted,
@@ -163,9 +170,17 @@ function compareText(a: string, b: string): number {
 }
 
 /** Says in words who may call a route. */
-export function whoMay({ operations, scopes, reason, behind = [] }: LockedRoute): string {
-  if (operations.length > 0)
-    return scopes.length === 0 ? 'any key' : `keys with ${scopes.join(', ')}`;
+export function whoMay({
+  operations,
+  scopes,
+  reason,
+  also = [],
+  behind = [],
+}: LockedRoute): string {
+  if (operations.length > 0) {
+    const keys = scopes.length === 0 ? 'any key' : `keys with ${scopes.join(', ')}`;
+    return [keys, ...also].join(', and ');
+  }
   const unless = behind.length === 0 ? '' : `, unless ${behind.join(' or ')} before it covers it`;
   return reason === null ? `anyone${unless}, and nobody wrote why` : `anyone${unless}: ${reason}`;
 }

@@ -194,7 +194,8 @@ function isUnguarded({ operations }: LockedRoute): boolean {
 
 /**
  * Says how a route is wider than before, or returns null. It is wider if it no longer needs a
- * scope, or if a scope that it needs is no longer reserved.
+ * scope, if a scope that it needs is no longer reserved, or if the service's own sign-in opens it
+ * to others as well.
  */
 function widening(
   before: LockedRoute,
@@ -209,6 +210,7 @@ function widening(
   const freed = kept.filter((scope) => {
     return old.reserved.includes(scope) && !now.reserved.includes(scope);
   });
+  const gained = othersLost(after, before);
   const parts: string[] = [];
   if (dropped.length > 0) {
     parts.push(`no longer needs ${dropped.join(', ')}${movement(before, after)}`);
@@ -216,6 +218,7 @@ function widening(
   if (freed.length > 0) {
     parts.push(`needs ${freed.join(', ')}, which is no longer reserved: wildcards grant it`);
   }
+  if (gained !== '') parts.push(`now also lets in ${gained}`);
   return parts.length === 0 ? null : `${parts.join('; ')}. It is open to ${whoMay(after)}`;
 }
 
@@ -231,10 +234,17 @@ function narrowing(
   const held = kept.filter((scope) => {
     return now.reserved.includes(scope) && !old.reserved.includes(scope);
   });
+  const lost = othersLost(before, after);
   const parts: string[] = [];
   if (needed.length > 0) parts.push(`also needs ${needed.join(', ')}${movement(before, after)}`);
   if (held.length > 0) parts.push(`needs ${held.join(', ')}, which wildcards no longer grant`);
+  if (lost !== '') parts.push(`no longer lets in ${lost}`);
   return parts.join('; ');
+}
+
+/** Those who could call the route in the first lock without a key, and not in the second. */
+function othersLost({ also = [] }: LockedRoute, { also: kept = [] }: LockedRoute): string {
+  return also.filter((who) => !kept.includes(who)).join(' and ');
 }
 
 function movement(before: LockedRoute, after: LockedRoute): string {

@@ -1,7 +1,7 @@
 /** Reads the routes of Express 5 from the layers of its routers. */
 import { assert, hasMethods } from '../../core/input.js';
 import { type Front, isProxy, operationOf, operationsAbove, readChain } from './guards.js';
-import { assertFew, type GuardedRoute } from './route.js';
+import { assertFew, callersOf, type GuardedRoute } from './route.js';
 
 interface Layer {
   readonly handle: (...args: never[]) => unknown;
@@ -119,7 +119,7 @@ function readRoute(
   // `app.all` declares every method that Node knows.
   const methods = rows.map(({ method }) => method);
   const isAll = ['GET', 'CONNECT', 'TRACE'].every((method) => methods.includes(method));
-  const kinds = new Set(rows.map(({ operations }) => operations.join()));
+  const kinds = new Set(rows.map(callersOf));
   if (!isAll || kinds.size > 1) return rows;
   return rows.slice(0, 1).map((row) => ({ ...row, method: 'ALL' }));
 }

@@ -1,7 +1,7 @@
 /** Records the routes of Fastify 5, which reports each route only when it is declared. */
 import { assert, hasMethods } from '../../core/input.js';
 import { operationsOf, readChain } from './guards.js';
-import { assertFew, type GuardedRoute } from './route.js';
+import { assertFew, callersOf, type GuardedRoute } from './route.js';
 
 /** The hooks that Fastify runs before the handler, in order. */
 const HOOKS = ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const;
@@ -118,11 +118,11 @@ function isHead({ methods }: Declared): boolean {
 /** Whether Fastify added this HEAD to a GET: it has the same handler and the same guards. */
 function isHeadOf(head: Declared, gets: readonly Declared[]): boolean {
   const { url, options, hooks } = head;
-  const guards = readChain(hooks).operations.join();
+  const guards = callersOf(readChain(hooks));
   return gets.some((get) => {
     const isSame = get.options.handler === options.handler;
     const isThere = get.url === url || `${get.url}/` === url;
-    return isSame && isThere && readChain(get.hooks).operations.join() === guards;
+    return isSame && isThere && callersOf(readChain(get.hooks)) === guards;
   });
 }
 

@@ -2,16 +2,21 @@
 import type { GuardedRoute } from './route.js';
 
 const MARK = Symbol.for('keyscope.operation');
+const ALSO = Symbol.for('keyscope.also');
 
-/** The guards of a route, and guards that may run before it. */
-type Guards = Pick<GuardedRoute, 'operations' | 'behind'>;
+/** The guards of a route, who else may call it, and guards that may run before it. */
+type Guards = Required<Pick<GuardedRoute, 'operations' | 'behind' | 'also'>>;
 
 /** Returns the operation of a guard; `undefined` for any other value. */
 export function operationOf(value: unknown): string | undefined {
+  return textOf(value, MARK);
+}
+
+function textOf(value: unknown, mark: symbol): string | undefined {
   const isHolder = typeof value === 'function' || (typeof value === 'object' && value !== null);
-  if (!isHolder || isProxy(value) || !Object.hasOwn(value, MARK)) return undefined;
-  const { [MARK]: operation } = value as { readonly [MARK]: unknown };
-  return typeof operation === 'string' && operation !== '' ? operation : undefined;
+  if (!isHolder || isProxy(value) || !Object.hasOwn(value, mark)) return undefined;
+  const { [mark]: text } = value as Readonly<Record<symbol, unknown>>;
+  return typeof text === 'string' && text !== '' ? text : undefined;
 }
 
 /** Returns the operations of the guards among these values, in order. */
@@ -26,8 +31,12 @@ export function operationsOf(values: readonly unknown[]): readonly string[] {
 export function readChain(chain: readonly unknown[], before: readonly string[] = []): Guards {
   const end = chain.findIndex((each) => operationOf(each) === undefined);
   const first = end === -1 ? chain.length : end;
-  const operations = operationsOf(chain.slice(0, first));
-  return { operations, behind: [...before, ...operationsOf(chain.slice(first))] };
+  const guards = chain.slice(0, first);
+  return {
+    operations: operationsOf(guards),
+    behind: [...before, ...operationsOf(chain.slice(first))],
+    also: guards.flatMap((guard) => textOf(guard, ALSO) ?? []),
+  };
 }
 
 /** A guard declared for one path, or for a path and everything below it. */

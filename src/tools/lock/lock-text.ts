@@ -42,9 +42,9 @@ export function formatLock({ scopes, reserved, routes }: AccessLock): string {
 }
 
 function rowOf(route: LockedRoute): object {
-  const { operations, scopes, reason, behind, handlers } = route;
+  const { operations, scopes, reason, also, behind, handlers } = route;
   const who = whoMay(route);
-  if (operations.length > 0) return { operations, scopes, who };
+  if (operations.length > 0) return { operations, scopes, also, who };
   return { unguarded: reason, behind, handlers, who };
 }
 
@@ -156,11 +156,12 @@ function readRow(name: string, value: unknown, known: ReadonlySet<string>): Lock
   const where = `the lock: ${quote(name)}`;
   assert(NAME.test(name), `${where}: write a method and a path`);
   const row = readObject(value, quote(name));
-  const { operations, scopes, unguarded, behind, handlers, who: _, ...others } = row;
+  const { operations, scopes, also, unguarded, behind, handlers, who: _, ...others } = row;
   const [odd] = Object.keys(others);
   assert(odd === undefined, `${where}: unknown field ${quote(odd)}`);
   if (operations === undefined) {
     assert(scopes === undefined, `${where}: scopes: remove them, or add operations`);
+    assert(also === undefined, `${where}: also: remove it, or add operations`);
     const hints = readStrings(behind ?? [], `${where}: behind`);
     const isCount = handlers === undefined || (Number.isInteger(handlers) && Number(handlers) > 1);
     assert(isCount, `${where}: handlers: write a whole number above 1`);
@@ -177,7 +178,8 @@ function readRow(name: string, value: unknown, known: ReadonlySet<string>): Lock
     holds: (scope) => known.has(scope),
     instead: 'write scopes that the lock lists',
   });
-  return { operations: guards, scopes: needed, reason: null };
+  const callers = readStrings(also ?? [], `${where}: also`);
+  return { operations: guards, scopes: needed, reason: null, also: callers };
 }
 
 function readReason(value: unknown, where: string): string | null {

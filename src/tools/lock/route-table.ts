@@ -1,6 +1,6 @@
 /** Reads routes that the caller lists, as an array or a table. */
-import { assert, quote, readFields, readStrings } from '../../core/input.js';
-import { operationsOf } from './guards.js';
+import { assert, isObject, quote, readFields, readStrings } from '../../core/input.js';
+import { readChain } from './guards.js';
 import type { GuardedRoute } from './route.js';
 
 /** `GET /threats`, or `TOOL listThreats`. */
@@ -19,10 +19,10 @@ export function readRouteList(app: unknown): readonly GuardedRoute[] {
     const what = `routesOf: element ${at}`;
     const fields = readFields(
       element,
-      ['method', 'path', 'operations', 'behind', 'handlers'],
+      ['method', 'path', 'operations', 'behind', 'also', 'handlers'],
       what,
     );
-    const { method, path, operations, behind = [], handlers } = fields;
+    const { method, path, operations, behind = [], also = [], handlers } = fields;
     const isRoute = typeof method === 'string' && typeof path === 'string';
     assert(
       isRoute && ROUTE.test(`${method} ${path}`),
@@ -35,6 +35,7 @@ export function readRouteList(app: unknown): readonly GuardedRoute[] {
       path,
       operations: readStrings(operations, `${what}: operations`, OPERATION),
       behind: readStrings(behind, `${what}: behind`, OPERATION),
+      also: readStrings(also, `${what}: also`),
       handlers,
     };
   });
@@ -57,14 +58,15 @@ export function readTable(app: unknown): readonly GuardedRoute[] {
     const [, method, path] = ROUTE.exec(key) ?? [];
     const isRoute = method !== undefined && path !== undefined;
     assert(isRoute, `routesOf: ${quote(key)} is not a route. Pass ${USAGE}`);
-    return { method, path, operations: readGuards(key, value) };
+    return { method, path, ...readGuards(key, value) };
   });
 }
 
-/** Reads a value of the table: null, an operation, a list of them, or a guarded handler. */
-function readGuards(key: string, value: unknown): readonly string[] {
-  if (value === null) return [];
-  if (typeof value === 'function') return operationsOf([value]);
-  const names = typeof value === 'string' ? [value] : value;
-  return readStrings(names, `routesOf: ${quote(key)}`, OPERATION);
+/** Reads a value of the table: null, an operation, a guarded handler, or a list of either. */
+function readGuards(key: string, value: unknown): Pick<GuardedRoute, 'operations'> {
+  if (value === null) return { operations: [] };
+  const values: readonly unknown[] = Array.isArray(value) ? value : [value];
+  const isGuard = (each: unknown): boolean => typeof each === 'function' || isObject(each);
+  if (values.some(isGuard)) return readChain(values);
+  return { operations: readStrings(values, `routesOf: ${quote(key)}`, OPERATION) };
 }

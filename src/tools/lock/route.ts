@@ -14,6 +14,8 @@ export interface GuardedRoute {
    * on the route, sorted. This is a hint for people; the route counts as unguarded.
    */
   readonly behind?: readonly string[] | undefined;
+  /** For a route with a guard: who else may call it, as its guards say (`also` of a guard). */
+  readonly also?: readonly string[] | undefined;
   /**
    * For a route without a guard: the number of handlers with its method and path, if above 1. A new
    * handler then changes the lock, so that an old reason does not silently cover it.
@@ -44,8 +46,13 @@ export function sortRoutes(routes: readonly GuardedRoute[]): readonly GuardedRou
   return Object.freeze(sorted.map(([, route]) => frozen(route)));
 }
 
+/** Returns the same text for two routes only if their guards let in the same callers. */
+export function callersOf(route: Pick<GuardedRoute, 'operations' | 'also'>): string {
+  return JSON.stringify([route.operations, route.also ?? []]);
+}
+
 function bothOf(one: GuardedRoute, other: GuardedRoute): GuardedRoute {
-  const { method, path } = one;
+  const { method, path, also = [] } = one;
   const operations = one.operations.filter((operation) => other.operations.includes(operation));
   const behind = [...guardsOf(one), ...guardsOf(other)];
   return {
@@ -53,6 +60,7 @@ function bothOf(one: GuardedRoute, other: GuardedRoute): GuardedRoute {
     path,
     operations,
     behind,
+    also: [...also, ...(other.also ?? [])],
     handlers: (one.handlers ?? 1) + (other.handlers ?? 1),
   };
 }
@@ -66,10 +74,14 @@ function frozen({
   path,
   operations,
   behind = [],
+  also = [],
   handlers = 1,
 }: GuardedRoute): GuardedRoute {
   const route = { method, path, operations: Object.freeze([...new Set(operations)]) };
-  if (operations.length > 0) return Object.freeze(route);
+  if (operations.length > 0) {
+    const others = Object.freeze([...new Set(also)].sort());
+    return Object.freeze({ ...route, ...(others.length > 0 && { also: others }) });
+  }
   const hints = Object.freeze([...new Set(behind)].sort());
   return Object.freeze({
     ...route,

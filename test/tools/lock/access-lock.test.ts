@@ -129,6 +129,21 @@ describe('lockOf', () => {
       { routes: [route('GET', '/x', 'whoami'), route('GET', '/x')] },
       '"GET /x" appears twice, with different guards',
     ],
+    [
+      'a duplicate route that one guard opens to others',
+      {
+        routes: [
+          { ...route('GET', '/x', 'whoami'), also: ['people'] },
+          route('GET', '/x', 'whoami'),
+        ],
+      },
+      '"GET /x" appears twice, with different guards',
+    ],
+    [
+      'a text of two lines for who else may call',
+      { routes: [{ ...route('GET', '/x', 'whoami'), also: ['people\nand others'] }] },
+      '"GET /x": also: no control',
+    ],
     ['a lower-case method', { routes: [route('get', '/x')] }, 'write methods in upper-case'],
     ['an empty path', { routes: [route('GET', '')] }, 'write paths in printable characters'],
     ['a path of two lines', { routes: [route('GET', '/x\ny')] }, 'write paths in printable'],

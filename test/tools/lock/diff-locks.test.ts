@@ -17,6 +17,7 @@ const ROUTES: Routes = {
 };
 const REASONS = { 'GET /healthz': 'says only that it runs' };
 const THEN = 'It is open to keys with users:delete.';
+const OPEN = 'It is open to keys with threats:read, and people with a session.';
 const before = lockWith(SCOPES, ROUTES, REASONS);
 
 function changed(routes: Record<string, readonly string[] | null | undefined>, scopes = SCOPES) {
@@ -217,6 +218,66 @@ describe('diffLocks, of an operation', () => {
     expect(lockMarkdown(diff)).toContain('no longer needs threats:read (list is now browse).');
     expect(lockMarkdown(diff)).toContain('also needs threats:write (list is now browse).');
     expect(diff.changed).toEqual([]);
+  });
+});
+
+describe('diffLocks, of a sign-in that opens a route as well', () => {
+  const catalog = defineScopes({ threats: { read: 'Read.', write: 'Write.' } });
+  const policy = definePolicy(catalog, { list: ['threats:read'], edit: ['threats:write'] });
+  const routeFor = (operations: readonly string[], ...also: readonly string[]) => {
+    const routes = [{ method: 'GET', path: '/a', operations, also }];
+    return lockOf({ keyring: { policy }, routes, reasons: operations.length > 0 ? {} : WHY });
+  };
+  const WHY = { 'GET /a': 'why' };
+  const closed = routeFor(['list']);
+  const open = routeFor(['list'], 'people with a session');
+
+  it('reports it as widening, which no live key gains from', () => {
+    const reader = { keyId: 'k', prefix: 'acme', hint: 'h', name: 'n', entityId: 'e' };
+    const keys = [{ ...reader, scopes: ['threats:read'] }];
+    const diff = diffLocks(closed, open, { keys });
+    expect(diff).toMatchObject({ isEmpty: false, narrowed: [], changed: [], gains: [] });
+    expect(lockMarkdown(diff)).toBe(`### Widened
+
+- \`GET /a\` now also lets in people with a session. ${OPEN}
+`);
+  });
+
+  it('reports its loss as narrowing', () => {
+    const diff = diffLocks(open, closed);
+    expect(diff).toMatchObject({ isEmpty: false, widened: [], changed: [] });
+    expect(lockMarkdown(diff)).toBe(
+      '### Narrowed\n\n- `GET /a` no longer lets in people with a session.\n',
+    );
+  });
+
+  it('reports others in their place as both', () => {
+    const diff = diffLocks(open, routeFor(['list'], 'administrators', 'nightly jobs'));
+    expect(diff.widened).toMatchObject([
+      { what: expect.stringMatching(/^now also lets in administrators and nightly jobs\. /) },
+    ]);
+    expect(diff.narrowed).toMatchObject([{ what: 'no longer lets in people with a session' }]);
+    expect(diffLocks(open, open).isEmpty).toBe(true);
+  });
+
+  it('reports it next to a change of scopes, and with a new or a lost guard', () => {
+    const moved = diffLocks(closed, routeFor(['edit'], 'people'));
+    expect(moved.widened).toMatchObject([
+      {
+        what:
+          'no longer needs threats:read (list is now edit); now also lets in people. ' +
+          'It is open to keys with threats:write, and people',
+      },
+    ]);
+    const bare = routeFor([]);
+    expect(diffLocks(bare, open).narrowed).toMatchObject([
+      { what: 'now has a guard, and is open to keys with threats:read, and people with a session' },
+    ]);
+    expect(diffLocks(bare, open).widened).toEqual([]);
+    expect(diffLocks(open, bare)).toMatchObject({
+      narrowed: [],
+      widened: [{ what: 'no longer has its own guard (list)' }],
+    });
   });
 });
 

@@ -9,7 +9,10 @@ import {
 
 const MARK = Symbol.for('keyscope.operation');
 
-const marked = (operation: unknown): object => Object.assign(() => {}, { [MARK]: operation });
+const ALSO = Symbol.for('keyscope.also');
+
+const marked = (operation: unknown, also?: unknown): object =>
+  Object.assign(() => {}, { [MARK]: operation, [ALSO]: also });
 
 test('reads the mark of functions and objects if it is an own, non-empty text', () => {
   expect(operationOf(marked('one'))).toBe('one');
@@ -42,8 +45,21 @@ test.each([
   [[other, one, other], [], ['one']],
   [[one, other, two], ['one'], ['two']],
 ])('counts a guard only if all functions before it are guards: %#', (chain, operations, behind) => {
-  expect(readChain(chain)).toEqual({ operations, behind });
-  expect(readChain(chain, ['three'])).toEqual({ operations, behind: ['three', ...behind] });
+  expect(readChain(chain)).toEqual({ operations, behind, also: [] });
+  expect(readChain(chain, ['three'])).toEqual({
+    operations,
+    behind: ['three', ...behind],
+    also: [],
+  });
+});
+
+test('reads who else may call a route, of the guards that count', () => {
+  const people = marked('one', 'people with a session');
+  const jobs = marked('two', 'nightly jobs');
+  expect(readChain([people, jobs, other]).also).toEqual(['people with a session', 'nightly jobs']);
+  expect(readChain([one, other, jobs]).also).toEqual([]);
+  expect(readChain([marked('one', ''), marked('two', 1)]).also).toEqual([]);
+  expect(readChain([new Proxy(people, {})]).also).toEqual([]);
 });
 
 test.each([

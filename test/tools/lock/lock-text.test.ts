@@ -76,6 +76,26 @@ describe('formatLock', () => {
     expect(Object.isFrozen(hinted.routes.get('GET /a')?.behind)).toBe(true);
   });
 
+  it('writes who else may call a route, and says so in `who`', () => {
+    const policy = definePolicy(defineScopes({ a: { b: 'Whatever.' } }), { one: ['a:b'], two: [] });
+    const routes = [
+      { method: 'GET', path: '/a', operations: ['one'], also: ['people with a session'] },
+      { method: 'GET', path: '/b', operations: ['two'], also: ['people', '"jobs"'] },
+      { method: 'GET', path: '/c', operations: [], also: ['people'] },
+    ];
+    const opened = lockOf({ keyring: { policy }, routes, reasons: { 'GET /c': 'why' } });
+    const text = formatLock(opened);
+    expect(text.split('\n').slice(6, 9)).toEqual([
+      '    "GET /a": {"operations":["one"],"scopes":["a:b"],"also":["people with a session"],' +
+        '"who":"keys with a:b, and people with a session"},',
+      '    "GET /b": {"operations":["two"],"scopes":[],"also":["\\"jobs\\"","people"],' +
+        '"who":"any key, and \\"jobs\\", and people"},',
+      '    "GET /c": {"unguarded":"why","who":"anyone: why"}',
+    ]);
+    expect(parseLock(text)).toEqual(opened);
+    expect(Object.isFrozen(opened.routes.get('GET /a')?.also)).toBe(true);
+  });
+
   it('relies on the frozen locks of lockOf and parseLock', () => {
     for (const each of [lock, parseLock(TEXT)]) {
       expect(Object.isFrozen(each)).toBe(true);
@@ -124,6 +144,10 @@ describe('parseLock', () => {
     [route('{ "operations": [] , "scopes": [] }'), 'write "unguarded" instead of an empty list'],
     [route('{ "operations": "x" , "scopes": [] }'), 'operations'],
     [route('{ "operations": ["x"] }'), 'scopes'],
+    [route('{ "operations": ["x"], "scopes": [], "also": "y" }'), 'also: pass a list of strings'],
+    [route('{ "operations": ["x"], "scopes": [], "also": [""] }'), 'also: 1 to 500 characters'],
+    [route('{ "operations": ["x"], "scopes": [], "also": ["a\\nb"] }'), 'also: no control'],
+    [route('{ "unguarded": null, "also": ["y"] }'), 'also: remove it, or add operations'],
     [route('{ "operations": ["x"], "scopes": ["c:d"] }'), 'write scopes that the lock lists'],
     [route('{ "operations": ["x"], "scopes": [], "unguarded": "y" }'), 'remove unguarded, because'],
     [route('{ "operations": ["x"], "scopes": [], "more": 1 }'), 'unknown field "more"'],

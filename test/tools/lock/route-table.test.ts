@@ -1,4 +1,5 @@
 /** `routesOf` on tables and lists of routes. */
+import { defineGuard } from 'keyscope';
 import { expect, test } from 'vitest';
 import { createGuard as createCustomGuard } from '../../../examples/custom-adapter/adapter.ts';
 import { createGuard } from '../../../examples/more/fetch/adapter.ts';
@@ -7,6 +8,7 @@ import { guarding } from '../../support/guarded.ts';
 import { linesOf } from '../../support/route-lines.ts';
 
 const guard = createGuard(guarding);
+const define = defineGuard(guarding);
 const answer = () => new Response();
 
 test('reads a table of operations', () => {
@@ -28,6 +30,47 @@ test('reads a table of operations', () => {
     'PUT /e: two',
     'TOOL readThreat: readThreat',
   ]);
+});
+
+test('reads a list of guards, as some frameworks keep it, in the order in which they run', () => {
+  const one = { canActivate: answer, ...define('one', { also: 'people with a session' }).mark };
+  const two = Object.assign(() => {}, define('two').mark);
+  const table = {
+    'GET /a': [one, two],
+    'GET /b': [answer, one],
+    'GET /c': [{ answer }],
+    'GET /d': [],
+  };
+  expect(routesOf(table)).toEqual([
+    { method: 'GET', path: '/a', operations: ['one', 'two'], also: ['people with a session'] },
+    { method: 'GET', path: '/b', operations: [], behind: ['one'] },
+    { method: 'GET', path: '/c', operations: [] },
+    { method: 'GET', path: '/d', operations: [] },
+  ]);
+});
+
+test('reads who else may call a route', () => {
+  const people = 'people with a session';
+  const list = [
+    { method: 'GET', path: '/a', operations: ['one'], also: [people, 'jobs', people] },
+    { method: 'GET', path: '/b', operations: [], also: [people] },
+    { method: 'GET', path: '/c', operations: ['one'], also: [people] },
+    { method: 'GET', path: '/c', operations: ['one'], also: ['jobs'] },
+    { method: 'GET', path: '/d', operations: ['one'], also: [] },
+    { method: 'GET', path: '/d', operations: ['one'], also: ['jobs'] },
+    { method: 'GET', path: '/e', operations: ['one'], also: ['jobs'] },
+    { method: 'GET', path: '/e', operations: [] },
+  ];
+  const routes = routesOf(list);
+  expect(routes.map(({ path, also }) => [path, also])).toEqual([
+    ['/a', ['jobs', people]],
+    ['/b', undefined],
+    ['/c', ['jobs', people]],
+    ['/d', ['jobs']],
+    ['/e', undefined],
+  ]);
+  expect(routesOf(routes)).toEqual(routes);
+  expect(routes.every(({ also = Object.freeze([]) }) => Object.isFrozen(also))).toBe(true);
 });
 
 test('reads a list of routes and sorts it', () => {
@@ -60,15 +103,17 @@ test.each([
   [{ GET: 'one' }, '"GET" is not a route'],
   [{ 'get /a': 'one' }, '"get /a" is not a route'],
   [{ '/a': { GET: answer } }, '"/a" is not a route'],
-  [{ 'GET /a': 1 }, 'pass a list of strings, not a value of type number'],
+  [{ 'GET /a': 1 }, 'name an operation, not a value of type number'],
+  [{ 'GET /a': ['one', 2] }, 'element 1: name an operation, not a value of type number'],
   [{ 'GET /a': '' }, 'name an operation, not ""'],
-  [{ 'GET /a': undefined }, 'pass a list of strings, not undefined'],
+  [{ 'GET /a': undefined }, 'name an operation, not undefined'],
   [[null], 'element 0: pass an object'],
   [[{ method: 'GET', path: '/a' }], 'element 0: operations: pass a list of strings'],
   [[{ method: 'get', path: '/a', operations: [] }], 'element 0 is not a route'],
   [[{ method: 'GET', path: 1, operations: [] }], 'Pass { method, path, operations }'],
   [[{ method: 'GET', path: '/a', operations: [], scopes: [] }], 'unknown field "scopes"'],
   [[{ method: 'GET', path: '/a', operations: [], behind: [''] }], 'behind: element 0: name an'],
+  [[{ method: 'GET', path: '/a', operations: [], also: 'x' }], 'also: pass a list of strings'],
 ])('rejects %o', (table, message) => {
   expect(() => routesOf(table)).toThrow(TypeError);
   expect(() => routesOf(table)).toThrow(message);
