@@ -10,6 +10,8 @@ export const NAMES = [
   'Elysia on Bun',
   'Nest on Express',
   'Nest on Fastify',
+  'Nest 11 on Express',
+  'Nest 11 on Fastify',
   'tRPC',
   'Bun',
   'Deno',

@@ -8,7 +8,9 @@ import type { Serve } from './served.ts';
 
 const { CI } = process.env;
 const FOLDER = new URL('./', import.meta.url);
-const isInstalled = existsSync(new URL('node_modules/.keyscope-setup', FOLDER));
+const isInstalled = ['', 'nest-11/'].every((folder) => {
+  return existsSync(new URL(`${folder}node_modules/.keyscope-setup`, FOLDER));
+});
 
 /** `describe`, skipped by name if nothing is installed; with `CI=true` it fails. */
 export const describeInstalled: typeof describe.skip =
@@ -33,6 +35,13 @@ async function nestOn(platform: 'express' | 'fastify'): Promise<Framework> {
   return frameworkOf({ createGuard, serve: serveOn(platform) });
 }
 
+/** A copy of `nest.ts`, next to the packages of Nest 11. */
+async function nest11On(platform: 'express' | 'fastify'): Promise<Framework> {
+  const copy = './nest-11/.project/nest.ts';
+  const module = (await import(/* @vite-ignore */ copy)) as typeof import('./nest.ts');
+  return frameworkOf({ createGuard: module.createGuard, serve: module.serveOn(platform) });
+}
+
 /** Only a test loads one, because none of them has to be installed. */
 export const FRAMEWORKS = {
   'Express 4': async () => frameworkOf(await import('./express-4.ts')),
@@ -41,6 +50,8 @@ export const FRAMEWORKS = {
   Elysia: async () => frameworkOf(await import('./elysia.ts')),
   'Nest on Express': () => nestOn('express'),
   'Nest on Fastify': () => nestOn('fastify'),
+  'Nest 11 on Express': () => nest11On('express'),
+  'Nest 11 on Fastify': () => nest11On('fastify'),
   tRPC: async () => frameworkOf(await import('./trpc.ts')),
 } satisfies Readonly<Record<string, () => Promise<Framework>>>;
 

@@ -11,6 +11,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 /** The examples to copy into each folder of `test`. */
 const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   frameworks: ['keys.ts', 'fetch', 'koa', 'elysia', 'nest', 'next', 'trpc', 'bun', 'deno'],
+  'frameworks/nest-11/.project': ['keys.ts', 'nest'],
   orms: ['drizzle', 'kysely', 'mikro-orm', 'typeorm'],
 };
 
@@ -33,6 +34,10 @@ export function setup(): void {
     rmSync(join(root, folder, '.project'), { recursive: true, force: true });
     for (const part of parts) copy(`examples/more/${part}`, `${folder}/.project/${part}`);
     if (existsSync(join(root, folder, 'node_modules'))) copyPackage(folder);
+  }
+  // The same app as on the newest version, next to another version's packages.
+  for (const file of ['nest.ts', 'nest-session.ts', 'served.ts']) {
+    copy(`test/frameworks/${file}`, `test/frameworks/nest-11/.project/${file}`);
   }
   copy('examples/express/adapter.ts', 'test/frameworks/.project/express/adapter.ts');
   copy('test/frameworks/next-routes', 'test/frameworks/.project/next/app');

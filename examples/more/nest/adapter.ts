@@ -1,6 +1,6 @@
-/** keyscope for Nest 12. Copy this file and adapt it. It decides nothing; `defineGuard` does. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { CanActivate, ExecutionContext } from '@nestjs/common';
+/** keyscope for Nest 11 and 12. Copy and adapt this file. It decides nothing; `defineGuard` does. */
+import type { IncomingMessage } from 'node:http';
+import { type CanActivate, type ExecutionContext, HttpException } from '@nestjs/common';
 import type { Admission, GuardOptions, GuardReaders } from 'keyscope';
 import { defineGuard } from 'keyscope';
 
@@ -12,8 +12,13 @@ export interface Guarded extends Admission {
   readonly url: string;
 }
 
-/** Returns Node's request or response. Fastify has its own, and Node's in `raw`. */
-const rawOf = <T>(framework: T & { readonly raw?: T }): T => framework.raw ?? framework;
+/** Fastify has its own request, and Node's in `raw`. */
+type Request = IncomingMessage & { readonly raw?: IncomingMessage };
+
+/** The part of a response that Express and Fastify share. */
+interface Reply {
+  header(name: string, value: string): unknown;
+}
 
 /** Use it on the handlers of routes: `@UseGuards(guard('listThreats'))`. */
 export function createGuard<Op extends string>(options: GuardOptions<Op>) {
@@ -22,17 +27,18 @@ export function createGuard<Op extends string>(options: GuardOptions<Op>) {
     const guard = define(operation, readers);
     const canActivate = async (context: ExecutionContext): Promise<boolean> => {
       if (context.getType() !== 'http') throw new TypeError('guard: use it on HTTP routes only');
-      const request = context.switchToHttp().getRequest<IncomingMessage>();
-      const res = rawOf(context.switchToHttp().getResponse<ServerResponse>());
-      res.setHeader('Cache-Control', 'no-store'); // A handler may set another value.
+      const request = context.switchToHttp().getRequest<Request>();
+      const reply = context.switchToHttp().getResponse<Reply>();
+      reply.header('Cache-Control', 'no-store'); // A handler may set another value.
       try {
-        const req = rawOf(request); // `request.headers` hides a second Authorization line.
+        const req = request.raw ?? request; // `request.headers` hides a second Authorization line.
         Object.assign(request, await guard.admit(req, req));
         return true;
       } catch (error) {
         const { status, headers, body } = guard.answer(error);
-        res.writeHead(status, headers).end(body);
-        return false; // Nest then throws a ForbiddenException, and does not send it.
+        // An exception has no headers. These stay on the response when a filter answers.
+        for (const [name, value] of Object.entries(headers)) reply.header(name, value);
+        throw new HttpException(JSON.parse(body) as object, status, { cause: error });
       }
     };
     return { canActivate, ...guard.mark } satisfies CanActivate;

@@ -1,0 +1,21 @@
+/** Lets a person with a session or a program with a key call a route. Copy and adapt this file. */
+import type { Request, RequestHandler } from 'express';
+import type { GuardReaders } from 'keyscope';
+import type { createGuard } from './adapter.ts';
+
+/** `session` is your own: it answers 401 itself, or sets `entityId` and calls `next`. */
+export function withSession<Op extends string>(
+  guard: ReturnType<typeof createGuard<Op>>,
+  session: RequestHandler,
+) {
+  return (operation: Op, readers: GuardReaders<Request> = {}) => {
+    const key = guard(operation, { ...readers, also: 'people with a session' });
+    const either: RequestHandler = (req, res, next) => {
+      // With the header, the key alone decides: a wrong key is refused despite a session.
+      return req.headers.authorization === undefined
+        ? session(req, res, next)
+        : key(req, res, next);
+    };
+    return Object.assign(either, key); // The mark of the guard, for the lock.
+  };
+}

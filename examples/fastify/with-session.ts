@@ -1,0 +1,19 @@
+/** Lets a person with a session or a program with a key call a route. Copy and adapt this file. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { createGuard } from './adapter.ts';
+
+type Guard<Op extends string> = ReturnType<typeof createGuard<Op>>;
+type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
+
+/** `session` is your own hook: it sends the 401 itself and returns `reply`, or sets `entityId`. */
+export function withSession<Op extends string>(guard: Guard<Op>, session: Hook) {
+  return (operation: Op, readers: Parameters<Guard<Op>>[1] = {}) => {
+    const key = guard(operation, { ...readers, also: 'people with a session' });
+    const either: Hook = (request, reply) => {
+      // With the header, the key alone decides: a wrong key is refused despite a session.
+      const decide = request.headers.authorization === undefined ? session : key;
+      return decide(request, reply);
+    };
+    return Object.assign(either, key); // The mark of the guard, for the lock.
+  };
+}
