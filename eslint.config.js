@@ -12,6 +12,7 @@ export default defineConfig(
       'test/workerd/**',
       // Packages that only some tests install.
       'test/{frameworks,orms}/**',
+      'examples/existing/**',
       'examples/more/{bun,deno,drizzle,elysia,koa,kysely,mikro-orm,nest,next,trpc,typeorm}/**',
     ],
     languageOptions: {

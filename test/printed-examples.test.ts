@@ -25,6 +25,31 @@ describe.each(['docs/frameworks.md', 'docs/orms.md'])('%s', (path) => {
   });
 });
 
+describe('docs/existing-service.md', () => {
+  const page = readProjectFile('docs/existing-service.md');
+
+  it('shows only code of the service that runs', () => {
+    const blocks = blocksOf(page);
+    const shown = new Set(blocks.map(({ path }) => path.replace('examples/existing/', '')));
+    expect([...shown]).toEqual([
+      ...['access.ts', 'app.ts', 'app.module.ts', 'settings.ts', 'mcp.ts'],
+      ...['expiry.test.ts', 'keyscope.config.ts'],
+    ]);
+    for (const { path, code } of blocks) {
+      expect(`\n${readProjectFile(path)}`, path).toContain(`\n${code}`);
+    }
+  });
+
+  it('shows a line of the lock of that service', () => {
+    const [, line = ''] = /^```json\n(.*)\n```$/m.exec(page) ?? [];
+    expect(readProjectFile('examples/existing/keyscope.lock.json')).toContain(`\n    ${line}\n`);
+  });
+
+  it('has at most 1,500 words, code included', () => {
+    expect(page.split(/\s+/).length).toBeLessThanOrEqual(1_500);
+  });
+});
+
 describe('docs/frameworks.md', () => {
   it("shows each framework's server", () => {
     const shown = blocksOf(frameworks).map(({ path }) => path);

@@ -46,7 +46,7 @@ const runbooks = globSync('runbooks/*.md', { cwd: join(ROOT, 'docs') })
   .sort();
 
 const sidebar: DefaultTheme.SidebarItem[] = [
-  { text: 'Start', items: pages('overview', 'getting-started', 'production') },
+  { text: 'Start', items: pages('existing-service', 'overview', 'getting-started', 'production') },
   {
     text: 'How-to',
     items: [

@@ -21,7 +21,7 @@ export interface GuardOptions<Operation extends string = string>
   readonly onError?: ((error: StoreError) => unknown) | undefined;
 }
 
-/** What a route tells its guard: readers of the framework's own request, and a note. */
+/** The options of one guard: readers of the framework's own request, and a note for the lock. */
 export interface GuardReaders<FrameworkRequest> {
   /** Returns the requested entity: nothing, a text, or all values of a parameter. */
   entity?(request: FrameworkRequest): unknown;

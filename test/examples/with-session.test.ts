@@ -36,7 +36,7 @@ const isSignedIn = (cookie: string | undefined): boolean => cookie === 'sid=good
 
 interface App {
   readonly listener: RequestListener;
-  /** What `routesOf` takes. */
+  /** For `routesOf`. */
   readonly app: unknown;
 }
 
@@ -48,7 +48,8 @@ const APPS: Readonly<Record<string, (keyring: Ring) => Promise<App>>> = {
       return next();
     });
     const app = express();
-    const entity = (req: { readonly query: object }) => Reflect.get(req.query, 'organization');
+    const entity = (req: { readonly query: object }): unknown =>
+      Reflect.get(req.query, 'organization');
     app.get('/projects', either('listProjects', { entity }), (req, res) => {
       res.send(req.entityId);
     });
@@ -62,7 +63,7 @@ const APPS: Readonly<Record<string, (keyring: Ring) => Promise<App>>> = {
     });
     const app = fastify();
     recordRoutes(app);
-    const entity = (request: { readonly query: unknown }) =>
+    const entity = (request: { readonly query: unknown }): unknown =>
       Reflect.get(request.query as object, 'organization');
     const onRequest = either('listProjects', { entity });
     app.get('/projects', { onRequest }, async ({ entityId }) => entityId);

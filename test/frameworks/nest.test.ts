@@ -1,4 +1,4 @@
-/** What a Nest service gets from the example, on both versions: a session or a key, and its lock. */
+/** The example for Nest, on both versions: its denials, a session or a key, and its lock. */
 import { createRequire } from 'node:module';
 import { routesOf } from 'keyscope/lock';
 import { afterEach, describe, expect, test } from 'vitest';

@@ -39,7 +39,9 @@ export function setup(): void {
   for (const file of ['nest.ts', 'nest-session.ts', 'served.ts']) {
     copy(`test/frameworks/${file}`, `test/frameworks/nest-11/.project/${file}`);
   }
-  copy('examples/express/adapter.ts', 'test/frameworks/.project/express/adapter.ts');
+  for (const part of ['existing', 'express', 'more/nest']) {
+    copy(`examples/${part}`, `test/frameworks/.project/${part}`);
+  }
   copy('test/frameworks/next-routes', 'test/frameworks/.project/next/app');
 }
 

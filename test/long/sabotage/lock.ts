@@ -231,7 +231,7 @@ export const LOCK: readonly Safeguard[] = [
   {
     name: 'lock: a HEAD with other guards than its GET',
     file: 'src/tools/lock/fastify.ts',
-    text: 'readChain(get.hooks).operations.join() === guards',
+    text: 'callersOf(readChain(get.hooks)) === guards',
     instead: 'true',
     tests,
   },
