@@ -49,8 +49,8 @@ function createModule({ handle, ...options }: Setup, { cache }: Spy) {
 }
 
 /**
- * Catches everything, and sends the exception of a denial byte for byte: Nest's own filter would add
- * a charset to the type.
+ * Catches everything, and sends the exception of a denial byte for byte: Nest's own filter would
+ * add a charset to the type.
  */
 function filterFor(app: INestApplication, errors: unknown[]): BaseExceptionFilter {
   class Filter extends BaseExceptionFilter {

@@ -1,4 +1,4 @@
-/** keyscope for Nest 11 and 12. Copy and adapt this file. It decides nothing; `defineGuard` does. */
+/** keyscope for Nest 11 and 12. Copy and adapt this file. `defineGuard` decides, not it. */
 import type { IncomingMessage } from 'node:http';
 import { type CanActivate, type ExecutionContext, HttpException } from '@nestjs/common';
 import type { Admission, GuardOptions, GuardReaders } from 'keyscope';
