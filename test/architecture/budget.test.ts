@@ -2,6 +2,7 @@
  * The effort of reading the source. The limits are on tokens and decisions, not line breaks: plain
  * code may take more lines. Each run prints the figures.
  */
+import ts from 'typescript';
 import { afterAll, describe, expect, it } from 'vitest';
 import {
   fileLengthOf,
@@ -38,6 +39,8 @@ const ROOMS: Readonly<Record<string, number>> = {
   tools: 40_460,
 };
 const DECISIONS = 490;
+/** The most names that `keyscope` exports, types included. */
+const NAMES = 113;
 const FILE_LINES = 300;
 const FUNCTION_LINES = 45;
 const COLUMNS = 100;
@@ -75,6 +78,15 @@ describe('budget', () => {
   it('has a limit for every folder', () => {
     const folders = new Set(sources.flatMap(({ path }) => /^src\/(\w+)\//.exec(path)?.[1] ?? []));
     expect([...folders].sort()).toEqual(Object.keys(ROOMS).sort());
+  });
+
+  it('limits the names that the package exports at its root', () => {
+    const names = sources.find(({ path }) => path === 'src/index.ts')?.tree.statements ?? [];
+    const exported = names.flatMap((statement) => {
+      const clause = ts.isExportDeclaration(statement) ? statement.exportClause : undefined;
+      return clause !== undefined && ts.isNamedExports(clause) ? [...clause.elements] : [];
+    });
+    expectAtMost(NAMES, exported.length, "names of 'keyscope'");
   });
 
   it('keeps every file to a few pages', () => {
