@@ -71,7 +71,8 @@ async function answersOf(
   });
   try {
     const [line = ''] = (await once(createInterface(server.stdout), 'line')) as string[];
-    const url = `http://127.0.0.1:${port}/threats`;
+    const [, path = ''] = /'(\/\w+)'/.exec(files[main] ?? '') ?? [];
+    const url = `http://127.0.0.1:${port}${path}`;
     const answers: string[] = [];
     for (const credential of credentials(line)) {
       // A server may print its first line before it listens.
