@@ -15,7 +15,7 @@ export interface Guarded extends Admission {
 /** Returns Node's request or response. Fastify has its own, and Node's in `raw`. */
 const rawOf = <T>(framework: T & { readonly raw?: T }): T => framework.raw ?? framework;
 
-/** Use it on the handlers of routes: `@UseGuards(guard('listThreats'))`. */
+/** Use it on the handlers of routes: `@UseGuards(guard('listProjects'))`. */
 export function createGuard<Op extends string>(options: GuardOptions<Op>) {
   const define = defineGuard(options);
   return (operation: Op, readers?: GuardReaders<IncomingMessage>) => {
