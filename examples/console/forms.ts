@@ -36,10 +36,10 @@ export function expiryOf(lifetime: string, now: number): Date | 'never' {
 }
 
 /**
- * Answers a form with the page that shows its new key. So no process keeps the key, and any process
- * can answer. Nothing remembers the form either. The script drops a second click and replaces the
- * address, so that a reload shows the key's own page. Without script, the browser asks before it
- * sends the form again. Agreeing creates a second key, which the list shows.
+ * Answers a form with the page that shows its new key, so that no process has to keep the key for
+ * another request. Nothing remembers the form either. The script drops a second click and replaces
+ * the address, so that a reload shows the key's own page. Without script, the browser asks before
+ * it sends the form again. Agreeing creates a second key, which the list shows.
  */
 export function showOnce(
   c: Visit,

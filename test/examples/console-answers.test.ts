@@ -59,7 +59,8 @@ describe('an answer of the console', () => {
   it('reveals nothing about a broken store', async () => {
     const reported: unknown[] = [];
     const broken = new StoreError('store.insert failed: see causeOf', new Error('secret row'));
-    const keyring = { ...site.platform.keyring, issue: () => Promise.reject(broken) };
+    const fail = () => Promise.reject(broken);
+    const keyring = { ...site.platform.keyring, issue: fail, list: fail };
     const link = createDemoLink(site.platform);
     const app = createConsole({
       ...serviceOf(site.platform, link),
@@ -86,7 +87,11 @@ describe('an answer of the console', () => {
       [broken],
     ]);
     expect(text).toContain('Check the list of keys before you try again');
-    expect(text).not.toContain('secret row');
+    const list = await ask(KEYS, { headers: { Cookie: cookie } });
+    const listed = await list.text();
+    expect([list.status, reported]).toEqual([503, [broken, broken]]);
+    expect(listed).toContain('The key store did not answer. Try again in a moment.');
+    for (const page of [text, listed]) expect(page).not.toContain('secret row');
   });
 
   it('contains a key on one page only, and the disk never contains it', async () => {

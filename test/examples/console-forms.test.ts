@@ -84,6 +84,21 @@ describe('a form', () => {
   });
 });
 
+describe('a form that the keyring refuses', () => {
+  it('is answered without the names that the keyring has for its fields', async () => {
+    const ofToday = { ...admin, authority: { ...admin.authority, maxLifetimeMs: 86_400_000 } };
+    const { request } = consoleWith({ whoIs: () => ofToday, serve() {} });
+    const page = await request(`${KEYS}/new`);
+    const body = formBody({ csrf: csrfOf({ text: await page.text() }), ...WHOLE });
+    const headers = { Origin: site.origin };
+    const answer = await request(KEYS, { method: 'POST', body, headers });
+    const text = await answer.text();
+    expect(answer.status).toBe(403);
+    expect(text).toContain('You may not create a key that lives this long.');
+    expect(text).not.toContain('expiresAt');
+  });
+});
+
 describe('the notice after a form', () => {
   it('is shown once, on the page of the key, in the session of its sender', async () => {
     const ana = site.signIn('ana@example.com');
@@ -133,6 +148,13 @@ function slowly(text: string, meanwhile: () => unknown): ReadableStream<Uint8Arr
   );
 }
 
+const admin = {
+  user: { email: 'ana@example.com', role: 'admin' },
+  session: 'x',
+  entityId: ENTITY,
+  authority: { entityId: ENTITY, scopes: ['*:*'] },
+} as const satisfies SignedIn;
+
 /** A console in this process. */
 function consoleWith(signIn: SignIn, report: (error: unknown) => void = () => {}) {
   const app = createConsole({ ...serviceOf(site.platform, signIn), report });
@@ -152,13 +174,6 @@ function consoleWith(signIn: SignIn, report: (error: unknown) => void = () => {}
 // The console once checked the sender before the form had arrived: a member who was deleted in
 // between could still create or revoke a key.
 describe('a form that takes long to arrive', () => {
-  const admin: SignedIn = {
-    user: { email: 'ana@example.com', role: 'admin' },
-    session: 'x',
-    entityId: ENTITY,
-    authority: { entityId: ENTITY, scopes: ['*:*'] },
-  };
-
   it.each([
     { what: 'deleted, or has signed out', later: null, status: 303 },
     { what: 'given the role of a viewer', later: { ...admin, authority: null }, status: 403 },
