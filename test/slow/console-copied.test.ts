@@ -89,7 +89,8 @@ describe('the console in a CommonJS project', () => {
     writeFileSync(project.file('package.json'), '{ "private": true }');
     for (const name of ['hono', '@types/node']) link(join(ROOT, 'node_modules', name), name);
     link(built.path, 'keyscope');
-  });
+    // Builds the package and its types.
+  }, 300_000);
   afterAll(() => {
     built.remove();
     project.remove();
