@@ -75,6 +75,25 @@ describe('budget', () => {
     if (warning !== '') figures.push(`${room}${warning}`);
   });
 
+  it('states the lines of code that a service loads, within 3 %', () => {
+    const linesOf = (room: string): number => {
+      return sourcesUnder(`src/${room}`).reduce((sum, source) => sum + lineCountOf(source).code, 0);
+    };
+    const counted = ['core', 'management', 'http'].map(linesOf);
+    const all = counted.reduce((sum, lines) => sum + lines, 0);
+    figures.push(`lines of core, management and http ${counted.join(' + ')} = ${all}`);
+    const plain = (page: string): string => readProjectFile(page).replaceAll(/\s+/g, ' ');
+    const [, total = ''] = /about ([\d,]+) lines of code without/.exec(plain('README.md')) ?? [];
+    const [, ...parts] =
+      /about ([\d,]+) lines of code, management ([\d,]+) and HTTP ([\d,]+);/.exec(
+        plain('docs/auditing.md'),
+      ) ?? [];
+    for (const [index, lines] of [all, ...counted].entries()) {
+      const said = Number([total, ...parts][index]?.replaceAll(',', ''));
+      expect(Math.abs(said - lines), `${said} for ${lines}`).toBeLessThanOrEqual(lines * 0.03);
+    }
+  });
+
   it('has a limit for every folder', () => {
     const folders = new Set(sources.flatMap(({ path }) => /^src\/(\w+)\//.exec(path)?.[1] ?? []));
     expect([...folders].sort()).toEqual(Object.keys(ROOMS).sort());

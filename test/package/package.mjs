@@ -138,7 +138,7 @@ async function runQuickStart() {
   });
   try {
     const key = await readKey(server);
-    const url = `http://127.0.0.1:${port}/threats`;
+    const url = `http://127.0.0.1:${port}/invoices`;
     const good = await fetch(url, { headers: { authorization: `Bearer ${key}` } });
     const none = await fetch(url);
     const wrong = await fetch(url, { headers: { authorization: `Bearer ${key}x` } });
