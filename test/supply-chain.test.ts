@@ -2,9 +2,11 @@
  * The supply chain to the users who install the package: the workflows that test and publish it,
  * and its dependencies.
  */
-import { existsSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 import { filesUnder, ROOT, readProjectFile } from './support/source.ts';
 
@@ -197,6 +199,77 @@ describe('a workflow', () => {
     const edited = readProjectFile(path).replace(from, to);
     expect(edited).not.toBe(readProjectFile(path));
     expect(faultsOf(edited).join('\n')).toContain(fault);
+  });
+});
+
+/** Runs the script in a folder with these addresses, and returns what it says and writes there. */
+function runAddresses(addresses: object, env: Readonly<Record<string, string>> = {}) {
+  const folder = mkdtempSync(join(tmpdir(), 'keyscope-addresses-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  mkdirSync(join(folder, '.ci'));
+  writeFileSync(join(folder, '.ci/addresses.json'), JSON.stringify(addresses));
+  for (const file of ['package.json', 'README.md', 'SECURITY.md']) {
+    writeFileSync(join(folder, file), readProjectFile(file));
+  }
+  const { GITHUB_REPOSITORY: _, ...outside } = process.env;
+  const { status, stderr } = spawnSync(process.execPath, [join(ROOT, '.ci/addresses.mjs')], {
+    cwd: folder,
+    env: { ...outside, ...env },
+    encoding: 'utf8',
+  });
+  return { status, stderr, read: (file: string) => readFileSync(join(folder, file), 'utf8') };
+}
+
+describe('the addresses that npm shows', () => {
+  const COMPLETE = {
+    repository: 'https://github.com/owner/name',
+    homepage: 'https://site.example',
+    bugs: 'https://github.com/owner/name/issues',
+    security: 'https://github.com/owner/name/security/advisories/new',
+  };
+
+  it('are in one file, each either missing or complete', () => {
+    const kept = JSON.parse(readProjectFile('.ci/addresses.json')) as Record<string, string>;
+    expect(Object.keys(kept)).toEqual(Object.keys(COMPLETE));
+    for (const address of Object.values(kept)) expect(address).toMatch(/^$|^https:/);
+  });
+
+  it('are set by the release before it packs', () => {
+    const [, before = ''] = /name: Pack\n([\s\S]*?)npm pack /.exec(readProjectFile(RELEASE)) ?? [];
+    expect(before).toContain('node .ci/addresses.mjs\n');
+  });
+
+  it.each([
+    ...Object.keys(COMPLETE).map((name) => [name, '', `${name}: set an address`]),
+    ['homepage', 'http://site.example', 'homepage: begin with https://'],
+    ['repository', 'https://example.com/a/b', 'write https://github.com/OWNER/NAME'],
+    ['repository', 'https://github.com/owner/other', 'runs in https://github.com/owner/name'],
+  ])('stop the release if %s is %j', (name, address, fault) => {
+    const env = { GITHUB_REPOSITORY: 'owner/name' };
+    const { status, stderr, read } = runAddresses({ ...COMPLETE, [name]: address }, env);
+    expect([status, stderr]).toEqual([1, expect.stringContaining(fault)]);
+    expect(read('package.json')).toBe(readProjectFile('package.json'));
+  });
+
+  it('are in the manifest, and every link to a file is absolute', () => {
+    const { status, read } = runAddresses(COMPLETE, { GITHUB_REPOSITORY: 'owner/name' });
+    expect(status).toBe(0);
+    const manifest = JSON.parse(read('package.json')) as Manifest & { readonly version: string };
+    expect(manifest).toMatchObject({
+      scripts: readManifest('.').scripts,
+      repository: { type: 'git', url: 'git+https://github.com/owner/name.git' },
+      homepage: COMPLETE.homepage,
+      bugs: { url: COMPLETE.bugs },
+    });
+    const tag = `v${manifest.version}`;
+    const readme = read('README.md');
+    expect(readme).toContain(`(https://github.com/owner/name/blob/${tag}/docs/promises.md)`);
+    const picture = `(https://raw.githubusercontent.com/owner/name/${tag}/docs/quick-start.svg)`;
+    expect(readme).toContain(picture);
+    expect(read('SECURITY.md')).toContain(`[this form](${COMPLETE.security})`);
+    for (const text of [readme, read('SECURITY.md')]) {
+      expect(text.replaceAll(/^```[\s\S]*?^```/gm, '')).not.toMatch(/\]\((?!https:|#)/);
+    }
   });
 });
 
