@@ -363,6 +363,29 @@ describe('a lock file', () => {
     expect(missingIn({ packages: { '': builder } })).toHaveLength(2);
   });
 
+  it.each([
+    ['the same packages', {}, 0],
+    ['another version', { 'node_modules/a': { version: '1.0.1', integrity: 'sha512-a' } }, 1],
+    ['other content', { 'node_modules/a': { version: '1.0.0', integrity: 'sha512-b' } }, 1],
+    ['one missing', { 'node_modules/a': undefined }, 1],
+    ['one too many', { 'node_modules/d': { version: '1.0.0', integrity: 'sha512-d' } }, 1],
+  ])('is installed again only if needed: node_modules has %s', (_, more, expected) => {
+    const folder = mkdtempSync(join(tmpdir(), 'keyscope-setup-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const a = { version: '1.0.0', integrity: 'sha512-a' };
+    const forOthers = { version: '1.0.0', integrity: 'sha512-c', optional: true };
+    const wanted = { '': {}, 'node_modules/a': a, 'node_modules/c': forOthers };
+    const installed = { 'node_modules/a': a, ...more };
+    mkdirSync(join(folder, 'node_modules'));
+    writeFileSync(join(folder, 'package-lock.json'), JSON.stringify({ packages: wanted }));
+    const left = join(folder, 'node_modules/.package-lock.json');
+    writeFileSync(left, JSON.stringify({ packages: installed }));
+    // Without npm on the path, installing fails.
+    const options = { cwd: folder, env: { PATH: folder }, encoding: 'utf8' } as const;
+    const ran = spawnSync(process.execPath, [join(ROOT, '.ci/setup.mjs')], options);
+    expect([ran.status, ran.stdout !== '']).toEqual([expected, expected === 1]);
+  });
+
   it('is the only source of installed packages, through `npm ci`', () => {
     const setup = readProjectFile('.ci/setup.mjs');
     expect(setup).toContain("'npm', ['ci', ");

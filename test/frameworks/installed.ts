@@ -8,7 +8,7 @@ import type { Serve } from './served.ts';
 
 const { CI } = process.env;
 const FOLDER = new URL('./', import.meta.url);
-const isInstalled = existsSync(new URL('node_modules/.keyscope-setup', FOLDER));
+const isInstalled = existsSync(new URL('node_modules/.package-lock.json', FOLDER));
 
 /** `describe`, skipped by name if nothing is installed; with `CI=true` it fails. */
 export const describeInstalled: typeof describe.skip =
