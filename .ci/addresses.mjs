@@ -1,6 +1,7 @@
 // `node .ci/addresses.mjs`, which the release runs before it packs: writes the addresses of
-// `addresses.json` into package.json, README.md and SECURITY.md, where npm shows them. Links to files
-// become links to the repository at the tag of this version. Refuses while an address is missing.
+// `addresses.json` into package.json, README.md and SECURITY.md, where npm shows them. Links to
+// files become links to the repository at the tag of this version. Refuses while an address is
+// missing.
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const NAMES = ['repository', 'homepage', 'bugs', 'security'];
