@@ -159,7 +159,7 @@ describe('the documentation', () => {
     'prints the answers of getting started with %s',
     async (framework) => {
       const files = filesOfGettingStarted(framework);
-      const answers = await answersOf(files, '/threats', (key) => [`Bearer ${key}`, null]);
+      const answers = await answersOf(files, '/projects', (key) => [`Bearer ${key}`, null]);
       const page = readProjectFile('docs/getting-started.md');
       const [admitted = '', refused = ''] = answers;
       expect(page).toContain(`\`\`\`\n${admitted.replace(/^content-type.*\n/m, '')}\n\`\`\``);
