@@ -104,8 +104,8 @@ try {
   await pool.end();
 }
 
-/** How the README names the rows. */
-const IN_README: Readonly<Record<string, string>> = {
+/** How the summary names the rows. */
+const IN_SUMMARY: Readonly<Record<string, string>> = {
   [UNBATCHED]: "without batches; the bare driver's look-up is 1",
   [UNCACHED]: "in batches; the bare driver's look-up is 1",
   [CACHED]: 'through a warm cache; the memory store is 1',
@@ -122,7 +122,7 @@ function rowOf(name: string, over: string | null, bound: number): Row {
     name,
     cells: cells.with(1, `${number(ratio)} × ${over}`),
     verdict: atMost(ratio, bound, '×'),
-    inReadme: `CPU of a request over PostgreSQL, ${IN_README[name] ?? name}`,
+    inSummary: `CPU of a request over PostgreSQL, ${IN_SUMMARY[name] ?? name}`,
   };
 }
 

@@ -179,7 +179,7 @@ async function main(): Promise<void> {
         `${number(ratio)} ×`,
       ],
       verdict: atMost(ratio, 1.5, '×'),
-      inReadme: `p99 in a flood of ${name}; among as many good requests it is 1`,
+      inSummary: `p99 in a flood of ${name}; among as many good requests it is 1`,
     });
   }
   for (const child of [server, good, stranger]) child.disconnect();

@@ -174,8 +174,8 @@ function rowOf(call: string): Row {
 /** The README shows the first of those that are furthest from their bound. */
 function headlined(rows: readonly Row[]): readonly Row[] {
   const first = rows.find(({ verdict }) => verdict?.met === false) ?? rows[0];
-  const inReadme = `Store call that grows most, ${few} → ${many}: ${first?.name}`;
-  return rows.map((row) => (row === first ? { ...row, inReadme } : row));
+  const inSummary = `Store call that grows most, ${few} → ${many}: ${first?.name}`;
+  return rows.map((row) => (row === first ? { ...row, inSummary } : row));
 }
 
 /** Without a bound: the longest of 100 times as many statements is longer. */

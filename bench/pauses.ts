@@ -177,7 +177,7 @@ publish({
       head: ['ms', ...byStore.keys()],
       rows: rows.map(({ most: _, ...row }) =>
         row.name === longest?.name
-          ? { ...row, inReadme: `Longest pause of the event loop on SQLite: ${row.name} keys` }
+          ? { ...row, inSummary: `Longest pause of the event loop on SQLite: ${row.name} keys` }
           : row,
       ),
     },

@@ -18,8 +18,8 @@ export interface Row {
   /** In the order of the table's head. */
   readonly cells: readonly (string | number)[];
   readonly verdict?: Verdict;
-  /** The name of this row in the README, which shows only rows with one. */
-  readonly inReadme?: string;
+  /** The name of this row in the summary of the results, which shows only rows with one. */
+  readonly inSummary?: string;
 }
 
 export interface Table {
@@ -99,15 +99,6 @@ export function atMost(value: number, bound: number, unit: string): Verdict {
     measured: withUnit(value, unit),
     wanted: `≤ ${bound.toLocaleString('en-US')} ${unit}`,
     met: value <= bound,
-  };
-}
-
-/** A bound from below. */
-export function atLeast(value: number, bound: number, unit: string): Verdict {
-  return {
-    measured: withUnit(value, unit),
-    wanted: `≥ ${bound.toLocaleString('en-US')} ${unit}`,
-    met: value >= bound,
   };
 }
 

@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: the parts one after another, each in a process of its own, then the page and the
- * README's table. With names, as in `npm run bench -- growth flood`, only these parts; the results
- * of the others stay. With `-- --quick`, a rough run that saves nothing.
+ * README's sentences. With names, as in `npm run bench -- growth flood`, only these parts; the
+ * results of the others stay. With `-- --quick`, a rough run that saves nothing.
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

@@ -194,7 +194,7 @@ function request(): string {
 
 function parts(): string {
   return draw('The parts of the package, and which imports which', 232, [
-    box(16, 20, 408, 'wings', 'stores, cache, jwt, mcp, leaks, …: imported one by one'),
+    box(16, 20, 408, 'optional entries', 'stores, cache, jwt, mcp, leaks, …: imported one by one'),
     arrow('M87 68V98'),
     arrow('M220 68V172'),
     arrow('M353 68V98'),

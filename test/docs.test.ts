@@ -51,10 +51,12 @@ function faultOf(page: string, link: string): string | undefined {
 
 /**
  * Runs the server of a page from the source, `server.mjs` or `server.ts`, on a free port. Returns
- * its answer to each credential that the caller takes from its first line, as pages print it.
+ * its answer on a path to each credential that the caller takes from its first line, as pages print
+ * it.
  */
 async function answersOf(
   files: Readonly<Record<string, string>>,
+  path: string,
   credentials: (line: string) => readonly (string | null)[],
 ): Promise<readonly string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'keyscope-docs-'));
@@ -71,7 +73,7 @@ async function answersOf(
   });
   try {
     const [line = ''] = (await once(createInterface(server.stdout), 'line')) as string[];
-    const url = `http://127.0.0.1:${port}/threats`;
+    const url = `http://127.0.0.1:${port}${path}`;
     const answers: string[] = [];
     for (const credential of credentials(line)) {
       // A server may print its first line before it listens.
@@ -144,7 +146,7 @@ describe('the documentation', () => {
   it('prints the answer of the quick start, and shows it in the picture', async () => {
     const [, code = ''] = /```js\n([\s\S]*?)```/.exec(readProjectFile('README.md')) ?? [];
     const keyIn = (line: string) => [/Authorization: ([^']*)'/.exec(line)?.[1] ?? null];
-    const [answer = ''] = await answersOf({ 'server.mjs': code }, keyIn);
+    const [answer = ''] = await answersOf({ 'server.mjs': code }, '/invoices', keyIn);
     const printed = answer
       .replace('cache-control', 'Cache-Control')
       .replace('content-type', 'Content-Type');
@@ -157,7 +159,7 @@ describe('the documentation', () => {
     'prints the answers of getting started with %s',
     async (framework) => {
       const files = filesOfGettingStarted(framework);
-      const answers = await answersOf(files, (key) => [`Bearer ${key}`, null]);
+      const answers = await answersOf(files, '/projects', (key) => [`Bearer ${key}`, null]);
       const page = readProjectFile('docs/getting-started.md');
       const [admitted = '', refused = ''] = answers;
       expect(page).toContain(`\`\`\`\n${admitted.replace(/^content-type.*\n/m, '')}\n\`\`\``);

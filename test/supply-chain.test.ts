@@ -2,9 +2,11 @@
  * The supply chain to the users who install the package: the workflows that test and publish it,
  * and its dependencies.
  */
-import { existsSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 import { filesUnder, ROOT, readProjectFile } from './support/source.ts';
 
@@ -200,6 +202,77 @@ describe('a workflow', () => {
   });
 });
 
+/** Runs the script in a folder with these addresses, and returns what it says and writes there. */
+function runAddresses(addresses: object, env: Readonly<Record<string, string>> = {}) {
+  const folder = mkdtempSync(join(tmpdir(), 'keyscope-addresses-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  mkdirSync(join(folder, '.ci'));
+  writeFileSync(join(folder, '.ci/addresses.json'), JSON.stringify(addresses));
+  for (const file of ['package.json', 'README.md', 'SECURITY.md']) {
+    writeFileSync(join(folder, file), readProjectFile(file));
+  }
+  const { GITHUB_REPOSITORY: _, ...outside } = process.env;
+  const { status, stderr } = spawnSync(process.execPath, [join(ROOT, '.ci/addresses.mjs')], {
+    cwd: folder,
+    env: { ...outside, ...env },
+    encoding: 'utf8',
+  });
+  return { status, stderr, read: (file: string) => readFileSync(join(folder, file), 'utf8') };
+}
+
+describe('the addresses that npm shows', () => {
+  const COMPLETE = {
+    repository: 'https://github.com/owner/name',
+    homepage: 'https://site.example',
+    bugs: 'https://github.com/owner/name/issues',
+    security: 'https://github.com/owner/name/security/advisories/new',
+  };
+
+  it('are in one file, each either missing or complete', () => {
+    const kept = JSON.parse(readProjectFile('.ci/addresses.json')) as Record<string, string>;
+    expect(Object.keys(kept)).toEqual(Object.keys(COMPLETE));
+    for (const address of Object.values(kept)) expect(address).toMatch(/^$|^https:/);
+  });
+
+  it('are set by the release before it packs', () => {
+    const [, before = ''] = /name: Pack\n([\s\S]*?)npm pack /.exec(readProjectFile(RELEASE)) ?? [];
+    expect(before).toContain('node .ci/addresses.mjs\n');
+  });
+
+  it.each([
+    ...Object.keys(COMPLETE).map((name) => [name, '', `${name}: set an address`]),
+    ['homepage', 'http://site.example', 'homepage: begin with https://'],
+    ['repository', 'https://example.com/a/b', 'write https://github.com/OWNER/NAME'],
+    ['repository', 'https://github.com/owner/other', 'runs in https://github.com/owner/name'],
+  ])('stop the release if %s is %j', (name, address, fault) => {
+    const env = { GITHUB_REPOSITORY: 'owner/name' };
+    const { status, stderr, read } = runAddresses({ ...COMPLETE, [name]: address }, env);
+    expect([status, stderr]).toEqual([1, expect.stringContaining(fault)]);
+    expect(read('package.json')).toBe(readProjectFile('package.json'));
+  });
+
+  it('are in the manifest, and every link to a file is absolute', () => {
+    const { status, read } = runAddresses(COMPLETE, { GITHUB_REPOSITORY: 'owner/name' });
+    expect(status).toBe(0);
+    const manifest = JSON.parse(read('package.json')) as Manifest & { readonly version: string };
+    expect(manifest).toMatchObject({
+      scripts: readManifest('.').scripts,
+      repository: { type: 'git', url: 'git+https://github.com/owner/name.git' },
+      homepage: COMPLETE.homepage,
+      bugs: { url: COMPLETE.bugs },
+    });
+    const tag = `v${manifest.version}`;
+    const readme = read('README.md');
+    expect(readme).toContain(`(https://github.com/owner/name/blob/${tag}/docs/promises.md)`);
+    const picture = `(https://raw.githubusercontent.com/owner/name/${tag}/docs/quick-start.svg)`;
+    expect(readme).toContain(picture);
+    expect(read('SECURITY.md')).toContain(`[this form](${COMPLETE.security})`);
+    for (const text of [readme, read('SECURITY.md')]) {
+      expect(text.replaceAll(/^```[\s\S]*?^```/gm, '')).not.toMatch(/\]\((?!https:|#)/);
+    }
+  });
+});
+
 describe('installing the package', () => {
   // npm runs the first three for registry packages, and all of them for git dependencies.
   const FROM_REGISTRY = ['preinstall', 'install', 'postinstall'];
@@ -288,6 +361,29 @@ describe('a lock file', () => {
     const deep = { ...complete, 'node_modules/@c/d/node_modules/b': builder };
     expect(missingIn({ packages: deep })).toEqual([]);
     expect(missingIn({ packages: { '': builder } })).toHaveLength(2);
+  });
+
+  it.each([
+    ['the same packages', {}, 0],
+    ['another version', { 'node_modules/a': { version: '1.0.1', integrity: 'sha512-a' } }, 1],
+    ['other content', { 'node_modules/a': { version: '1.0.0', integrity: 'sha512-b' } }, 1],
+    ['one missing', { 'node_modules/a': undefined }, 1],
+    ['one too many', { 'node_modules/d': { version: '1.0.0', integrity: 'sha512-d' } }, 1],
+  ])('is installed again only if needed: node_modules has %s', (_, more, expected) => {
+    const folder = mkdtempSync(join(tmpdir(), 'keyscope-setup-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const a = { version: '1.0.0', integrity: 'sha512-a' };
+    const forOthers = { version: '1.0.0', integrity: 'sha512-c', optional: true };
+    const wanted = { '': {}, 'node_modules/a': a, 'node_modules/c': forOthers };
+    const installed = { 'node_modules/a': a, ...more };
+    mkdirSync(join(folder, 'node_modules'));
+    writeFileSync(join(folder, 'package-lock.json'), JSON.stringify({ packages: wanted }));
+    const left = join(folder, 'node_modules/.package-lock.json');
+    writeFileSync(left, JSON.stringify({ packages: installed }));
+    // Without npm on the path, installing fails.
+    const options = { cwd: folder, env: { PATH: folder }, encoding: 'utf8' } as const;
+    const ran = spawnSync(process.execPath, [join(ROOT, '.ci/setup.mjs')], options);
+    expect([ran.status, ran.stdout !== '']).toEqual([expected, expected === 1]);
   });
 
   it('is the only source of installed packages, through `npm ci`', () => {

@@ -46,28 +46,33 @@ const runbooks = globSync('runbooks/*.md', { cwd: join(ROOT, 'docs') })
   .sort();
 
 const sidebar: DefaultTheme.SidebarItem[] = [
-  { text: 'Start', items: pages('existing-service', 'overview', 'getting-started', 'production') },
+  {
+    text: 'Start',
+    items: [
+      ...pages('existing-service', 'getting-started', 'production'),
+      ...pages('managing-keys', 'frameworks', 'overview'),
+    ],
+  },
   {
     text: 'How-to',
     items: [
-      ...pages('frameworks', 'adapters', 'managing-keys', 'leaks', 'recipes', 'testing'),
-      ...pages('mcp', 'tokens', 'keyless', 'openapi', 'lock', 'orms', 'operations'),
-      { text: 'Runbooks', collapsed: false, items: pages(...runbooks) },
-      ...pages('observing', 'migrating'),
+      { text: 'Runbooks', collapsed: true, items: pages(...runbooks) },
+      ...pages('recipes', 'organizations', 'adapters', 'lock', 'leaks', 'keyless', 'tokens', 'mcp'),
+      ...pages('openapi', 'testing', 'orms', 'operations', 'observing', 'migrating'),
     ],
   },
   {
     text: 'Reference',
     items: [
-      ...pages('concepts', 'stores', 'command', 'admin', 'key-format', 'versioning'),
-      { text: 'All exports', link: '/api/index.html', target: '_self' },
+      { text: 'API by name', link: '/api/index.html', target: '_self' },
+      ...pages('concepts', 'command', 'admin', 'stores', 'key-format', 'versioning'),
     ],
   },
   {
-    text: 'Background',
+    text: 'Evidence',
     items: [
-      ...pages('reliability', 'security', 'promises', 'auditing'),
-      ...pages('performance', 'results', 'comparison', 'contributing'),
+      ...pages('promises', 'reliability', 'performance', 'results', 'auditing', 'security'),
+      ...pages('comparison', 'contributing'),
     ],
   },
 ];
@@ -153,7 +158,7 @@ const config: UserConfig = {
     search: { provider: 'local' },
     nav: [
       { text: 'Getting started', link: '/getting-started' },
-      { text: 'All exports', link: '/api/index.html', target: '_self' },
+      { text: 'API by name', link: '/api/index.html', target: '_self' },
     ],
     sidebar,
     outline: [2, 3],

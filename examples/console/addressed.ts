@@ -1,7 +1,7 @@
 /** Lists the keys of other organizations that can address this one, and withdraws their access. */
 import type { Hono } from 'hono';
 import { isInputError } from 'keyscope';
-import { leadTo, requireAuthority, takeNotice } from './forms.ts';
+import { leadTo, orRefused, requireAuthority, takeNotice } from './forms.ts';
 import { addressedPage } from './pages/addressed.ts';
 import { ADDRESSING } from './paths.ts';
 import type { ConsoleService } from './service.ts';
@@ -18,7 +18,7 @@ async function showAddressed(c: Visit, service: ConsoleService): Promise<Respons
   try {
     const input = { addressing: true, after, limit: PAGE_SIZE } as const;
     const { keys, next } = await keyring.list(input, { entityId });
-    const notice = takeNotice(c, ADDRESSING);
+    const notice = await takeNotice(c);
     return c.html(addressedPage(member, { keys, next, nameOf, notice, now: now() }));
   } catch (error) {
     if (isInputError(error)) throw new Refused(400, 'The list has no such page.');
@@ -26,9 +26,10 @@ async function showAddressed(c: Visit, service: ConsoleService): Promise<Respons
   }
 }
 
-async function withdraw(c: Visit, id: string, { keyring }: ConsoleService): Promise<Response> {
-  await keyring.withdraw(id, requireAuthority(c));
-  return leadTo(c, ADDRESSING, 'Access withdrawn. The key can no longer reach your organization.');
+async function withdraw(c: Visit, id: string, service: ConsoleService): Promise<Response> {
+  await orRefused(service.keyring.withdraw(id, requireAuthority(c)));
+  const notice = 'Access withdrawn. The key can no longer reach your organization.';
+  return leadTo(c, ADDRESSING, notice, service);
 }
 
 export function serveAddressed(app: Hono<Env>, path: string, service: ConsoleService): void {

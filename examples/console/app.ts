@@ -2,13 +2,14 @@
  * Puts the console together. This file has what all pages share: the headers, the checks of forms,
  * and the answers to errors.
  */
-import { readFileSync } from 'node:fs';
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { csrf } from 'hono/csrf';
 import { HTTPException } from 'hono/http-exception';
 import { secureHeaders } from 'hono/secure-headers';
 import { isAccessError, isStoreError, toResponse } from 'keyscope';
+import { SCRIPT } from './assets/script.ts';
+import { STYLE } from './assets/style.ts';
 import { serveKeys } from './keys.ts';
 import { messagePage } from './pages/frame.ts';
 import { BASE, CONFIGURATION, KEYS, SETTINGS } from './paths.ts';
@@ -20,11 +21,9 @@ import { Refused, readForm } from './visit.ts';
 /** In bytes. */
 const FORM_LIMIT = 65_536;
 
-const readAsset = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');
-
 const ASSETS = [
-  { path: '/style', type: 'text/css', text: readAsset('style.css') },
-  { path: '/script', type: 'text/javascript', text: readAsset('script.js') },
+  { path: '/style', type: 'text/css', text: STYLE },
+  { path: '/script', type: 'text/javascript', text: SCRIPT },
 ];
 
 type HeaderOptions = NonNullable<Parameters<typeof secureHeaders>[0]>;
@@ -92,6 +91,9 @@ const WORDS: Readonly<Record<number, string>> = {
 function wordsFor(error: unknown, c: Visit, body: string): string {
   if (isStoreError(error) && c.req.method === 'POST')
     return 'The key store did not answer. Check the list of keys before you try again.';
+  if (isStoreError(error)) return 'The key store did not answer. Try again in a moment.';
+  if (isAccessError(error) && error.reason === 'lifetime_beyond_authority')
+    return 'You may not create a key that lives this long. Select an earlier expiry.';
   const { detail } = JSON.parse(body) as { readonly detail: string };
   return detail;
 }

@@ -1,12 +1,10 @@
-/** The form that creates a key, and the page that shows the key once. */
+/** The form that creates a key. */
 import type { Hono } from 'hono';
 import { type Catalog, isInputError } from 'keyscope';
 import { issueInputSchemaFor } from 'keyscope/schemas';
-import { closeForm, expiryOf, leadToNewKey, openForm, requireAuthority } from './forms.ts';
+import { expiryOf, requireAuthority, ruleFor, showOnce } from './forms.ts';
 import type { Faults, NewKey } from './pages/new-key.ts';
 import { NOTHING_ENTERED, newKeyPage } from './pages/new-key.ts';
-import { shownOncePage } from './pages/shown-once.ts';
-import { KEYS } from './paths.ts';
 import type { ConsoleService } from './service.ts';
 import type { Answer, Env, Visit } from './visit.ts';
 import { field } from './visit.ts';
@@ -15,7 +13,7 @@ function showForm(c: Visit, catalog: Catalog, input: NewKey, faults: Faults): An
   const { scopes } = requireAuthority(c);
   const offered = catalog.expand(scopes === 'all' ? ['*:*'] : scopes);
   const status = Object.keys(faults).length === 0 ? 200 : 400;
-  const form = { catalog, offered, once: openForm(c), input, faults };
+  const form = { catalog, offered, input, faults };
   return c.html(newKeyPage(c.var.member, form), status);
 }
 
@@ -28,30 +26,22 @@ function readNewKey(c: Visit): NewKey {
   };
 }
 
-interface Issue {
-  readonly path: readonly PropertyKey[];
-  readonly message: string;
-}
-
-/** Returns the first message for each field. */
-function faultsOf(issues: readonly Issue[]): Faults {
-  const faults: Record<string, string> = {};
-  for (const { path, message } of issues) faults[String(path[0] ?? 'name')] ??= message;
-  return faults;
+/** Returns the rules of these fields, by their names. */
+function faultsIn(fields: readonly string[]): Faults {
+  return Object.fromEntries(fields.map((name) => [name, ruleFor(name)]));
 }
 
 async function create(
   c: Visit,
-  { keyring }: ConsoleService,
+  service: ConsoleService,
   schema: ReturnType<typeof issueInputSchemaFor>,
-  now: number,
 ): Promise<Response> {
+  const { keyring, now } = service;
   const { catalog } = keyring;
   const authority = requireAuthority(c);
   const entered = readNewKey(c);
   const { name, scopes, lifetime, justification } = entered;
-  closeForm(c);
-  const expiresAt = expiryOf(lifetime, now);
+  const expiresAt = expiryOf(lifetime, now());
   const read = schema.safeParse({
     name,
     scopes,
@@ -59,26 +49,15 @@ async function create(
     ...(justification !== '' && { justification }),
   });
   // keyscope allows a key without scopes, but here it is more likely a mistake.
-  const faults: Faults = scopes.length === 0 ? { scopes: 'Select at least one scope.' } : {};
-  if (!read.success) {
-    return showForm(c, catalog, entered, { ...faults, ...faultsOf(read.error.issues) });
-  }
-  if (scopes.length === 0) return showForm(c, catalog, entered, faults);
+  const wrong = scopes.length === 0 ? ['scopes'] : [];
+  if (!read.success) wrong.push(...read.error.issues.map(({ path }) => String(path[0])));
+  if (!read.success || wrong.length > 0) return showForm(c, catalog, entered, faultsIn(wrong));
   try {
-    return await leadToNewKey(c, await keyring.issue(read.data, authority), 'Key created.');
+    return await showOnce(c, await keyring.issue(read.data, authority), 'Key created.', service);
   } catch (error) {
-    if (isInputError(error)) return showForm(c, catalog, entered, { [error.field]: error.message });
+    if (isInputError(error)) return showForm(c, catalog, entered, faultsIn([error.field]));
     throw error;
   }
-}
-
-/** Shows the key once. A second visit redirects to the page about the key. */
-function showOnce(c: Visit, keyId: string, { publicUrl }: ConsoleService): Answer {
-  const { newKeys } = c.var.session;
-  const waiting = newKeys.get(keyId);
-  newKeys.delete(keyId);
-  if (waiting === undefined) return c.redirect(`${KEYS}/${encodeURIComponent(keyId)}`, 303);
-  return c.html(shownOncePage(c.var.member, waiting, `${publicUrl}/v1`));
 }
 
 export function serveNewKeys(app: Hono<Env>, path: string, service: ConsoleService): void {
@@ -86,6 +65,5 @@ export function serveNewKeys(app: Hono<Env>, path: string, service: ConsoleServi
   const { catalog } = keyring;
   const schema = issueInputSchemaFor(keyring, { now });
   app.get(`${path}/new`, (c) => showForm(c, catalog, NOTHING_ENTERED, {}));
-  app.post(path, (c) => create(c, service, schema, now()));
-  app.get(`${path}/:id/new`, (c) => showOnce(c, c.req.param('id'), service));
+  app.post(path, (c) => create(c, service, schema));
 }

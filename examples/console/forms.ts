@@ -1,9 +1,10 @@
-/** Shared by all forms that change keys: the authority, single use, and the notice afterwards. */
-import { randomUUID } from 'node:crypto';
+/** Shared by all forms that change keys: the authority, the answers, the rules of the fields. */
+import { deleteCookie, getSignedCookie, setSignedCookie } from 'hono/cookie';
 import type { GrantAuthority, IssuedKey } from 'keyscope';
 import { isInputError } from 'keyscope';
 import { LIFETIMES } from './pages/new-key.ts';
-import { KEYS } from './paths.ts';
+import { shownOncePage } from './pages/shown-once.ts';
+import { type ConsoleService, isSecure } from './service.ts';
 import type { Answer, Visit } from './visit.ts';
 import { field, Refused } from './visit.ts';
 
@@ -22,19 +23,6 @@ export function requireAuthorityWithReason(c: Visit): GrantAuthority {
   return reason === '' ? authority : { ...authority, reason };
 }
 
-export function openForm(c: Visit): string {
-  const once = randomUUID();
-  c.var.session.forms.set(once, true);
-  return once;
-}
-
-export function closeForm(c: Visit): void {
-  const wasOpen = c.var.session.forms.delete(field(c, 'once'));
-  if (wasOpen) return;
-  const words = 'You already sent this form, or it is too old.';
-  throw new Refused(409, `${words} If it created a key that you did not see, revoke that key.`);
-}
-
 const DAY_MS = 24 * 3_600_000;
 
 /**
@@ -47,28 +35,64 @@ export function expiryOf(lifetime: string, now: number): Date | 'never' {
   return new Date(now + days * DAY_MS);
 }
 
-/** Redirects to a page, which shows the notice once. */
-export function leadTo(c: Visit, path: string, notice: string): Response {
-  c.var.session.notices.set(path, notice);
-  return c.redirect(path, 303);
-}
-
-/** Returns the notice for a page and forgets it; `null` without one. */
-export function takeNotice(c: Visit, path: string): string | null {
-  const { notices } = c.var.session;
-  const notice = notices.get(path) ?? null;
-  notices.delete(path);
-  return notice;
+/**
+ * Answers a form with the page that shows its new key, so that no process has to keep the key for
+ * another request. Nothing remembers the form either. The script drops a second click and replaces
+ * the address, so that a reload shows the key's own page. Without script, the browser asks before
+ * it sends the form again. Agreeing creates a second key, which the list shows.
+ */
+export function showOnce(
+  c: Visit,
+  issued: IssuedKey,
+  notice: string,
+  { publicUrl }: ConsoleService,
+): Answer {
+  return c.html(shownOncePage(c.var.member, issued, notice, `${publicUrl}/v1`), 201);
 }
 
 /**
- * Redirects to the page that shows a new key. The key waits in memory, so that going back does not
- * send the form again.
+ * Redirects to a page, which shows the notice once. A cookie carries it to whichever process serves
+ * that page. The session signs it, so that nobody else puts words on the page.
  */
-export function leadToNewKey(c: Visit, issued: IssuedKey, notice: string): Answer {
-  const { keyId } = issued.info;
-  c.var.session.newKeys.set(keyId, { issued, notice });
-  return c.redirect(`${KEYS}/${keyId}/new`, 303);
+export async function leadTo(
+  c: Visit,
+  path: string,
+  notice: string,
+  service: ConsoleService,
+): Promise<Response> {
+  const attributes = { path, maxAge: 60, httpOnly: true, sameSite: 'Strict' } as const;
+  const options = { ...attributes, secure: isSecure(service) };
+  await setSignedCookie(c, 'notice', notice, c.var.member.session, options);
+  return c.redirect(path, 303);
+}
+
+/** Returns the notice for this page and removes it; `null` without one. */
+export async function takeNotice(c: Visit): Promise<string | null> {
+  const notice = await getSignedCookie(c, c.var.member.session, 'notice');
+  if (!notice) return null;
+  deleteCookie(c, 'notice', { path: c.req.path });
+  return notice;
+}
+
+/** The rules that people read, by the names that keyscope has for the fields. */
+const RULES: ReadonlyMap<string, string> = new Map([
+  ['name', 'Write 1 to 100 characters. Invisible characters and API keys are not allowed.'],
+  ['scopes', 'Select at least one of these scopes.'],
+  ['expiresAt', 'Select one of these times.'],
+  [
+    'justification',
+    'Say why the key needs the reserved scopes, in at most 500 characters. Invisible characters ' +
+      'and API keys are not allowed.',
+  ],
+  [
+    'reason',
+    'Write a reason of at most 200 characters. Invisible characters and API keys are not allowed.',
+  ],
+  ['keyId', 'This is not the id of such a key. Open the key from the list.'],
+]);
+
+export function ruleFor(name: string): string {
+  return RULES.get(name) ?? 'The console does not offer this. Open the page again.';
 }
 
 /** Runs a management call. An `InputError` is the visitor's mistake here, so it becomes a 400. */
@@ -76,7 +100,7 @@ export async function orRefused<T>(call: Promise<T>): Promise<T> {
   try {
     return await call;
   } catch (error) {
-    if (isInputError(error)) throw new Refused(400, error.message);
+    if (isInputError(error)) throw new Refused(400, ruleFor(error.field));
     throw error;
   }
 }

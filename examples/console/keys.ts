@@ -1,4 +1,4 @@
-/** The pages that list, create, show once, rotate, suspend and revoke keys. */
+/** The pages that list, create, rotate, suspend and revoke keys. */
 import type { Hono } from 'hono';
 import { serveAddressed } from './addressed.ts';
 import { serveNewKeys } from './create.ts';

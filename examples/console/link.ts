@@ -1,6 +1,6 @@
 /**
- * Signs in with a link that works once. This is for a demo, whose only visitor is the person who
- * started it. In a service, write your own `SignIn` instead of this file.
+ * Signs in with a link that works once. This is for a demo: one visitor, and one process, whose
+ * memory has the sessions. In a service, write your own `SignIn` instead of this file.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Hono } from 'hono';

@@ -3,14 +3,13 @@ import type { Hono } from 'hono';
 import type { DamagedKey, GrantAuthority, KeyInfo } from 'keyscope';
 import { unusedScopes } from 'keyscope/reports';
 import {
-  closeForm,
   expiryOf,
   leadTo,
-  leadToNewKey,
-  openForm,
   orRefused,
   requireAuthority,
   requireAuthorityWithReason,
+  ruleFor,
+  showOnce,
   takeNotice,
 } from './forms.ts';
 import { damagedKeyPage, keyPage } from './pages/key.ts';
@@ -25,8 +24,6 @@ const HOUR_MS = 3_600_000;
 const UNUSED_MS = 90 * 24 * HOUR_MS;
 /** The page looks for the successor of a key among this many of the newest keys. */
 const MOST_SEARCHED = 1000;
-
-const NOT_OFFERED = 'The console does not offer this choice. Reload the page and try again.';
 
 async function readKey(
   c: Visit,
@@ -64,7 +61,7 @@ async function findSuccessor(
 async function showKey(c: Visit, id: string, service: ConsoleService): Promise<Response> {
   const key = await readKey(c, id, service);
   const { member } = c.var;
-  const notice = takeNotice(c, `${KEYS}/${id}`);
+  const notice = await takeNotice(c);
   if (!('name' in key)) return c.html(damagedKeyPage(member, key, notice));
   const { keyring, nameOf, now } = service;
   const unused = unusedScopes(key, { unusedForMs: UNUSED_MS, now });
@@ -74,7 +71,6 @@ async function showKey(c: Visit, id: string, service: ConsoleService): Promise<R
     predecessor: await readPredecessor(key, service),
     successor: await findSuccessor(key, service),
     unused: unused.known ? unused.scopes : [],
-    once: member.authority === null ? '' : openForm(c),
     notice,
     nameOf,
     now: now(),
@@ -96,16 +92,16 @@ function newExpiry(c: Visit, now: number): Date | 'never' | undefined {
   return lifetime === '' ? undefined : expiryOf(lifetime, now);
 }
 
-async function rotate(c: Visit, id: string, { keyring, now }: ConsoleService): Promise<Response> {
+async function rotate(c: Visit, id: string, service: ConsoleService): Promise<Response> {
+  const { keyring, now } = service;
   const authority = requireAuthority(c);
   const overlap = field(c, 'overlap');
   const oldKey = ROTATED.get(overlap);
-  if (oldKey === undefined) throw new Refused(400, NOT_OFFERED);
+  if (oldKey === undefined) throw new Refused(400, ruleFor('overlap'));
   const overlapMs = Number(overlap) * HOUR_MS;
   const input = { overlapMs, scopes: keptScopes(c), expiresAt: newExpiry(c, now()) };
-  closeForm(c);
   const issued = await orRefused(keyring.rotate(id, input, authority));
-  return leadToNewKey(c, issued, `Key rotated. ${oldKey}`);
+  return showOnce(c, issued, `Key rotated. ${oldKey}`, service);
 }
 
 /** Changes a key, and resolves to the notice about it. */
@@ -152,9 +148,9 @@ async function changeKey(c: Visit, id: string, service: ConsoleService): Promise
   if (asked === 'rotate') return rotate(c, id, service);
   const authority = requireAuthorityWithReason(c);
   const action = ACTIONS.get(asked);
-  if (action === undefined) throw new Refused(400, NOT_OFFERED);
+  if (action === undefined) throw new Refused(400, ruleFor('action'));
   const notice = await orRefused(action(service.keyring, id, authority));
-  return leadTo(c, `${KEYS}/${id}`, notice);
+  return leadTo(c, `${KEYS}/${id}`, notice, service);
 }
 
 export function serveOneKey(app: Hono<Env>, path: string, service: ConsoleService): void {

@@ -4,15 +4,13 @@
  */
 import type { Hono } from 'hono';
 import type { Keyring } from 'keyscope';
-import type { Env, Member } from './visit.ts';
+import type { Env, SignedIn } from './visit.ts';
 
-/** A member with a session. */
-export interface SignedIn extends Member {
-  /** The id of the session. Each sign-in has another one. */
-  readonly session: string;
-}
-
-/** How people sign in. The demo uses `link.ts`; write your own instead. */
+/**
+ * How people sign in, and whose sessions they get. The demo uses `link.ts`; write your own instead.
+ * The console keeps nothing between two requests. If your service has several processes, each one
+ * must find the sessions that another one began.
+ */
 export interface SignIn {
   /**
    * Returns the sender of a request, or `null` to redirect them to `/console/sign-in`. The console

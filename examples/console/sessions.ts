@@ -1,39 +1,34 @@
-/** The sessions: what the console keeps for each visitor between two pages. */
+/** The sessions: only members see pages, and a form works only in the session that opened it. */
+import { createHmac } from 'node:crypto';
 import type { Hono } from 'hono';
-import { LRUCache } from 'lru-cache';
+import { timingSafeEqual } from 'hono/utils/buffer';
 import { SIGN_IN } from './paths.ts';
 import type { ConsoleService } from './service.ts';
-import type { Env, NewlyIssued, Session } from './visit.ts';
+import type { Env, SignedIn } from './visit.ts';
+import { field, Refused } from './visit.ts';
 
-const MOST_SESSIONS = 10_000;
-/** A session keeps at most this many open forms, new keys and notices each. */
-const MOST_KEPT = 50;
-/** A new key waits this long for the page that shows it. */
-const SHOWN_WITHIN_MS = 60_000;
-
-function createSession(now: () => number): Session {
-  return {
-    forms: new LRUCache({ max: MOST_KEPT }),
-    notices: new LRUCache({ max: MOST_KEPT }),
-    newKeys: new LRUCache<string, NewlyIssued>({
-      max: MOST_KEPT,
-      ttl: SHOWN_WITHIN_MS,
-      ttlResolution: 0,
-      perf: { now },
-    }),
-  };
+/**
+ * Returns the text that each form sends along. Every process computes the same one, and other sites
+ * cannot compute it. It includes the organization, which a member may change within a session.
+ */
+export function csrfTokenOf({ session, entityId }: SignedIn): string {
+  return createHmac('sha256', session).update(entityId).digest('base64url');
 }
 
+const OTHER_SESSION =
+  'You opened this form in another session, so the console did nothing. Open the page again.';
+
 /** Redirects visitors without a session to the sign-in. Add the members' pages after it. */
-export function requireMember(app: Hono<Env>, { signIn, now }: ConsoleService): void {
-  const sessions = new LRUCache<string, Session>({ max: MOST_SESSIONS });
+export function requireMember(app: Hono<Env>, { signIn }: ConsoleService): void {
   app.use(async (c, next) => {
     const member = await signIn.whoIs(c.req.raw);
     if (member === null) return c.redirect(SIGN_IN, 303);
-    const session = sessions.get(member.session) ?? createSession(now);
-    sessions.set(member.session, session);
-    c.set('session', session);
     c.set('member', member);
+    return next();
+  });
+  app.post('*', async (c, next) => {
+    const isOwn = await timingSafeEqual(field(c, 'csrf'), csrfTokenOf(c.var.member));
+    if (!isOwn) throw new Refused(403, OTHER_SESSION);
     return next();
   });
 }

@@ -1,7 +1,6 @@
 /** The state of a request while the console answers it, and the error that refuses it. */
 import type { Context } from 'hono';
-import type { GrantAuthority, IssuedKey } from 'keyscope';
-import type { LRUCache } from 'lru-cache';
+import type { GrantAuthority } from 'keyscope';
 
 /** A person who may use the console. */
 export interface Member {
@@ -11,30 +10,18 @@ export interface Member {
   readonly authority: GrantAuthority | null;
 }
 
-/** A new key that waits for the page that shows it. */
-export interface NewlyIssued {
-  readonly issued: IssuedKey;
-  /** The sentence that reports how the key came to be. */
-  readonly notice: string;
-}
-
-/** The data that the console keeps for a visitor between two pages. */
-export interface Session {
-  /** Forms that were shown and not sent yet, so that no form creates two keys. */
-  readonly forms: LRUCache<string, true>;
-  /** New keys by key id. The console shows each once, within a minute. */
-  readonly newKeys: LRUCache<string, NewlyIssued>;
-  /** The results of actions, by the path of the page that shows each once. */
-  readonly notices: LRUCache<string, string>;
+/** A member with a session. */
+export interface SignedIn extends Member {
+  /** A text that only this session has and nobody can guess, such as its id. No page shows it. */
+  readonly session: string;
 }
 
 export interface Env {
   Variables: {
     /** The fields of a POST. */
     form: URLSearchParams;
-    /** Set on the pages behind the sign-in, like `member`. */
-    session: Session;
-    member: Member;
+    /** Set on the pages behind the sign-in. */
+    member: SignedIn;
   };
 }
 
@@ -42,7 +29,7 @@ export type Visit = Context<Env>;
 
 /** Thrown when the console cannot serve a page. The visitor sees the message. */
 export class Refused extends Error {
-  readonly status: 400 | 403 | 404 | 409 | 415;
+  readonly status: 400 | 403 | 404 | 415;
 
   constructor(status: Refused['status'], words: string) {
     super(words);

@@ -10,8 +10,8 @@ import { defineGuard } from 'keyscope';
 export type Handler = (req: IncomingMessage, res: ServerResponse, admission: Admission) => unknown;
 
 /**
- * `const listThreats = guard('listThreats')(handler)`. Call the result for each request, and catch:
- * Node ignores the promise of a listener, so a rejected one ends the process.
+ * `const listProjects = guard('listProjects')(handler)`. Call the result for each request, and
+ * catch: Node ignores the promise of a listener, so a rejected one ends the process.
  */
 export function createGuard<Op extends string>(options: GuardOptions<Op>) {
   const define = defineGuard(options);

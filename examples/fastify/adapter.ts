@@ -13,7 +13,7 @@ declare module 'fastify' {
 type Request = FastifyRequest<object, RawServerBase>;
 type Reply = FastifyReply<object, RawServerBase>;
 
-/** Runs before the body is read: `app.get('/threats', { onRequest: guard('listThreats') }, …)`. */
+/** Runs before the body is read: `app.get('/projects', { onRequest: guard('listProjects') })`. */
 export function createGuard<Op extends string>(options: GuardOptions<Op>) {
   const define = defineGuard(options);
   return (operation: Op, readers?: GuardReaders<Request>) => {

@@ -9,7 +9,7 @@ import { defineGuard } from 'keyscope';
  */
 export type Guarded = { Variables: Admission };
 
-/** Use it on routes, not on a path prefix: `app.get('/threats', guard('listThreats'), handler)`. */
+/** Use it on routes, not on a prefix: `app.get('/projects', guard('listProjects'), handler)`. */
 export function createGuard<Op extends string>(options: GuardOptions<Op>) {
   const define = defineGuard(options);
   return (operation: Op, readers?: GuardReaders<Context>): Handler<Guarded> => {

@@ -2,9 +2,9 @@
 import { createKeyring, definePolicy, defineScopes } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 
-const catalog = defineScopes({ threats: { read: 'List and read threats.' } });
+const catalog = defineScopes({ projects: { read: 'List and read projects.' } });
 
-const policy = definePolicy(catalog, { listThreats: ['threats:read'] });
+const policy = definePolicy(catalog, { listProjects: ['projects:read'] });
 export const keyring = createKeyring({
   prefix: 'acme',
   policy,

@@ -19,7 +19,6 @@ const pool = new pg.Pool({
   query_timeout: 5_000, // Without it, a query hangs forever if the server vanishes.
 });
 pool.on('error', ({ message }) => log(message)); // Without it, a lost connection ends the process.
-
 const listening = { connectionString, keepAlive: true, connectionTimeoutMillis: 5_000 };
 const store = cacheStore(postgresStore(pool), {
   cache: new LRUCache<string, object>({ max: 10_000 }),
@@ -28,11 +27,12 @@ const store = cacheStore(postgresStore(pool), {
   onError: log,
 });
 
-const catalog = defineScopes({ threats: { read: 'List and read threats.' } });
-const policy = definePolicy(catalog, { whoami: [], listThreats: ['threats:read'] });
+const catalog = defineScopes({ projects: { read: 'List and read projects.' } });
+const policy = definePolicy(catalog, { whoami: [], listProjects: ['projects:read'] });
 export const keyring = createKeyring({
   prefix: 'acme',
   deployment: 'acme production', // Set it once. Changing it ends every key.
+  entityIds: 'text', // Ids of organizations, such as org_42. Leave it out if yours are UUIDs.
   policy,
   store,
   peppers: [{ id: '2026-11', secret: PEPPER }], // If PEPPER is missing, the service does not start.
@@ -44,7 +44,7 @@ export const keyring = createKeyring({
 const guard = createGuard({ keyring, onError: log });
 const app = express();
 app.get('/me', guard('whoami'), (req, res) => void res.json(toMe(req.principal)));
-app.get('/threats', guard('listThreats'), (req, res) => void res.json({ of: req.entityId }));
+app.get('/projects', guard('listProjects'), (req, res) => void res.json({ of: req.entityId }));
 app.use(((error, _req, res, _next) => {
   log(error);
   res.status(500).end();

@@ -78,12 +78,9 @@ export function redactKeys(text: string, options: { readonly prefix: string }): 
   assert(typeof text === 'string', 'text: pass a string', text);
   const key = keyPattern(prefix);
   const longest = prefix.length + SECRET_LENGTH;
-  // Matches a whole key, or the part of a key before another one begins. Of overlapping keys, only
-  // the last one leaves a `[redacted]`.
-  const found = new RegExp(`(?=${key}).{1,${longest}}?(?=${key})|(${key})`, 'g');
-  return text.replace(found, (_, whole?: string) => {
-    return whole === undefined ? '' : `${prefix}_[redacted]`;
-  });
+  // Matches a whole key, or the part of a key before another one begins.
+  const found = new RegExp(`(?=${key}).{1,${longest}}?(?=${key})|${key}`, 'g');
+  return text.replace(found, `${prefix}_[redacted]`);
 }
 
 /** The options of {@link generateKey}. */

@@ -2,6 +2,7 @@
  * The effort of reading the source. The limits are on tokens and decisions, not line breaks: plain
  * code may take more lines. Each run prints the figures.
  */
+import ts from 'typescript';
 import { afterAll, describe, expect, it } from 'vitest';
 import {
   fileLengthOf,
@@ -38,6 +39,8 @@ const ROOMS: Readonly<Record<string, number>> = {
   tools: 40_460,
 };
 const DECISIONS = 490;
+/** The most names that `keyscope` exports, types included. */
+const NAMES = 113;
 const FILE_LINES = 300;
 const FUNCTION_LINES = 45;
 const COLUMNS = 100;
@@ -72,9 +75,37 @@ describe('budget', () => {
     if (warning !== '') figures.push(`${room}${warning}`);
   });
 
+  it('states the lines of code that a service loads, within 3 %', () => {
+    const linesOf = (room: string): number => {
+      return sourcesUnder(`src/${room}`).reduce((sum, source) => sum + lineCountOf(source).code, 0);
+    };
+    const counted = ['core', 'management', 'http'].map(linesOf);
+    const all = counted.reduce((sum, lines) => sum + lines, 0);
+    figures.push(`lines of core, management and http ${counted.join(' + ')} = ${all}`);
+    const plain = (page: string): string => readProjectFile(page).replaceAll(/\s+/g, ' ');
+    const [, total = ''] = /about ([\d,]+) lines of code without/.exec(plain('README.md')) ?? [];
+    const [, ...parts] =
+      /about ([\d,]+) lines of code, management ([\d,]+) and HTTP ([\d,]+);/.exec(
+        plain('docs/auditing.md'),
+      ) ?? [];
+    for (const [index, lines] of [all, ...counted].entries()) {
+      const said = Number([total, ...parts][index]?.replaceAll(',', ''));
+      expect(Math.abs(said - lines), `${said} for ${lines}`).toBeLessThanOrEqual(lines * 0.03);
+    }
+  });
+
   it('has a limit for every folder', () => {
     const folders = new Set(sources.flatMap(({ path }) => /^src\/(\w+)\//.exec(path)?.[1] ?? []));
     expect([...folders].sort()).toEqual(Object.keys(ROOMS).sort());
+  });
+
+  it('limits the names that the package exports at its root', () => {
+    const names = sources.find(({ path }) => path === 'src/index.ts')?.tree.statements ?? [];
+    const exported = names.flatMap((statement) => {
+      const clause = ts.isExportDeclaration(statement) ? statement.exportClause : undefined;
+      return clause !== undefined && ts.isNamedExports(clause) ? [...clause.elements] : [];
+    });
+    expectAtMost(NAMES, exported.length, "names of 'keyscope'");
   });
 
   it('keeps every file to a few pages', () => {

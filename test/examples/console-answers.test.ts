@@ -6,7 +6,7 @@ import { createConsole } from '../../examples/console/app.ts';
 import { createDemoLink, serviceOf } from '../../examples/console/server.ts';
 import { type CacheOptions, startCache } from '../support/shared-cache.ts';
 import type { Fields } from './console-site.ts';
-import { cookieOf, formBody, KEYS, keyOf, linkIn, onceOf, useSite, WHOLE } from './console-site.ts';
+import { cookieOf, csrfOf, formBody, KEYS, keyOf, linkIn, useSite, WHOLE } from './console-site.ts';
 
 const site = useSite();
 
@@ -30,7 +30,7 @@ describe('an answer of the console', () => {
       await site.create(cookie),
       await site.get('/none', cookie),
     ];
-    expect(pages.map(({ status }) => status)).toEqual([200, 303, 200, 200, 404]);
+    expect(pages.map(({ status }) => status)).toEqual([200, 303, 200, 201, 404]);
     for (const { headers } of pages) {
       expect(headers.get('Cache-Control')).toBe('no-store');
       expect(headers.get('X-Frame-Options')).toBe('DENY');
@@ -59,7 +59,8 @@ describe('an answer of the console', () => {
   it('reveals nothing about a broken store', async () => {
     const reported: unknown[] = [];
     const broken = new StoreError('store.insert failed: see causeOf', new Error('secret row'));
-    const keyring = { ...site.platform.keyring, issue: () => Promise.reject(broken) };
+    const fail = () => Promise.reject(broken);
+    const keyring = { ...site.platform.keyring, issue: fail, list: fail };
     const link = createDemoLink(site.platform);
     const app = createConsole({
       ...serviceOf(site.platform, link),
@@ -77,8 +78,8 @@ describe('an answer of the console', () => {
     const entered = await postTo('/sign-in', { link: linkIn(link.open()) });
     const cookie = cookieOf(entered);
     const form = await ask(`${KEYS}/new`, { headers: { Cookie: cookie } });
-    const once = onceOf({ text: await form.text() });
-    const answer = await postTo(KEYS, { once, ...WHOLE }, cookie);
+    const csrf = csrfOf({ text: await form.text() });
+    const answer = await postTo(KEYS, { csrf, ...WHOLE }, cookie);
     const text = await answer.text();
     expect([answer.status, answer.headers.get('Retry-After'), reported]).toEqual([
       503,
@@ -86,7 +87,11 @@ describe('an answer of the console', () => {
       [broken],
     ]);
     expect(text).toContain('Check the list of keys before you try again');
-    expect(text).not.toContain('secret row');
+    const list = await ask(KEYS, { headers: { Cookie: cookie } });
+    const listed = await list.text();
+    expect([list.status, reported]).toEqual([503, [broken, broken]]);
+    expect(listed).toContain('The key store did not answer. Try again in a moment.');
+    for (const page of [text, listed]) expect(page).not.toContain('secret row');
   });
 
   it('contains a key on one page only, and the disk never contains it', async () => {

@@ -4,10 +4,11 @@ import { connect } from 'node:net';
 import { describe, expect, it, vi } from 'vitest';
 import { createConsole } from '../../examples/console/app.ts';
 import { createDemoLink, createServer, serviceOf } from '../../examples/console/server.ts';
-import type { SignedIn, SignIn } from '../../examples/console/service.ts';
+import type { SignIn } from '../../examples/console/service.ts';
+import type { SignedIn } from '../../examples/console/visit.ts';
 import { ENTITY } from '../../examples/platform/host/boot.ts';
 import { listen, stop } from '../../examples/platform/host/listen.ts';
-import { formBody, KEYS, linkIn, onceOf, useSite, WHOLE } from './console-site.ts';
+import { cookieOf, csrfOf, formBody, KEYS, linkIn, useSite, WHOLE } from './console-site.ts';
 
 const site = useSite();
 
@@ -30,9 +31,8 @@ describe('a form', () => {
   it('is refused if another site sent it', async () => {
     const cookie = site.signIn('ana@example.com');
     const before = await site.countOf();
-    const once = onceOf(await site.get(`${KEYS}/new`, cookie));
     const forms = [
-      { path: KEYS, fields: { once, ...WHOLE } },
+      { path: KEYS, fields: WHOLE },
       { path: '/sign-in', fields: { link: site.openLink() } },
     ];
     const origins: Record<string, string>[] = [
@@ -47,10 +47,78 @@ describe('a form', () => {
     expect(await site.countOf()).toBe(before);
   });
 
+  it('is refused in another session and for another organization', async () => {
+    const ana = site.signIn('ana@example.com');
+    const own = csrfOf(await site.get(`${KEYS}/new`, ana));
+    const keyId = await site.issue();
+    const before = await site.countOf();
+    const others = [site.signIn('ana@example.com'), site.signIn('dan@example.com')];
+    const tokens = [csrfOf(await site.get(`${KEYS}/new`, others[0])), '', `${own}x`];
+    const forms = [
+      { path: KEYS, fields: WHOLE },
+      ...['rotate', 'revoke', 'revoke-lineage', 'suspend', 'resume'].map((action) => ({
+        path: `${KEYS}/${keyId}`,
+        fields: { action, overlap: '0' },
+      })),
+      { path: `${KEYS}/addressing/${keyId}`, fields: {} },
+    ];
+    for (const { path, fields } of forms) {
+      const pages = [
+        ...others.map((cookie) => site.post(path, { csrf: own, ...fields }, cookie)),
+        ...tokens.map((csrf) => site.post(path, { csrf, ...fields }, ana)),
+      ];
+      for (const { status, text } of await Promise.all(pages)) {
+        expect([path, fields, status]).toEqual([path, fields, 403]);
+        expect(text).toContain('You opened this form in another session');
+      }
+    }
+    expect(await site.countOf()).toBe(before);
+    expect(await site.infoOf(keyId)).toMatchObject({ state: 'live', retireAt: null });
+    expect((await site.post(KEYS, { csrf: own, ...WHOLE }, ana)).status).toBe(201);
+  });
+
   it('is refused with 413 if it is too large', async () => {
     const { status, headers, text } = await site.post('/sign-in', { link: 'x'.repeat(70_000) });
     expect([status, headers.get('Cache-Control')]).toEqual([413, 'no-store']);
     expect(text).toContain('The form is too large.');
+  });
+});
+
+describe('a form that the keyring refuses', () => {
+  it('is answered without the names that the keyring has for its fields', async () => {
+    const ofToday = { ...admin, authority: { ...admin.authority, maxLifetimeMs: 86_400_000 } };
+    const { request } = consoleWith({ whoIs: () => ofToday, serve() {} });
+    const page = await request(`${KEYS}/new`);
+    const body = formBody({ csrf: csrfOf({ text: await page.text() }), ...WHOLE });
+    const headers = { Origin: site.origin };
+    const answer = await request(KEYS, { method: 'POST', body, headers });
+    const text = await answer.text();
+    expect(answer.status).toBe(403);
+    expect(text).toContain('You may not create a key that lives this long.');
+    expect(text).not.toContain('expiresAt');
+  });
+});
+
+describe('the notice after a form', () => {
+  it('is shown once, on the page of the key, in the session of its sender', async () => {
+    const ana = site.signIn('ana@example.com');
+    const path = `${KEYS}/${await site.issue()}`;
+    const words = 'Key suspended.';
+    const { headers } = await site.post(path, { action: 'suspend' }, ana);
+    const set = String(headers.get('Set-Cookie'));
+    expect(set).toContain(`; Max-Age=60; Path=/console${path}; HttpOnly; SameSite=Strict`);
+    const notice = cookieOf({ headers });
+    const shown = await site.get(path, `${ana}; ${notice}`);
+    expect(shown.text).toContain(words);
+    expect(shown.headers.get('Set-Cookie')).toBe(`notice=; Max-Age=0; Path=/console${path}`);
+
+    const other = site.signIn('ana@example.com');
+    const forged = notice.replace('suspended', 'rotated');
+    expect(forged).not.toBe(notice);
+    for (const cookie of [ana, `${other}; ${notice}`, `${ana}; ${forged}`, `${ana}; notice=x`]) {
+      const { status, text } = await site.get(path, cookie);
+      expect([status, text.includes('class="notice"')]).toEqual([200, false]);
+    }
   });
 });
 
@@ -80,6 +148,13 @@ function slowly(text: string, meanwhile: () => unknown): ReadableStream<Uint8Arr
   );
 }
 
+const admin = {
+  user: { email: 'ana@example.com', role: 'admin' },
+  session: 'x',
+  entityId: ENTITY,
+  authority: { entityId: ENTITY, scopes: ['*:*'] },
+} as const satisfies SignedIn;
+
 /** A console in this process. */
 function consoleWith(signIn: SignIn, report: (error: unknown) => void = () => {}) {
   const app = createConsole({ ...serviceOf(site.platform, signIn), report });
@@ -99,13 +174,6 @@ function consoleWith(signIn: SignIn, report: (error: unknown) => void = () => {}
 // The console once checked the sender before the form had arrived: a member who was deleted in
 // between could still create or revoke a key.
 describe('a form that takes long to arrive', () => {
-  const admin: SignedIn = {
-    user: { email: 'ana@example.com', role: 'admin' },
-    session: 'x',
-    entityId: ENTITY,
-    authority: { entityId: ENTITY, scopes: ['*:*'] },
-  };
-
   it.each([
     { what: 'deleted, or has signed out', later: null, status: 303 },
     { what: 'given the role of a viewer', later: { ...admin, authority: null }, status: 403 },
@@ -123,8 +191,8 @@ describe('a form that takes long to arrive', () => {
       for (const { path, fields } of forms) {
         member = admin;
         const page = await request(`${KEYS}/new`);
-        const once = onceOf({ text: await page.text() });
-        const text = formBody({ once, ...fields }).toString();
+        const csrf = csrfOf({ text: await page.text() });
+        const text = formBody({ csrf, ...fields }).toString();
         const body = slowly(text, () => {
           member = later;
         });

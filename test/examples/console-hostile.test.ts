@@ -1,14 +1,14 @@
 /** The pages of the console with hostile names, ids and reasons. */
-import { readFileSync } from 'node:fs';
 import { createKeyring, type KeyInfo } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { STYLE } from '../../examples/console/assets/style.ts';
 import { addressedPage } from '../../examples/console/pages/addressed.ts';
 import { type Html, messagePage } from '../../examples/console/pages/frame.ts';
 import { damagedKeyPage, keyPage } from '../../examples/console/pages/key.ts';
 import { keyListPage } from '../../examples/console/pages/key-list.ts';
 import { shownOncePage } from '../../examples/console/pages/shown-once.ts';
-import type { Member } from '../../examples/console/visit.ts';
+import type { SignedIn } from '../../examples/console/visit.ts';
 import { catalog } from '../../examples/platform/service/catalog.ts';
 import { HOSTILE_TEXTS } from '../support/hostile-texts.ts';
 
@@ -25,7 +25,8 @@ beforeAll(async () => {
 /** Every page, for keys in which each text is this one. */
 function pagesNaming(text: string): readonly Html[] {
   const authority = { entityId: ENTITY, scopes: 'all' } as const;
-  const member: Member = { user: { email: text, role: text }, entityId: text, authority };
+  const user = { email: text, role: text };
+  const member: SignedIn = { user, entityId: text, authority, session: text };
   const named: KeyInfo = {
     ...info,
     keyId: text,
@@ -51,7 +52,7 @@ function pagesNaming(text: string): readonly Html[] {
   const keys = [named, damaged];
   const search = { text, state: text };
   const shown = { nameOf: () => text, notice: text, now: NOW };
-  const details = { ...shown, catalog, key: named, unused: [text], once: text };
+  const details = { ...shown, catalog, key: named, unused: [text] };
   const ofAcme = { keys, next: 'a', organization: text, now: NOW };
   return [
     keyListPage(member, { ...ofAcme, search: null }),
@@ -62,7 +63,7 @@ function pagesNaming(text: string): readonly Html[] {
     keyPage(member, { ...details, predecessor: damaged, successor: null }),
     keyPage(member, { ...details, key: keyless, predecessor: null, successor: null }),
     damagedKeyPage(member, damaged, text),
-    shownOncePage(member, { issued: { key: text, info: named }, notice: text }, text),
+    shownOncePage(member, { key: text, info: named }, text, text),
     messagePage(text, text, member),
   ];
 }
@@ -85,8 +86,9 @@ describe('a page of the console', () => {
       const trust = { issuer: claims, claims } as unknown as KeyInfo['trust'];
       const key = { ...info, hint: '', trust, tampered: true, state: 'damaged' } as const;
       const authority = { entityId: ENTITY, scopes: 'all' } as const;
-      const member: Member = { user: { email: 'a', role: 'b' }, entityId: ENTITY, authority };
-      const rest = { catalog, unused: [], once: '', notice: null, nameOf: () => null, now: NOW };
+      const user = { email: 'a', role: 'b' };
+      const member: SignedIn = { user, entityId: ENTITY, authority, session: 's' };
+      const rest = { catalog, unused: [], notice: null, nameOf: () => null, now: NOW };
       const page = String(keyPage(member, { ...rest, key, predecessor: null, successor: null }));
       expect(page).toContain('Someone edited the record of this key');
       expect(page).toContain('<dt>Tokens that act as it</dt>');
@@ -95,8 +97,7 @@ describe('a page of the console', () => {
   );
 
   it('keeps the direction of a text within its cell', () => {
-    const style = readFileSync('examples/console/style.css', 'utf8');
-    expect(style).toMatch(
+    expect(STYLE).toMatch(
       /^a,\nsmall,\ncode,\ntd,\nth,\ndd,\nh1 \{\n {2}unicode-bidi: isolate;\n\}/m,
     );
   });

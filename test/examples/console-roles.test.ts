@@ -1,6 +1,6 @@
 /** Roles in the console, and the separation of organizations. */
 import { describe, expect, it } from 'vitest';
-import { KEYS, keyOf, onceOf, useSite, WHOLE } from './console-site.ts';
+import { KEYS, keyOf, useSite, WHOLE } from './console-site.ts';
 
 const site = useSite();
 
@@ -23,8 +23,7 @@ describe('the console', () => {
     const keyId = await site.issue(['users:read']);
     const path = `${KEYS}/${keyId}`;
     const cookie = site.signIn('ben@example.com');
-    const once = onceOf(await site.get(path, cookie));
-    const page = await site.post(path, { once, action: 'rotate', overlap: '0' }, cookie);
+    const page = await site.post(path, { action: 'rotate', overlap: '0' }, cookie);
     expect(page.status).toBe(403);
     const info = await site.infoOf(keyId);
     expect(info.retireAt).toBeNull();
@@ -53,12 +52,11 @@ describe('the console', () => {
     const ana = site.signIn('ana@example.com');
     const dan = site.signIn('dan@example.com');
     const { key_id } = await site.me(keyOf(await site.create(ana)));
-    const once = onceOf(await site.get(`${KEYS}/new`, dan));
     const path = `${KEYS}/${key_id}`;
     const attempts = [
       await site.get(path, dan),
-      await site.post(path, { once, action: 'revoke' }, dan),
-      await site.post(path, { once, action: 'rotate', overlap: '0' }, dan),
+      await site.post(path, { action: 'revoke' }, dan),
+      await site.post(path, { action: 'rotate', overlap: '0' }, dan),
     ];
     expect(attempts.map(({ status }) => status)).toEqual([404, 404, 404]);
     expect((await site.get(KEYS, dan)).text).not.toContain(key_id);

@@ -9,6 +9,7 @@ import { afterAll, afterEach, beforeAll } from 'vitest';
 import type { Link } from '../../examples/console/link.ts';
 import { createDemoLink, createServer, findMember } from '../../examples/console/server.ts';
 import type { SignIn } from '../../examples/console/service.ts';
+import { csrfTokenOf } from '../../examples/console/sessions.ts';
 import {
   ENTITY,
   OTHER_ENTITY,
@@ -55,9 +56,9 @@ export function linkIn(url: string): string {
   return new URL(url).searchParams.get('link') ?? 'none';
 }
 
-/** The token of the form on a page. */
-export function onceOf({ text }: Pick<Page, 'text'>): string {
-  return /name="once" value="([^"]+)"/.exec(text)?.[1] ?? 'none';
+/** The token in the forms of a page. */
+export function csrfOf({ text }: Pick<Page, 'text'>): string {
+  return /name="csrf" value="([^"]+)"/.exec(text)?.[1] ?? 'none';
 }
 
 /** The key that a page shows. */
@@ -80,6 +81,7 @@ export interface Site {
   readonly answers: readonly string[];
   send(path: string, init: RequestInit, at?: string): Promise<Page>;
   get(path: string, cookie?: string): Promise<Page>;
+  /** Sends a form, with the token of the session unless the fields have one. */
   post(
     path: string,
     fields: Fields,
@@ -93,8 +95,8 @@ export interface Site {
   signIn(email: string): string;
   /** Creates a key with the form. @returns The page that shows it, or the form with messages. */
   create(cookie: string, fields?: Fields): Promise<Page>;
-  /** Follows the redirect of an answer; returns the answer itself if it has none. */
-  follow(page: Page, cookie: string): Promise<Page>;
+  /** Sends a form and follows the redirect, with the cookie for the notice. */
+  change(path: string, fields: Fields, cookie: string): Promise<Page>;
   /** The info of a key with a readable record. */
   infoOf(keyId: unknown, entityId?: string): Promise<KeyInfo>;
   /** Calls `/v1/me` with a key. */
@@ -122,7 +124,7 @@ function createSignIn(platform: Platform, link: Link): OwnSignIn {
   return {
     ...link,
     whoIs(request) {
-      const session = request.headers.get('Cookie') ?? '';
+      const session = /visitor=[^;]+/.exec(request.headers.get('Cookie') ?? '')?.[0] ?? '';
       const visitor = visitors.get(session);
       if (visitor === undefined) return link.whoIs(request);
       const member = findMember(platform, ...visitor);
@@ -186,20 +188,21 @@ export function useSite(): Site {
       return { status: response.status, headers: response.headers, text };
     },
     get: (path, cookie = '') => site.send(path, { headers: { Cookie: cookie } }),
-    post(path, fields, cookie = '', headers = {}) {
+    async post(path, fields, cookie = '', headers = {}) {
+      const member = await signIn.whoIs(new Request(origin, { headers: { Cookie: cookie } }));
+      const csrf = member === null ? 'none' : csrfTokenOf(member);
       const all = { Cookie: cookie, Origin: origin, ...headers };
-      return site.send(path, { method: 'POST', body: formBody(fields), headers: all });
+      return site.send(path, { method: 'POST', body: formBody({ csrf, ...fields }), headers: all });
     },
     openLink: () => linkIn(link.open()),
     enter: (sent, cookie) => site.post('/sign-in', { link: sent }, cookie),
     signIn: (email) => signIn.enter(email),
-    async create(cookie, fields = {}) {
-      const once = onceOf(await site.get(`${KEYS}/new`, cookie));
-      return site.follow(await site.post(KEYS, { once, ...WHOLE, ...fields }, cookie), cookie);
-    },
-    async follow(page, cookie) {
-      const to = page.headers.get('Location');
-      return to === null ? page : site.get(to.replace('/console', ''), cookie);
+    create: (cookie, fields = {}) => site.post(KEYS, { ...WHOLE, ...fields }, cookie),
+    async change(path, fields, cookie) {
+      const answer = await site.post(path, fields, cookie);
+      const to = answer.headers.get('Location');
+      if (to === null) return answer;
+      return site.get(to.replace('/console', ''), `${cookie}; ${cookieOf(answer)}`);
     },
     async infoOf(keyId, entityId = ENTITY) {
       const info = await platform.keyring.get(String(keyId), { entityId });

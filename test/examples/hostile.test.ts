@@ -19,7 +19,7 @@ import { BODY_LIMIT } from '../../examples/platform/service/problem.ts';
 import { routes } from '../../examples/platform/service/routes.ts';
 import { folder } from '../support/folder.ts';
 import { wrap } from '../support/keyring.ts';
-import { linkIn } from './console-site.ts';
+import { csrfOf, linkIn } from './console-site.ts';
 import { close, exchange, listen } from './http-harness.ts';
 
 // The whole platform: REST on Hono, MCP, tokens and the console.
@@ -244,16 +244,10 @@ async function everyForm(cookie: string): Promise<void> {
     });
   const page = async (path: string) =>
     (await fetch(urlOf('whole', path), { headers: { Cookie: cookie } })).text();
-  for (const fields of each({
-    name: 'n',
-    scopes: 'threats:read',
-    lifetime: '30',
-    justification: '',
-  })) {
-    const once = /name="once" value="([^"]+)"/.exec(await page(`${KEYS}/new`))?.[1];
-    await post(KEYS, { ...fields, ...(once !== undefined && { once }) });
-  }
-  for (const fields of each({ action: 'revoke', overlap: '24', once: 'x' })) {
+  const csrf = csrfOf({ text: await page(`${KEYS}/new`) });
+  const newKey = { name: 'n', scopes: 'threats:read', lifetime: '30', justification: '', csrf };
+  for (const fields of each(newKey)) await post(KEYS, fields);
+  for (const fields of each({ action: 'revoke', overlap: '24', csrf })) {
     await post(`${KEYS}/${ENTITY}`, fields);
     await post(`${KEYS}/${RAW}`, fields);
   }

@@ -12,12 +12,12 @@ export type Ask = (path: string, init?: RequestInit) => Promise<Response>;
 /** `foreign`: the query that asks for {@link FOREIGN}. */
 export async function expectGuarded(ask: Ask, key: string, foreign: string): Promise<void> {
   const headers = { Authorization: `Bearer ${key}` };
-  expect((await ask('/threats')).status).toBe(401);
-  const response = await ask('/threats', { headers });
+  expect((await ask('/projects')).status).toBe(401);
+  const response = await ask('/projects', { headers });
   expect({ status: response.status, text: await response.text() }).toEqual({
     status: 200,
-    text: expect.stringContaining(`{"threats":[],"entity":"${OWN}"}`),
+    text: expect.stringContaining(`{"projects":[],"entity":"${OWN}"}`),
   });
   expect(response.headers.get('Cache-Control')).toBe('no-store');
-  expect((await ask(`/threats?${foreign}`, { headers })).status).toBe(403);
+  expect((await ask(`/projects?${foreign}`, { headers })).status).toBe(403);
 }

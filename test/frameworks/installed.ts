@@ -9,7 +9,7 @@ import type { Serve } from './served.ts';
 const { CI } = process.env;
 const FOLDER = new URL('./', import.meta.url);
 const isInstalled = ['', 'nest-11/'].every((folder) => {
-  return existsSync(new URL(`${folder}node_modules/.keyscope-setup`, FOLDER));
+  return existsSync(new URL(`${folder}node_modules/.package-lock.json`, FOLDER));
 });
 
 /** `describe`, skipped by name if nothing is installed; with `CI=true` it fails. */

@@ -26,25 +26,27 @@ describeInstalled('the table of the lock', () => {
     const given = {
       router,
       guard: createGuard({ keyring, realm: 'acme' }),
-      listThreats: answer,
+      listProjects: answer,
       healthz: answer,
       routesOf,
     };
     const run = new Function(...Object.keys(given), `${TABLE}\nreturn routes;`);
     expect(run(...Object.values(given))).toEqual([
       { method: 'GET', path: '/healthz', operations: [] },
-      { method: 'GET', path: '/threats', operations: ['listThreats'] },
+      { method: 'GET', path: '/projects', operations: ['listProjects'] },
     ]);
     const { url, close } = await overHttp(new Koa().use(router.routes()).callback());
     closers.push(() => close?.());
-    const statuses = ['/threats', '/healthz'].map(async (path) => (await fetch(url + path)).status);
+    const statuses = ['/projects', '/healthz'].map(
+      async (path) => (await fetch(url + path)).status,
+    );
     expect(await Promise.all(statuses)).toEqual([401, 200]);
   });
 
   test('accepts a handler that carries the mark of its guard, such as one of Next', async () => {
-    const route = './.project/next/app/threats/route.ts';
-    const threats = (await import(/* @vite-ignore */ route)) as { readonly GET: unknown };
-    const routes = routesOf({ 'GET /threats': threats.GET });
-    expect(routes).toEqual([{ method: 'GET', path: '/threats', operations: ['listThreats'] }]);
+    const route = './.project/next/app/projects/route.ts';
+    const projects = (await import(/* @vite-ignore */ route)) as { readonly GET: unknown };
+    const routes = routesOf({ 'GET /projects': projects.GET });
+    expect(routes).toEqual([{ method: 'GET', path: '/projects', operations: ['listProjects'] }]);
   });
 });

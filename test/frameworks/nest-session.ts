@@ -42,16 +42,16 @@ class SessionGuard implements CanActivate {
 const guard = createGuard({ keyring });
 const either = withSession(guard, SessionGuard);
 
-@Controller('threats')
-class Threats {
+@Controller('projects')
+class Projects {
   @Get()
-  @UseGuards(either('listThreats'))
+  @UseGuards(either('listProjects'))
   list(@Req() { entityId }: Guarded) {
     return { entityId };
   }
 
   @Post(['', 'import'])
-  @UseGuards(guard('listThreats'))
+  @UseGuards(guard('listProjects'))
   add() {
     return {};
   }
@@ -62,7 +62,7 @@ class Threats {
   }
 
   @Get('late')
-  @UseGuards(SessionGuard, guard('listThreats'))
+  @UseGuards(SessionGuard, guard('listProjects'))
   late() {
     return {};
   }
@@ -73,7 +73,7 @@ class Threats {
 }
 
 @Controller(['a', 'b'])
-@UseGuards(guard('listThreats'))
+@UseGuards(guard('listProjects'))
 class Covered {
   @Get(':id')
   read() {
@@ -85,10 +85,10 @@ class Covered {
 @Controller('inherited')
 class Inherited extends Covered {}
 
-@Module({ controllers: [Threats, Covered, Inherited], providers: [SessionGuard] })
+@Module({ controllers: [Projects, Covered, Inherited], providers: [SessionGuard] })
 class App {}
 
-@Controller('threats')
+@Controller('projects')
 class Twice {
   @Get()
   list() {
@@ -102,7 +102,7 @@ class AppWithTwo {}
 @Controller()
 class Versioned {
   @Version('2')
-  @Get('threats')
+  @Get('projects')
   list() {
     return {};
   }

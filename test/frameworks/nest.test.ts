@@ -26,10 +26,10 @@ async function start(
   closers.push(() => app.close());
   await app.listen(0, '127.0.0.1');
   const url = await app.getUrl();
-  const input = { name: 'test', scopes: ['threats:read'], expiresAt: 'never' } as const;
+  const input = { name: 'test', scopes: ['projects:read'], expiresAt: 'never' } as const;
   const { key } = await keyring.issue(input, { entityId: OWN, scopes: 'all' });
   const ask = async (headers: Record<string, string>) => {
-    const response = await fetch(`${url}/threats`, { headers });
+    const response = await fetch(`${url}/projects`, { headers });
     return { status: response.status, headers: response.headers, body: await response.json() };
   };
   return { ask, key, seen };
@@ -97,17 +97,17 @@ describeInstalled('the example for Nest', () => {
     closers.push(() => app.close());
     app.setGlobalPrefix('v1');
     await app.init();
-    const guarded = { operations: ['listThreats'] };
+    const guarded = { operations: ['listProjects'] };
     const routes = routesOf(tableOf(app, 'v1'));
     expect(routes).toEqual([
       { method: 'GET', path: '/v1/a/:id', ...guarded },
       { method: 'GET', path: '/v1/b/:id', ...guarded },
       { method: 'GET', path: '/v1/inherited/:id', ...guarded },
-      { method: 'GET', path: '/v1/threats', ...guarded, also: ['people with a session'] },
-      { method: 'POST', path: '/v1/threats', ...guarded },
-      { method: 'ALL', path: '/v1/threats/bare', operations: [] },
-      { method: 'POST', path: '/v1/threats/import', ...guarded },
-      { method: 'GET', path: '/v1/threats/late', operations: [], behind: ['listThreats'] },
+      { method: 'GET', path: '/v1/projects', ...guarded, also: ['people with a session'] },
+      { method: 'POST', path: '/v1/projects', ...guarded },
+      { method: 'ALL', path: '/v1/projects/bare', operations: [] },
+      { method: 'POST', path: '/v1/projects/import', ...guarded },
+      { method: 'GET', path: '/v1/projects/late', operations: [], behind: ['listProjects'] },
     ]);
     if (platform === 'fastify') return;
     // Every route that Express has, and none that it lacks.
@@ -120,7 +120,7 @@ describeInstalled('the example for Nest', () => {
   test.each(VERSIONS)('refuses a table that would lack a route: version %s', async (version) => {
     const { createApp, tableOf } = await load(version);
     for (const [module, message] of [
-      ['twice', 'GET /threats exists twice. Write a table of your own'],
+      ['twice', 'GET /projects exists twice. Write a table of your own'],
       ['versions', 'list has a version. Write a table of your own'],
     ] as const) {
       const { app } = await createApp('express', module);

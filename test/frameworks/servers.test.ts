@@ -15,7 +15,7 @@ afterEach(async () => {
 
 async function issueKey(): Promise<string> {
   const { keyring } = await import('./.project/keys.ts');
-  const input = { name: 'test', scopes: ['threats:read'], expiresAt: 'never' } as const;
+  const input = { name: 'test', scopes: ['projects:read'], expiresAt: 'never' } as const;
   const { key } = await keyring.issue(input, { entityId: OWN, scopes: 'all' });
   return key;
 }

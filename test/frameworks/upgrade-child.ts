@@ -23,14 +23,14 @@ const { Bun } = globalThis as unknown as { readonly Bun: Bun };
 const { url } = Bun.serve({
   port: 0,
   hostname: '127.0.0.1',
-  fetch: guard('listThreats')((request, _admission, server: Server) => {
+  fetch: guard('listProjects')((request, _admission, server: Server) => {
     if (server.upgrade(request)) return;
     return new Response('not a WebSocket', { status: 426 });
   }),
   websocket: { message: (socket, text) => socket.send(text) },
 });
 
-const input = { name: 'test', scopes: ['threats:read'], expiresAt: 'never' } as const;
+const input = { name: 'test', scopes: ['projects:read'], expiresAt: 'never' } as const;
 const { key } = await keyring.issue(input, { entityId: OWN, scopes: 'all' });
 const headers = { Authorization: `Bearer ${key}` };
 const statuses = [{}, headers].map(async (each) => (await fetch(url, { headers: each })).status);

@@ -223,6 +223,22 @@ describe('an item that left the list', () => {
     expect(await list.find('first')).toBeUndefined();
   });
 
+  it.each([
+    { clock: 'the date', behind: 0, advance: setClock },
+    { clock: 'the time that passed', behind: 1_000, advance: later },
+  ])('does not live longer by $clock alone', async ({ behind, advance }) => {
+    const { list, publish } = setUp({ overlapMs: DAY });
+    await list.find('first');
+    publish({ second: 2 });
+    later(REFRESH);
+    expect(await list.find('second')).toBe(2);
+    setClock(-behind);
+    advance(MAX_AGE - REFRESH - 1);
+    expect(await list.find('first')).toBe(1);
+    advance(1);
+    expect(await list.find('first')).toBeNull();
+  });
+
   it('ends even if the list has no other items, which is a failure', async () => {
     const { list, asked, errors, publish } = setUp();
     await list.find('first');

@@ -99,7 +99,7 @@ describe('an intersection', () => {
     expect(complaint(act)).toBe('scopes: too many to intersect; narrow one of the sets first');
     // Concrete scopes only need look-ups, so any number is fine.
     const scopes = Array.from({ length: 1000 }, (_, i) => `r${i}:a`);
-    expect(intersectScopes(scopes, ['*:*', ...scopes])).toHaveLength(1000);
+    expect(intersectScopes(scopes, scopes)).toHaveLength(1000);
   });
 });
 

@@ -5,7 +5,7 @@ import { describe } from 'vitest';
 import { describeOn, SERVERS } from '../support/servers.ts';
 
 const { CI } = process.env;
-const isInstalled = existsSync(new URL('node_modules/.keyscope-setup', import.meta.url));
+const isInstalled = existsSync(new URL('node_modules/.package-lock.json', import.meta.url));
 const describeServer = await describeOn('postgres');
 
 /**

@@ -28,8 +28,9 @@ const PATH = process.env.PATH.split(delimiter)
 const usersEnv = { ...process.env, PATH };
 const { KEYSCOPE_TEST_POSTGRES: POSTGRES = 'postgres://postgres@127.0.0.1:5432/test' } =
   process.env;
-/** The most bytes that the package may have, unpacked. */
+/** The most bytes and files that the package may have, unpacked. */
 const MAX_BYTES = 3_000_000;
+const MAX_FILES = 800;
 const QUIETLY = ['--no-audit', '--no-fund', '--loglevel=error'];
 
 try {
@@ -98,19 +99,26 @@ function checkTarball(tarball) {
 function install(tarball) {
   writeFileSync(join(project, 'package.json'), '{ "private": true }');
   runAsUser('npm', ['install', ...QUIETLY, tarball]);
-  const own = sizeOf(join(project, 'node_modules/keyscope'));
+  const installed = join(project, 'node_modules/keyscope');
+  const own = sizeOf(installed);
+  const files = filesIn(installed).length;
   if (own > MAX_BYTES) throw new Error(`the package has ${own} bytes, more than ${MAX_BYTES}`);
+  if (files > MAX_FILES) throw new Error(`the package has ${files} files, more than ${MAX_FILES}`);
   const all = inKilobytes(sizeOf(join(project, 'node_modules')));
   const node = runAsUser('node', ['--version']).trim();
   console.log(`installed on Node ${node}: ${inKilobytes(own)}, ${all} with its dependencies`);
 }
 
+/** Returns the paths of all files in a folder. */
+function filesIn(folder) {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name));
+}
+
 /** Returns the bytes of all files in a folder. */
 function sizeOf(folder) {
-  const files = readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map(({ parentPath, name }) => statSync(join(parentPath, name)).size);
-  return files.reduce((sum, size) => sum + size, 0);
+  return filesIn(folder).reduce((sum, path) => sum + statSync(path).size, 0);
 }
 
 // ── The quick start ─────────────────────────────────────────────────────────────────────────────
@@ -130,7 +138,7 @@ async function runQuickStart() {
   });
   try {
     const key = await readKey(server);
-    const url = `http://127.0.0.1:${port}/threats`;
+    const url = `http://127.0.0.1:${port}/invoices`;
     const good = await fetch(url, { headers: { authorization: `Bearer ${key}` } });
     const none = await fetch(url);
     const wrong = await fetch(url, { headers: { authorization: `Bearer ${key}x` } });

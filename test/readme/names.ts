@@ -25,11 +25,15 @@ export const catalog = defineScopes({
   threats: { read: 'List and read threats.' },
   interactions: { read: 'List and read interactions.' },
   reports: { read: 'Export the report.' },
+  projects: { read: 'List and read projects.' },
+  invoices: { read: 'List and read invoices.', write: 'Create and change invoices.' },
 });
 export const policy = definePolicy(catalog, {
   whoami: [],
   listThreats: ['threats:read'],
   exportReport: ['reports:read'],
+  listProjects: ['projects:read'],
+  listInvoices: ['invoices:read'],
 });
 export declare const store: CachedStore;
 export declare const peppers: Peppers;

@@ -64,12 +64,12 @@ onPostgres('the file for production', { timeout: 60_000 }, () => {
     const second = await start();
     const me = await get(`${second.url}/me`, first.key);
     expect(me.status).toBe(200);
-    expect(await me.json()).toMatchObject({ scopes: ['threats:read'] });
-    expect((await get(`${second.url}/threats`, first.key)).status).toBe(200);
-    expect((await fetch(`${second.url}/threats`)).status).toBe(401);
+    expect(await me.json()).toMatchObject({ scopes: ['projects:read'] });
+    expect((await get(`${second.url}/projects`, first.key)).status).toBe(200);
+    expect((await fetch(`${second.url}/projects`)).status).toBe(401);
 
     first.child.stdin?.write('revoke\n');
-    const isRefused = async () => (await get(`${second.url}/threats`, first.key)).status === 401;
+    const isRefused = async () => (await get(`${second.url}/projects`, first.key)).status === 401;
     await eventually(isRefused, 'the other process refuses the key');
 
     second.child.kill('SIGTERM');

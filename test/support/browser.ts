@@ -19,6 +19,7 @@ export interface BrowserContext {
 export interface Page {
   goto(url: string): Promise<unknown>;
   goBack(): Promise<unknown>;
+  goForward(): Promise<unknown>;
   reload(): Promise<unknown>;
   waitForURL(url: string): Promise<void>;
   waitForLoadState(state: 'load'): Promise<void>;

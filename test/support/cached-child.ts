@@ -1,25 +1,30 @@
 /**
  * A child process that verifies through a cache: `cached-child.ts <address> <maxStalenessMs>
- * <up|down>`, with or without the channel of the store. Each key that it receives is for two
- * entities. It reports when it first let the key in to both. Once the key is refused or has lost
- * one of them, it reports when the last verification without that result began, and when the first
- * with it ended.
+ * <up|down> <public key>`, with or without the channel of the store. Each credential that it
+ * receives is a key for two entities, or the token of a job that acts as one. It reports when it
+ * first let the key in to both. Once the key is refused or has lost one of them, it reports when
+ * the last verification without that result began, and when the first with it ended.
  */
 import { createInterface } from 'node:readline';
+import type { JWK } from 'jose';
 import { cacheStore } from 'keyscope/cache';
+import { createKeylessVerifier } from 'keyscope/keyless';
 import { LRUCache } from 'lru-cache';
 import { openStore } from '../../examples/platform/host/open-store.ts';
+import { AUDIENCE, entryFor } from './keyless.ts';
 import { OTHER } from './keyring.ts';
 import { keyringOver } from './patient-keyring.ts';
 
-const [address = '', maxStalenessMs, channel] = process.argv.slice(2);
+const [address = '', maxStalenessMs, channel, publicKey = ''] = process.argv.slice(2);
 const { store, invalidation, close } = await openStore(address);
 const cached = cacheStore(store, {
   cache: new LRUCache<string, object>({ max: 1_000 }),
   maxStalenessMs: Number(maxStalenessMs),
   ...(channel === 'up' && invalidation && { invalidation }),
 });
-const keyring = keyringOver(cached);
+const issuers = [entryFor(JSON.parse(publicKey) as JWK)];
+const tokens = createKeylessVerifier({ audience: AUDIENCE, issuers });
+const keyring = keyringOver(cached, Date.now, tokens);
 
 /**
  * Returns fractional milliseconds since the epoch, by a clock that all processes of a machine
@@ -33,23 +38,23 @@ function say(...words: readonly unknown[]): void {
   process.stdout.write(`${JSON.stringify(words)}\n`);
 }
 
-function admits(key: string): Promise<boolean> {
-  return keyring.verify(key).then(
+function admits(credential: string): Promise<boolean> {
+  return keyring.authenticate(`Bearer ${credential}`).then(
     ({ accessibleEntities }) => accessibleEntities.includes(OTHER),
     () => false,
   );
 }
 
-async function watch(key: string): Promise<void> {
+async function watch(credential: string): Promise<void> {
   let letIn = time();
-  if (!(await admits(key))) {
+  if (!(await admits(credential))) {
     say('refused at once');
     return;
   }
   say('let in');
   for (;;) {
     const begun = time();
-    if (!(await admits(key))) break;
+    if (!(await admits(credential))) break;
     letIn = begun;
     await new Promise((resolve) => setTimeout(resolve, 1));
   }

@@ -1,8 +1,9 @@
-/** Starts child processes that verify keys through a cache: `cached-child.ts`. */
+/** Starts child processes that verify keys and jobs' tokens through a cache: `cached-child.ts`. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { CI } from './keyless.ts';
 import { NODE_ARGUMENTS } from './store-process.ts';
 
 const CHILD = fileURLToPath(new URL('cached-child.ts', import.meta.url));
@@ -10,8 +11,8 @@ const CHILD = fileURLToPath(new URL('cached-child.ts', import.meta.url));
 export interface CachedProcess {
   /** Returns its next message. */
   hear(): Promise<unknown>;
-  /** Gives it a key to watch. */
-  send(key: string): void;
+  /** Gives it a key, or a token that {@link CI} signed, to watch. */
+  send(credential: string): void;
   stop(): Promise<void>;
 }
 
@@ -21,7 +22,8 @@ export function startCached(
   maxStalenessMs: number,
   channel: 'up' | 'down',
 ): CachedProcess {
-  const argv = [...NODE_ARGUMENTS, CHILD, address, String(maxStalenessMs), channel];
+  const args = [address, String(maxStalenessMs), channel, JSON.stringify(CI.publicKey)];
+  const argv = [...NODE_ARGUMENTS, CHILD, ...args];
   const child = spawn(process.execPath, argv, { stdio: ['pipe', 'pipe', 'inherit'] });
   const said = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   return {
@@ -29,7 +31,7 @@ export function startCached(
       const { value }: { readonly value?: unknown } = await said.next();
       return JSON.parse(String(value)) as unknown;
     },
-    send: (key) => void child.stdin.write(`${key}\n`),
+    send: (credential) => void child.stdin.write(`${credential}\n`),
     async stop() {
       child.stdin.end();
       await once(child, 'close');

@@ -1,6 +1,7 @@
 /**
  * A service with a key whose text nobody holds, an issuer whose keys the test has, and its tokens.
  */
+import type { JWK } from 'jose';
 import type { KeyringOptions, Trust } from 'keyscope';
 import {
   createKeylessVerifier,
@@ -23,12 +24,17 @@ export const TRUST: Trust = {
   claims: { repository_id: '123', ref: 'refs/heads/main' },
 };
 
-export const ENTRY: KeylessIssuer = {
-  issuer: ISSUER,
-  jwks: { keys: [CI.publicKey] },
-  algorithms: ['RS256', 'ES256'],
-  identifies: ['repository_id', '/owner/id'],
-};
+/** Makes the entry of the issuer with this public key. */
+export function entryFor(publicKey: JWK): KeylessIssuer {
+  return {
+    issuer: ISSUER,
+    jwks: { keys: [publicKey] },
+    algorithms: ['RS256', 'ES256'],
+    identifies: ['repository_id', '/owner/id'],
+  };
+}
+
+export const ENTRY: KeylessIssuer = entryFor(CI.publicKey);
 
 /** The claims of a token of the job that {@link TRUST} means. */
 export const JOB = {

@@ -9,7 +9,7 @@ import { keyring, server } from '../../examples/production/server.ts';
 
 const entityId = '0a0a0a0a-0000-4000-8000-00000000000a';
 const expiresAt = new Date(Date.now() + 86_400_000);
-const input = { name: 'test', scopes: ['threats:read'], expiresAt } as const;
+const input = { name: 'test', scopes: ['projects:read'], expiresAt } as const;
 
 if (!server.listening) await once(server, 'listening');
 const { key, info } = await keyring.issue(input, { entityId, scopes: 'all' });

@@ -17,6 +17,7 @@ const fromRoot = (path: string) => fileURLToPath(new URL(`../../${path}`, import
 export const PROGRAMS = {
   demo: fromRoot('examples/platform/host/demo.ts'),
   console: fromRoot('examples/console/server.ts'),
+  consoleChild: fromRoot('test/support/console-child.ts'),
   resourceServer: fromRoot('examples/more/resource-server/server.ts'),
   bootChild: fromRoot('test/support/boot-child.ts'),
 } as const;

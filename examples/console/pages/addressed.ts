@@ -2,31 +2,30 @@
 import { html } from 'hono/html';
 import type { AddressedKey, DamagedKey, ListPage } from 'keyscope';
 import { ADDRESSING } from '../paths.ts';
-import type { Member } from '../visit.ts';
+import type { SignedIn } from '../visit.ts';
 import type { Html, NameOf } from './frame.ts';
-import { cell, organization, page, result, TO_KEYS, time } from './frame.ts';
+import { cell, form, organization, page, result, time } from './frame.ts';
 import { handleOf, scopeName, stateOf } from './key-state.ts';
 
 const COLUMNS = ['Name', 'Organization', 'State', 'Scopes', 'Created', 'Expires', 'Access'];
 const HEAD = COLUMNS.map((name) => html`<th scope="col">${name}</th>`);
 
-function withdrawForm({ keyId, name }: AddressedKey): Html {
-  return html`<form method="post" action="${ADDRESSING}/${keyId}">
-      <details>
+function withdrawForm({ keyId, name }: AddressedKey, member: SignedIn): Html {
+  const content = html`<details>
         <summary aria-label="Withdraw access of ${name}">Withdraw…</summary>
         <small>You cannot undo this.</small>
         <button class="grave" aria-label="Withdraw access of ${name} permanently">Withdraw</button>
-      </details>
-    </form>`;
+      </details>`;
+  return form(member, `${ADDRESSING}/${keyId}`, content);
 }
 
 /** Says whether the key can reach this organization, and offers to withdraw that. */
-function access(key: AddressedKey, canWithdraw: boolean): Html | string {
+function access(key: AddressedKey, member: SignedIn): Html | string {
   if (key.withdrawn.length > 0) return 'Withdrawn';
-  return canWithdraw ? withdrawForm(key) : 'Yes';
+  return member.authority === null ? 'Yes' : withdrawForm(key, member);
 }
 
-function row(key: AddressedKey | DamagedKey, canWithdraw: boolean, list: AddressedKeys): Html {
+function row(key: AddressedKey | DamagedKey, member: SignedIn, list: AddressedKeys): Html {
   const { nameOf, now } = list;
   const owner = cell('Organization', organization(key.entityId, nameOf));
   const state = stateOf(key, now);
@@ -39,8 +38,8 @@ function row(key: AddressedKey | DamagedKey, canWithdraw: boolean, list: Address
       ${cell('State', state)}
       ${cell('Scopes', key.scopes.map(scopeName))}
       ${cell('Created', time(key.createdAt))}
-      ${cell('Expires', time(key.expiresAt, 'never'))}
-      ${cell('Access', access(key, canWithdraw))}
+      ${cell('Expires', time(key.expiresAt, 'does not expire'))}
+      ${cell('Access', access(key, member))}
     </tr>`;
 }
 
@@ -54,10 +53,9 @@ export interface AddressedKeys extends ListPage<AddressedKey> {
 
 const EMPTY = html`<tr><td colspan="7">No key of another organization can reach yours.</td></tr>`;
 
-export function addressedPage(member: Member, list: AddressedKeys): Html {
+export function addressedPage(member: SignedIn, list: AddressedKeys): Html {
   const { keys, next, notice } = list;
-  const canWithdraw = member.authority !== null;
-  const rows = keys.length === 0 ? EMPTY : keys.map((key) => row(key, canWithdraw, list));
+  const rows = keys.length === 0 ? EMPTY : keys.map((key) => row(key, member, list));
   const older =
     next && html`<p><a href="${ADDRESSING}?after=${encodeURIComponent(next)}">Older keys</a></p>`;
   const content = html`<h1>Keys of other organizations</h1>
@@ -71,5 +69,5 @@ export function addressedPage(member: Member, list: AddressedKeys): Html {
         </table>
       </div>
       ${older}`;
-  return page('Keys of other organizations', member, TO_KEYS, content);
+  return page('Keys of other organizations', member, content);
 }

@@ -4,35 +4,20 @@
  */
 import { html } from 'hono/html';
 import { BASE, KEYS, SIGN_OUT } from '../paths.ts';
-import type { Member } from '../visit.ts';
+import { csrfTokenOf } from '../sessions.ts';
+import type { Member, SignedIn } from '../visit.ts';
 
 export type Html = ReturnType<typeof html>;
 
-/** One level of the path at the top of a page. */
-export interface Step {
-  readonly name: string;
-  /** Where the level leads; `null` if it has no page of its own. */
-  readonly path: string | null;
-}
-export type Trail = readonly Step[];
-
-export const TO_HOME: Trail = [{ name: 'Console', path: BASE }];
-export const TO_KEYS: Trail = [
-  { name: 'Settings', path: null },
-  { name: 'Configuration', path: null },
-  { name: 'API Keys', path: KEYS },
-];
-
-function step({ name, path }: Step): Html {
-  return html`<li>${path === null ? name : html`<a href="${path}">${name}</a>`}</li>`;
-}
-
-const account = ({ user }: Member): Html => html`<form method="post" action="${SIGN_OUT}">
-      <span>${user.email}, ${user.role}</span> <button>Sign out</button>
-    </form>`;
+const header = ({ user }: Member): Html => html`<header>
+      <nav><a href="${KEYS}">API Keys</a></nav>
+      <form method="post" action="${SIGN_OUT}">
+        <span>${user.email}, ${user.role}</span> <button>Sign out</button>
+      </form>
+    </header>`;
 
 /** Returns a whole document. `member` is the visitor; `null` before the sign-in. */
-export function page(title: string, member: Member | null, trail: Trail, content: Html): Html {
+export function page(title: string, member: Member | null, content: Html): Html {
   return html`<!doctype html>
 <html lang="en">
   <head>
@@ -44,13 +29,18 @@ export function page(title: string, member: Member | null, trail: Trail, content
     <script src="${BASE}/script" defer></script>
   </head>
   <body>
-    <header>
-      <nav aria-label="Breadcrumb"><ol>${trail.map(step)}</ol></nav>
-      ${member && account(member)}
-    </header>
+    ${member && header(member)}
     <main>${content}</main>
   </body>
 </html>`;
+}
+
+/** Returns a form that changes something. It works only in the session that opened its page. */
+export function form(member: SignedIn, path: string, content: Html): Html {
+  return html`<form method="post" action="${path}" class="fields">
+      <input type="hidden" name="csrf" value="${csrfTokenOf(member)}">
+      ${content}
+    </form>`;
 }
 
 /** Returns the message about a mistake; nothing for `null`. */
@@ -96,6 +86,5 @@ export function organization(entityId: string, nameOf: NameOf): Html | string {
 
 /** Returns a page with a message, for requests that the console cannot serve. */
 export function messagePage(title: string, words: string, member: Member | null): Html {
-  const trail = member === null ? TO_HOME : TO_KEYS;
-  return page(title, member, trail, html`<h1>${title}</h1><p>${words}</p>`);
+  return page(title, member, html`<h1>${title}</h1><p>${words}</p>`);
 }

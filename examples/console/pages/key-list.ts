@@ -4,7 +4,7 @@ import type { DamagedKey, KeyInfo } from 'keyscope';
 import { ADDRESSING, KEYS } from '../paths.ts';
 import type { Member } from '../visit.ts';
 import type { Html } from './frame.ts';
-import { cell, options, page, TO_KEYS, time } from './frame.ts';
+import { cell, options, page, time } from './frame.ts';
 import { handleOf, STATES, scopeName, stateOf } from './key-state.ts';
 
 const COLUMNS = ['Name', 'State', 'Scopes', 'Created', 'Expires', 'Last used'];
@@ -31,7 +31,7 @@ export interface KeyList {
 }
 
 function scopeList(scopes: readonly string[]): readonly Html[] | string {
-  if (scopes.length === 0) return 'none (only /me)';
+  if (scopes.length === 0) return 'none';
   return scopes.map(scopeName);
 }
 
@@ -52,8 +52,8 @@ function row(key: KeyInfo | DamagedKey, now: number): Html {
       ${cell('State', stateOf(key, now))}
       ${cell('Scopes', scopeList(key.scopes))}
       ${cell('Created', time(key.createdAt))}
-      ${cell('Expires', time(key.expiresAt, 'never'))}
-      ${cell('Last used', time(key.lastUsedAt, 'never'))}
+      ${cell('Expires', time(key.expiresAt, 'does not expire'))}
+      ${cell('Last used', time(key.lastUsedAt, 'not used yet'))}
     </tr>`;
 }
 
@@ -96,5 +96,5 @@ export function keyListPage(member: Member, list: KeyList): Html {
         </table>
       </div>
       ${moreLink(list)}`;
-  return page('API Keys', member, TO_KEYS, content);
+  return page('API Keys', member, content);
 }

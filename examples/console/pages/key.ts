@@ -1,9 +1,9 @@
 /** The page of one key: its facts, its history, its scopes, and the forms that manage it. */
 import { html } from 'hono/html';
 import type { Catalog, DamagedKey, KeyInfo } from 'keyscope';
-import type { Member } from '../visit.ts';
+import type { SignedIn } from '../visit.ts';
 import type { Html, NameOf } from './frame.ts';
-import { cell, organization, page, result, TO_KEYS, time } from './frame.ts';
+import { cell, organization, page, result, time } from './frame.ts';
 import { historyTable, type WithKin } from './key-history.ts';
 import { handleOf, isOver, STATES, scopeName, stateOf } from './key-state.ts';
 import { damagedForm, manageForm } from './manage-key.ts';
@@ -45,8 +45,8 @@ function factsOf(details: KeyDetails): readonly Fact[] {
     { name: 'State', value: stateOf(key, now) },
     { name: 'Stops working', value: endOfOverlap(key) },
     { name: 'Organizations', value: organizationsOf(details) },
-    { name: 'Expires', value: time(key.expiresAt, 'never') },
-    { name: 'Last used', value: time(key.lastUsedAt, 'never') },
+    { name: 'Expires', value: time(key.expiresAt, 'does not expire') },
+    { name: 'Last used', value: time(key.lastUsedAt, 'not used yet') },
     { name: 'Reason for reserved scopes', value: key.justification },
   ];
 }
@@ -60,7 +60,7 @@ function whatItAllows(scope: string, catalog: Catalog): string {
 function scopeRow(scope: string, { key, unused, catalog }: KeyDetails): Html {
   const isUnused = unused.includes(scope);
   const advice = isUnused ? html` <small>Not used for 90 days.</small>` : '';
-  const lastUsed = time(key.scopesUsed[scope] ?? null, 'never');
+  const lastUsed = time(key.scopesUsed[scope] ?? null, 'not used yet');
   return html`<tr>
       <th scope="row">${scopeName(scope)}</th>
       ${cell('Allows', whatItAllows(scope, catalog))}
@@ -89,15 +89,13 @@ export interface KeyDetails extends WithKin {
   readonly catalog: Catalog;
   /** Scopes that the integration has not used for a long time. */
   readonly unused: readonly string[];
-  /** The token that lets the form rotate the key once. */
-  readonly once: string;
   /** The result of the action that led here; `null` if none did. */
   readonly notice: string | null;
   readonly nameOf: NameOf;
 }
 
-export function keyPage(member: Member, details: KeyDetails): Html {
-  const { key, unused, once, notice } = details;
+export function keyPage(member: SignedIn, details: KeyDetails): Html {
+  const { key, unused, notice } = details;
   const facts = factsOf(details)
     .filter(({ value }) => value !== null)
     .map(({ name, value }) => html`<dt>${name}</dt><dd>${value}</dd>`);
@@ -110,17 +108,17 @@ export function keyPage(member: Member, details: KeyDetails): Html {
       ${scopeTable(details)}
       <h2>History</h2>
       ${historyTable(details)}
-      ${canManage && manageForm(key, unused, once)}`;
-  return page(key.name, member, TO_KEYS, content);
+      ${canManage && manageForm(member, key, unused)}`;
+  return page(key.name, member, content);
 }
 
 /** The page of a key whose record cannot be read. All that you can do with it is revoke it. */
-export function damagedKeyPage(member: Member, key: DamagedKey, notice: string | null): Html {
+export function damagedKeyPage(member: SignedIn, key: DamagedKey, notice: string | null): Html {
   const canRevoke = member.authority !== null && key.state === 'damaged';
   const content = html`<h1>Unreadable key</h1>
       ${result(notice)}
       <p>The record of <code>${key.keyId}</code> cannot be read
         (${STATES[key.state].toLowerCase()}). The key does not work.</p>
-      ${canRevoke && damagedForm(key.keyId)}`;
-  return page('Unreadable key', member, TO_KEYS, content);
+      ${canRevoke && damagedForm(member, key.keyId)}`;
+  return page('Unreadable key', member, content);
 }

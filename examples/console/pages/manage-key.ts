@@ -2,8 +2,9 @@
 import { html } from 'hono/html';
 import type { KeyInfo } from 'keyscope';
 import { KEYS } from '../paths.ts';
+import type { SignedIn } from '../visit.ts';
 import type { Html } from './frame.ts';
-import { options } from './frame.ts';
+import { form, options } from './frame.ts';
 import { scopeName } from './key-state.ts';
 import { LIFETIMES } from './new-key.ts';
 
@@ -42,20 +43,15 @@ function keptScopes({ scopes }: KeyInfo, unused: readonly string[]): Html | null
         </fieldset>`;
 }
 
-function rotateForm(key: KeyInfo, unused: readonly string[], once: string): Html {
-  return html`<h2>Rotate key</h2>
-    <p>Rotating creates a new key, which you then use instead of this one.</p>
-    <form method="post" action="${KEYS}/${key.keyId}" class="fields">
-      <input type="hidden" name="once" value="${once}">
-      ${keptScopes(key, unused)}
+function rotateForm(key: KeyInfo, unused: readonly string[]): Html {
+  return html`${keptScopes(key, unused)}
       <label for="overlap">The old key</label>
       <select id="overlap" name="overlap">${options(OVERLAPS, '24')}</select>
-      <label for="lifetime">The new key expires after</label>
+      <label for="lifetime">Expiry of the new key</label>
       <select id="lifetime" name="lifetime">
-        <option value="">The same time as the old key</option>
+        <option value="">Same as the old key</option>
         ${options(LIFETIMES, '')}</select>
-      <p class="actions"><button name="action" value="rotate">Rotate key</button></p>
-    </form>`;
+      <p class="actions"><button name="action" value="rotate">Rotate key</button></p>`;
 }
 
 function reasonField(id: string): Html {
@@ -63,53 +59,48 @@ function reasonField(id: string): Html {
       <input id="${id}" name="reason" maxlength="200" autocomplete="off">`;
 }
 
-function suspendForm({ keyId }: KeyInfo): Html {
-  return html`<h2>Suspend key</h2>
-    <p>Requests with the key are refused until someone resumes it.</p>
-    <form method="post" action="${KEYS}/${keyId}" class="fields">
-      ${reasonField('suspend-reason')}
-      <p><button name="action" value="suspend">Suspend</button></p>
-    </form>`;
-}
+const SUSPEND = html`${reasonField('suspend-reason')}
+      <p><button name="action" value="suspend">Suspend</button></p>`;
 
-function resumeForm({ keyId }: KeyInfo): Html {
-  return html`<h2>Resume key</h2>
-    <form method="post" action="${KEYS}/${keyId}" class="fields">
-      <p><button name="action" value="resume">Resume</button></p>
-    </form>`;
-}
+const RESUME = html`<p><button name="action" value="resume">Resume</button></p>`;
 
-function revokeForm({ keyId, rotatedFrom, retireAt }: KeyInfo): Html {
+function revokeForm({ rotatedFrom, retireAt }: KeyInfo): Html {
   const hasKin = rotatedFrom !== null || retireAt !== null;
   const related = html`<p>Related keys are those that this key was rotated from or to, and those
           that were created on their authority.</p>`;
   const all = html`<button name="action" value="revoke-lineage" class="grave">Revoke with all
           related keys</button>`;
-  return html`<h2>Revoke key</h2>
-    <form method="post" action="${KEYS}/${keyId}" class="fields">
-      <details>
+  return html`<details>
         <summary>Revoke…</summary>
         <p>All requests with the key are refused. You cannot undo this.</p>
         ${hasKin && related}
         <div class="fields">${reasonField('revoke-reason')}</div>
         <p class="actions"><button name="action" value="revoke" class="grave">Revoke</button>
           ${hasKin && all}</p>
-      </details>
-    </form>`;
+      </details>`;
 }
 
-export function manageForm(key: KeyInfo, unused: readonly string[], once: string): Html {
+export function manageForm(member: SignedIn, key: KeyInfo, unused: readonly string[]): Html {
   // A keyless key has no secret to replace.
   const canBeRotated = key.state === 'live' && key.retireAt === null && key.trust === null;
-  return html`${canBeRotated && rotateForm(key, unused, once)}
-    ${key.state === 'live' && suspendForm(key)}
-    ${key.state === 'suspended' && resumeForm(key)}
-    ${revokeForm(key)}`;
+  const post = (content: Html): Html => form(member, `${KEYS}/${key.keyId}`, content);
+  const rotate = html`<h2>Rotate key</h2>
+    <p>Rotating creates a new key, which you then use instead of this one.</p>
+    ${post(rotateForm(key, unused))}`;
+  const suspend = html`<h2>Suspend key</h2>
+    <p>Requests with the key are refused until someone resumes it.</p>
+    ${post(SUSPEND)}`;
+  const resume = html`<h2>Resume key</h2>
+    ${post(RESUME)}`;
+  return html`${canBeRotated && rotate}
+    ${key.state === 'live' && suspend}
+    ${key.state === 'suspended' && resume}
+    <h2>Revoke key</h2>
+    ${post(revokeForm(key))}`;
 }
 
-export function damagedForm(keyId: string): Html {
-  return html`<form method="post" action="${KEYS}/${keyId}" class="fields">
-      ${reasonField('revoke-reason')}
-      <p><button name="action" value="revoke" class="grave">Revoke</button></p>
-    </form>`;
+export function damagedForm(member: SignedIn, keyId: string): Html {
+  const content = html`${reasonField('revoke-reason')}
+      <p><button name="action" value="revoke" class="grave">Revoke</button></p>`;
+  return form(member, `${KEYS}/${keyId}`, content);
 }

@@ -2,13 +2,18 @@
 import { html } from 'hono/html';
 import type { Catalog } from 'keyscope';
 import { KEYS } from '../paths.ts';
-import type { Member } from '../visit.ts';
+import type { SignedIn } from '../visit.ts';
 import type { Html } from './frame.ts';
-import { alert, options, page, TO_KEYS } from './frame.ts';
+import { alert, form, options, page } from './frame.ts';
 import { scopeName } from './key-state.ts';
 
 /** The lifetimes that the form offers, in days. */
-export const LIFETIMES = { 30: '30 days', 90: '90 days', 365: '1 year', never: 'Never' } as const;
+export const LIFETIMES = {
+  30: 'After 30 days',
+  90: 'After 90 days',
+  365: 'After 1 year',
+  never: 'Does not expire',
+} as const;
 
 /** The fields of the form, as the visitor filled them in. */
 export interface NewKey {
@@ -24,8 +29,6 @@ export interface NewKeyForm {
   readonly catalog: Catalog;
   /** The scopes that the member may grant. */
   readonly offered: readonly string[];
-  /** The token that lets this form create one key. */
-  readonly once: string;
   readonly input: NewKey;
   readonly faults: Faults;
 }
@@ -109,25 +112,23 @@ function nameField({ input, faults }: NewKeyForm): Html {
 }
 
 function lifetimeField({ input, faults }: NewKeyForm): Html {
-  return html`<label for="lifetime">Expires after</label>
+  return html`<label for="lifetime">Expiry</label>
         <select id="lifetime" name="lifetime"${marks('expiresAt', faults)}>
           ${options(LIFETIMES, input.lifetime)}</select>
         ${faultAt('expiresAt', faults)}`;
 }
 
-export function newKeyPage(member: Member, form: NewKeyForm): Html {
+export function newKeyPage(member: SignedIn, entered: NewKeyForm): Html {
+  const fields = html`${nameField(entered)}
+        ${plainScopes(entered)}
+        ${reservedScopes(entered)}
+        ${lifetimeField(entered)}
+        <p class="actions"><button class="button">Create</button>
+          <a href="${KEYS}">Cancel</a></p>`;
   const content = html`<dialog open aria-labelledby="title">
       <h1 id="title">Create API Key</h1>
-      ${alert(summary(form.faults))}
-      <form method="post" action="${KEYS}" class="fields">
-        <input type="hidden" name="once" value="${form.once}">
-        ${nameField(form)}
-        ${plainScopes(form)}
-        ${reservedScopes(form)}
-        ${lifetimeField(form)}
-        <p class="actions"><button class="button">Create</button>
-          <a href="${KEYS}">Cancel</a></p>
-      </form>
+      ${alert(summary(entered.faults))}
+      ${form(member, KEYS, fields)}
     </dialog>`;
-  return page('Create API Key', member, TO_KEYS, content);
+  return page('Create API Key', member, content);
 }

@@ -1,14 +1,19 @@
 /** The only page that contains a key. The script removes it when the visitor leaves the page. */
 import { html } from 'hono/html';
+import type { IssuedKey } from 'keyscope';
 import { KEYS } from '../paths.ts';
-import type { Member, NewlyIssued } from '../visit.ts';
+import type { Member } from '../visit.ts';
 import type { Html } from './frame.ts';
-import { page, result, TO_KEYS } from './frame.ts';
+import { page, result } from './frame.ts';
 
-/** @param api The base URL of the interface for programs. */
+/**
+ * @param notice The sentence that reports how the key came to be.
+ * @param api The base URL of the interface for programs.
+ */
 export function shownOncePage(
   member: Member,
-  { issued: { key, info }, notice }: NewlyIssued,
+  { key, info }: IssuedKey,
+  notice: string,
   api: string,
 ): Html {
   const copyNow = 'Copy the new key now; you will not see it again.';
@@ -17,6 +22,7 @@ export function shownOncePage(
       ${result(`${notice} ${copyNow}`)}
       <p class="key">
         <input id="key" value="${key}" aria-label="API key" readonly
+          data-page="${KEYS}/${info.keyId}"
           autocomplete="off" spellcheck="false" size="${key.length}">
         <button type="button" class="button" data-copies="key">Copy</button>
         <span role="status"></span>
@@ -28,5 +34,5 @@ export function shownOncePage(
         To try it, call <code>GET ${api}/me</code>, which returns its scopes.</p>
       <p><a class="quiet button" href="${KEYS}">Done</a></p>
     </dialog>`;
-  return page('Copy your new key', member, TO_KEYS, content);
+  return page('Copy your new key', member, content);
 }

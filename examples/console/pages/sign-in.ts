@@ -3,7 +3,7 @@ import { html } from 'hono/html';
 import { SIGN_IN } from '../paths.ts';
 import type { Member } from '../visit.ts';
 import type { Html } from './frame.ts';
-import { alert, page, TO_HOME } from './frame.ts';
+import { alert, page } from './frame.ts';
 
 /** Returns the page of an unused link. Opening it changes nothing; its button signs in. */
 export function signInPage(link: string, { user }: Member): Html {
@@ -13,7 +13,7 @@ export function signInPage(link: string, { user }: Member): Html {
         <p>This link signs you in as ${user.email}. It works once.</p>
         <p><button class="button">Sign in</button></p>
       </form>`;
-  return page('Sign in', null, TO_HOME, content);
+  return page('Sign in', null, content);
 }
 
 /** @param problem The problem with the link; `null` for a visitor without a link. */
@@ -22,5 +22,5 @@ export function noLinkPage(problem: string | null): Html {
       ${alert(problem)}
       <p>Open the link that the demo printed when it started. It works once, within 15 minutes.</p>
       <p>To get a new link, stop the demo and start it again.</p>`;
-  return page('Sign in', null, TO_HOME, content);
+  return page('Sign in', null, content);
 }

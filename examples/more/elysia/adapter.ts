@@ -7,7 +7,7 @@ import { defineGuard } from 'keyscope';
 type Guarded = Pick<Context, 'request' | 'set'>;
 
 /**
- * `app.get('/threats', guard('listThreats')(handler))`. It wraps the handler, because some hooks
+ * `app.get('/projects', guard('listProjects')(handler))`. It wraps the handler, because some hooks
  * run the handler even if they return a response.
  */
 export function createGuard<Op extends string>(options: GuardOptions<Op>) {

@@ -7,7 +7,7 @@ const guard = createGuard({ keyring });
 const entity = ({ url }: Request) => new URL(url).searchParams.getAll('entity_uuid');
 
 export const app = new Elysia().get(
-  '/threats',
-  guard('listThreats', { entity })(({ entityId }) => ({ threats: [], entity: entityId })),
+  '/projects',
+  guard('listProjects', { entity })(({ entityId }) => ({ projects: [], entity: entityId })),
 );
 if (import.meta.main) app.listen(3000); // On Bun. On Node, add `@elysiajs/node`.

@@ -15,7 +15,7 @@ export type Handler<R extends Request, Rest extends readonly unknown[], A> = (
 /** The answer of a handler. On Bun, it is undefined after `server.upgrade(request)`. */
 type Answer = Response | undefined;
 
-/** `export const GET = guard('listThreats')((request, { entityId }) => ...)`. */
+/** `export const GET = guard('listProjects')((request, { entityId }) => ...)`. */
 export function createGuard<Op extends string>(options: GuardOptions<Op>) {
   const define = defineGuard(options);
   return (operation: Op, readers?: GuardReaders<Request>) => {

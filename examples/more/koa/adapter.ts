@@ -10,7 +10,7 @@ import type { Context, Middleware } from 'koa';
  */
 export type Guarded = Admission;
 
-/** Use it on routes, not on a prefix: `router.get('/threats', guard('listThreats'), handler)`. */
+/** Use it on routes, not on a prefix: `router.get('/projects', guard('listProjects'), handler)`. */
 export function createGuard<Op extends string>(options: GuardOptions<Op>) {
   const define = defineGuard(options);
   return (operation: Op, readers?: GuardReaders<Context>) => {

@@ -9,8 +9,8 @@ const guard = createGuard({ keyring });
 const entity = (ctx: Koa.Context) => new URLSearchParams(ctx.querystring).getAll('entity_uuid');
 
 const router = new Router<Guarded>();
-router.get('/threats', guard('listThreats', { entity }), (ctx) => {
-  ctx.body = { threats: [], entity: ctx.state.entityId };
+router.get('/projects', guard('listProjects', { entity }), (ctx) => {
+  ctx.body = { projects: [], entity: ctx.state.entityId };
 });
 
 export const app = new Koa().use(router.routes());

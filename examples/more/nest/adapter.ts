@@ -20,7 +20,7 @@ interface Reply {
   header(name: string, value: string): unknown;
 }
 
-/** Use it on the handlers of routes: `@UseGuards(guard('listThreats'))`. */
+/** Use it on the handlers of routes: `@UseGuards(guard('listProjects'))`. */
 export function createGuard<Op extends string>(options: GuardOptions<Op>) {
   const define = defineGuard(options);
   return (operation: Op, readers?: GuardReaders<IncomingMessage>) => {

@@ -12,15 +12,15 @@ const entity = ({ url = '' }: IncomingMessage) =>
   new URLSearchParams(url.match(/\?(.*)/)?.[1]).getAll('entity_uuid');
 
 @Controller()
-class Threats {
-  @Get('threats')
-  @UseGuards(guard('listThreats', { entity }))
+class Projects {
+  @Get('projects')
+  @UseGuards(guard('listProjects', { entity }))
   list(@Req() request: Guarded) {
-    return { threats: [], entity: request.entityId };
+    return { projects: [], entity: request.entityId };
   }
 }
 
-@Module({ controllers: [Threats] })
+@Module({ controllers: [Projects] })
 class App {}
 
 export const createApp = () => NestFactory.create(App);

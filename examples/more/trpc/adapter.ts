@@ -10,7 +10,7 @@ export interface Context {
 
 const CODES = { 400: 'BAD_REQUEST', 401: 'UNAUTHORIZED', 403: 'FORBIDDEN' } as const;
 
-/** `t.procedure.use(guard('listThreats'))` sets `ctx.principal` and `ctx.entityId`. */
+/** `t.procedure.use(guard('listProjects'))` sets `ctx.principal` and `ctx.entityId`. */
 export function createGuard<Op extends string>(options: GuardOptions<Op>) {
   const define = defineGuard(options);
   const t = initTRPC.context<Context>().create();

@@ -9,9 +9,9 @@ const entity = (input: unknown) => (input as { entityId?: unknown } | undefined)
 
 const t = initTRPC.context<Context>().create();
 const router = t.router({
-  threats: t.procedure
-    .use(guard('listThreats', { entity }))
-    .query(({ ctx }) => ({ threats: [], entity: ctx.entityId })),
+  projects: t.procedure
+    .use(guard('listProjects', { entity }))
+    .query(({ ctx }) => ({ projects: [], entity: ctx.entityId })),
 });
 
 export const server = createHTTPServer({

@@ -40,10 +40,16 @@ const CONSOLE: readonly Safeguard[] = [
     instead: 'void (({ origin:',
   },
   {
-    name: 'console: a form makes one key',
+    name: 'console: a form of another session',
+    file: 'examples/console/sessions.ts',
+    text: 'if (!isOwn) throw new Refused(403, OTHER_SESSION);',
+    instead: 'void isOwn;',
+  },
+  {
+    name: 'console: a forged notice',
     file: 'examples/console/forms.ts',
-    text: 'if (wasOpen) return;',
-    instead: 'return;',
+    text: "await getSignedCookie(c, c.var.member.session, 'notice')",
+    instead: "(await import('hono/cookie')).getCookie(c, 'notice')",
   },
   {
     name: 'console: a keyless key is not rotated',

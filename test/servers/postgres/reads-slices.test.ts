@@ -122,42 +122,5 @@ describe.each(['PGlite', 'pg Pool of 10'])('with %s', (kind) => {
         }
       });
     });
-
-    test('contain the unrevoked keys that expire before a time', async () => {
-      await alone(kind, async ({ client }) => {
-        const store = postgresStore(client);
-        const fields: readonly Partial<KeyRecord>[] = [
-          { expiresAt: 9 },
-          { expiresAt: 10 },
-          { expiresAt: 11 },
-          { expiresAt: 8, suspendedAt: 1, retireAt: 2 },
-          { expiresAt: 8, revokedAt: 1 },
-          { prefix: 'other', entityId: RECORD.keyId, expiresAt: 7 },
-        ];
-        for (const [i, each] of fields.entries()) await store.insert({ ...another(i), ...each });
-        const { items, next } = await store.listExpiring({ before: 10, after: null, limit: 9 });
-        expect(items.map(({ keyId }) => keyId)).toEqual([5, 3, 0].map((i) => another(i).keyId));
-        expect(next).toBe(null);
-      });
-    });
-
-    test('contain the keys that were marked since a time, oldest first', async () => {
-      await alone(kind, async ({ client }) => {
-        const store = postgresStore(client);
-        for (let i = 0; i < 5; i++) await store.insert(another(i));
-        const times = [20, 10, 30, 20];
-        for (const [i, at] of times.entries()) {
-          const mark = { kind: 'suspend', at, by: null, reason: null } as const;
-          await store.mark(another(i).keyId, mark);
-        }
-        const order = [1, 0, 3, 2].map((i) => ({ keyId: another(i).keyId, changedAt: times[i] }));
-        expect(await store.listChanged({ since: 10, limit: 9 })).toEqual(order);
-        expect(await store.listChanged({ since: 11, limit: 9 })).toEqual(order.slice(1));
-        expect(await store.listChanged({ since: 10, limit: 2 })).toEqual(order.slice(0, 2));
-        const after = { keyId: another(0).keyId, changedAt: 20 };
-        expect(await store.listChanged({ since: 10, after, limit: 9 })).toEqual(order.slice(2));
-        expect(await store.listChanged({ since: 31, limit: 9 })).toEqual([]);
-      });
-    });
   });
 });

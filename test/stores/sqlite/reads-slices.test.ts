@@ -4,7 +4,7 @@ import { sqliteStore } from 'keyscope/stores/sqlite';
 import { expect, test } from 'vitest';
 import { complaint } from '../../support/complaint.ts';
 import { untyped } from '../../support/keyring.ts';
-import { another, dropSafeguards, revokeAt } from '../../support/sqlite-databases.ts';
+import { another, dropSafeguards } from '../../support/sqlite-databases.ts';
 
 type Store = ReturnType<typeof sqliteStore>;
 
@@ -58,20 +58,6 @@ test.each([
   const all = await readParts(limit, (query) => store.listAll(query));
   expect(all).toEqual({ ids: idsAt(0, 1, 2, 3, 4, 5, 6), parts });
 });
-
-test.each([1, 2, 3, 6, 9])(
-  'parts of %i contain the expiring keys in order, ties by id',
-  async (limit) => {
-    const { store } = stockedWithExpiries();
-    const list = (before: number) =>
-      readParts(limit, (query) => store.listExpiring({ ...query, before }));
-    expect((await list(BEFORE)).ids).toEqual(idsAt(5, 1, 3, 4, 0, 6));
-    expect((await list(20)).ids).toEqual(idsAt(5, 1));
-    store.mark(another(3).keyId, revokeAt(1));
-    expect((await list(21)).ids).toEqual(idsAt(5, 1, 4));
-    expect((await list(-8.64e15)).ids).toEqual([]);
-  },
-);
 
 test('a part does not move if earlier records are deleted', async () => {
   const { db, store } = stockedWithExpiries();

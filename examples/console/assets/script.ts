@@ -1,4 +1,5 @@
-// Only conveniences: the console works without this script.
+/** The script of all pages. The console works without it. */
+export const SCRIPT = `
 const key = document.querySelector('#key');
 
 for (const button of document.querySelectorAll('[data-copies]'))
@@ -13,15 +14,19 @@ for (const button of document.querySelectorAll('[data-copies]'))
     }
   });
 
-// Without this, a second click would send the form again and hide the new key.
+// Without this, a second click would send the form again, and could hide the first new key.
 document.addEventListener('submit', (event) => {
   if (event.target.dataset.sent) event.preventDefault();
   event.target.dataset.sent = 'yes';
 });
 
+// A reload of the page with the key must not send its form again.
+if (key) history.replaceState(null, '', key.dataset.page);
+
 // The Back button may restore a page. It must not show the key again, and its form must not count
 // as sent.
 addEventListener('pagehide', () => key?.removeAttribute('value'));
 addEventListener('pageshow', (event) => {
-  if (event.persisted) location.replace(location.pathname);
+  if (event.persisted) location.replace(location.href);
 });
+`;
