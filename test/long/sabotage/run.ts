@@ -57,7 +57,7 @@ function copyRepository(): string {
   }
   for (const path of LOOK_AT_SOURCE) rmSync(join(copy, path), { recursive: true });
   // Includes frameworks and ORMs if they are installed; their tests copy the built package.
-  for (const folder of ['.', 'test/frameworks', 'test/orms']) {
+  for (const folder of ['.', 'test/frameworks', 'test/frameworks/nest-11', 'test/orms']) {
     const modules = join(folder, 'node_modules');
     if (existsSync(join(root, modules))) symlinkSync(join(root, modules), join(copy, modules));
   }
