@@ -43,6 +43,22 @@ describeInstalled('the table of the lock', () => {
     expect(await Promise.all(statuses)).toEqual([401, 200]);
   });
 
+  test('shows who else may call a route of Koa, Elysia and tRPC', async () => {
+    const { keyring } = await import('./.project/keys.ts');
+    const koa = await import('./.project/koa/adapter.ts');
+    const elysia = await import('./.project/elysia/adapter.ts');
+    const trpc = await import('./.project/trpc/adapter.ts');
+    const also = 'people with a session';
+    const procedure = trpc.createGuard({ keyring })('listProjects', { also });
+    const routes = routesOf({
+      'GET /koa': koa.createGuard({ keyring })('listProjects', { also }),
+      'GET /elysia': elysia.createGuard({ keyring })('listProjects', { also })(() => 'done'),
+      'GET /trpc': [...procedure._middlewares],
+    });
+    const entry = { method: 'GET', operations: ['listProjects'], also: [also] };
+    expect(routes).toEqual(['/elysia', '/koa', '/trpc'].map((path) => ({ path, ...entry })));
+  });
+
   test('accepts a handler that carries the mark of its guard, such as one of Next', async () => {
     const route = './.project/next/app/projects/route.ts';
     const projects = (await import(/* @vite-ignore */ route)) as { readonly GET: unknown };
