@@ -20,7 +20,7 @@ async function start(database: string, where: Record<string, string>) {
   const env = { PEPPER: PEPPER, ...where };
   const run = (args: readonly string[], input = '') => place.run(args, input, env);
   expect(await run(['migrate'])).toMatchObject({ exit: 0 });
-  const asked = ['--entity', ENTITY, '--name', 'Try', '--scopes', 'reports:read'];
+  const asked = ['--entity', ENTITY, '--name', 'Try', '--scopes', 'invoices:read'];
   const issued = await run(['issue', ...asked, '--expires', '1d']);
   expect(issued).toMatchObject({ exit: 0 });
   const found = await run(['whois', '--json'], issued.stdout);

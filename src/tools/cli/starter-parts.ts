@@ -45,7 +45,8 @@ export const FRAMEWORKS: Readonly<Record<string, Framework>> = {
     imports: ["import express from 'express';"],
     app: `export const app = express();
 app.get('/me', guard('whoami'), (req, res) => void res.json(toMe(req.principal)));
-app.get('/reports', guard('listReports'), (req, res) => void res.json({ of: req.entityId }));`,
+app.get('/projects', guard('listProjects'), (req, res) => void res.json({ of: req.entityId }));
+app.get('/invoices', guard('listInvoices'), (req, res) => void res.json({ of: req.entityId }));`,
     server: `const server = app.listen(port, host);
 server.on('listening', () => console.log(\`http://\${host}:\${port}\`));`,
   },
@@ -55,7 +56,10 @@ server.on('listening', () => console.log(\`http://\${host}:\${port}\`));`,
     app: `export const app = fastify();
 recordRoutes(app); // For keyscope lock, before the first route.
 app.get('/me', { onRequest: guard('whoami') }, async (request) => toMe(request.principal));
-app.get('/reports', { onRequest: guard('listReports') }, async (request) => ({
+app.get('/projects', { onRequest: guard('listProjects') }, async (request) => ({
+  of: request.entityId,
+}));
+app.get('/invoices', { onRequest: guard('listInvoices') }, async (request) => ({
   of: request.entityId,
 }));
 await app.ready();`,
@@ -67,7 +71,8 @@ console.log(address);`,
     imports: ["import { Hono } from 'hono';"],
     app: `export const app = new Hono();
 app.get('/me', guard('whoami'), (c) => c.json(toMe(c.get('principal'))));
-app.get('/reports', guard('listReports'), (c) => c.json({ of: c.get('entityId') }));`,
+app.get('/projects', guard('listProjects'), (c) => c.json({ of: c.get('entityId') }));
+app.get('/invoices', guard('listInvoices'), (c) => c.json({ of: c.get('entityId') }));`,
     serverImport: "import { serve } from '@hono/node-server';\n",
     server: `const at = { port, hostname: host };
 serve({ fetch: app.fetch, ...at }, () => console.log(\`http://\${host}:\${port}\`));`,

@@ -100,9 +100,14 @@ if (Buffer.byteLength(pepper) < 32) {
 }
 ${variable === undefined ? '' : addressText(...variable)}
 const catalog = defineScopes({
-  reports: { read: 'Read reports.', write: 'Write reports.' },
+  projects: { read: 'Read projects.' },
+  invoices: { read: 'Read invoices.', write: 'Write invoices.' },
 });
-const policy = definePolicy(catalog, { whoami: [], listReports: ['reports:read'] });
+const policy = definePolicy(catalog, {
+  whoami: [],
+  listProjects: ['projects:read'],
+  listInvoices: ['invoices:read'],
+});
 
 ${pool}${own}${sql === undefined ? '' : 'export '}const client = ${open};
 export const close = () => ${close};

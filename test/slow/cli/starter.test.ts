@@ -132,7 +132,7 @@ describe('keyscope init', () => {
       const lock = readFileSync(place.file('keyscope.lock.json'), 'utf8');
       expect(lock).toContain('"GET /me": {"operations":["whoami"]');
       expect(lock).toContain(
-        '"GET /reports": {"operations":["listReports"],"scopes":["reports:read"]',
+        '"GET /invoices": {"operations":["listInvoices"],"scopes":["invoices:read"]',
       );
       const unguarded = await place.run(['lock', '--check'], '', env);
       expect(unguarded).toMatchObject({ exit: 0, stderr: '' });
@@ -256,7 +256,7 @@ describe('keyscope init', () => {
     const env = { ...process.env, PEPPER, PORT: '0' };
     await place.run(['migrate'], '', env);
     const to = ['--entity', ENTITY];
-    const what = ['--name', 'CI', '--scopes', 'reports:read', '--expires', '1d', '--json'];
+    const what = ['--name', 'CI', '--scopes', 'invoices:read', '--expires', '1d', '--json'];
     const { stdout } = await place.run(['issue', ...to, ...what], '', env);
     const { key } = JSON.parse(stdout) as { readonly key: string };
     const options = { cwd: place.file(''), env };
@@ -264,7 +264,7 @@ describe('keyscope init', () => {
     const ran = ended(child);
     const [address] = (await once(child.stdout, 'data')) as [Buffer];
     const headers = { Authorization: `Bearer ${key}` };
-    const answer = await fetch(`${String(address).trim()}/reports`, { headers });
+    const answer = await fetch(`${String(address).trim()}/invoices`, { headers });
     expect(answer.status).toBe(200);
     child.kill('SIGTERM');
     expect(await ran).toMatchObject({ exit: 0, stderr: '' });

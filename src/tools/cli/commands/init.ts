@@ -39,7 +39,7 @@ export async function run(call: Call): Promise<undefined> {
     `export PEPPER=$(${PEPPER_COMMAND})`,
     'npx keyscope migrate',
     'npx keyscope issue --entity $(node -p "crypto.randomUUID()") --name Try \\',
-    '  --scopes reports:read --expires 1d',
+    '  --scopes invoices:read --expires 1d',
     files.has(server)
       ? `node ${server}`
       : 'guard your routes with an adapter of your own: see docs/adapters.md',
