@@ -10,13 +10,14 @@ interface Part {
   readonly imports: readonly string[];
 }
 
-/**
- * A framework, with an example app and the server that listens, which the lock does not load. Its
- * adapter is one of the package's examples.
- */
+/** A framework. */
 interface Framework extends Part {
-  readonly app: string;
-  readonly server: string;
+  /** The folder of its adapter in `examples`. */
+  readonly adapter?: string;
+  /** An example app. Without it, `init` writes only a config and a keyring. */
+  readonly app?: string;
+  /** The server that listens, which the lock does not load. */
+  readonly server?: string;
   /** A line that the server needs in addition. */
   readonly serverImport?: string;
 }
@@ -26,6 +27,8 @@ interface Database extends Part {
   /** The environment variable with its address, and an example of one. */
   readonly variable?: readonly [name: string, example: string];
   readonly open: string;
+  /** A statement that waits for the connection, if the client does not connect by itself. */
+  readonly connect?: string;
   readonly close: string;
   /** The file with the keys, if the database is one. */
   readonly file?: string;
@@ -34,13 +37,54 @@ interface Database extends Part {
   readonly connections?: number;
 }
 
-/** For any other framework: a config and a keyring, without a guard. */
-export const NO_FRAMEWORK: Framework = { packages: [], imports: [], app: '', server: '' };
-
-/** By name. The first one is the default if package.json has none of them. */
+/**
+ * By name. A project may have several: the first one whose first package it has is the one whose
+ * routes it declares.
+ */
 export const FRAMEWORKS: Readonly<Record<string, Framework>> = {
+  nest: {
+    packages: ['@nestjs/core', '@nestjs/common'],
+    imports: [
+      "import { Controller, Get, Module, Req, UseGuards } from '@nestjs/common';",
+      "import type { OnApplicationShutdown } from '@nestjs/common';",
+    ],
+    adapter: 'more/nest',
+    app: `@Controller()
+class ExampleController {
+  @Get('me')
+  @UseGuards(guard('whoami'))
+  me(@Req() request: Guarded) {
+    return toMe(request.principal);
+  }
+
+  @Get('projects')
+  @UseGuards(guard('listProjects'))
+  projects(@Req() request: Guarded) {
+    return { of: request.entityId };
+  }
+
+  @Get('invoices')
+  @UseGuards(guard('listInvoices'))
+  invoices(@Req() request: Guarded) {
+    return { of: request.entityId };
+  }
+}
+
+@Module({ controllers: [ExampleController] })
+export class KeyscopeModule implements OnApplicationShutdown {
+  async onApplicationShutdown() {
+    await keyring.flush(); // Writes the last uses of keys.
+    await close();
+  }
+}`,
+  },
+  trpc: { packages: ['@trpc/server'], imports: [], adapter: 'more/trpc' },
+  next: { packages: ['next'], imports: [], adapter: 'more/fetch' },
+  koa: { packages: ['koa'], imports: [], adapter: 'more/koa' },
+  elysia: { packages: ['elysia'], imports: [], adapter: 'more/elysia' },
   express: {
     packages: ['express'],
+    adapter: 'express',
     types: ['@types/express'],
     imports: ["import express from 'express';"],
     app: `export const app = express();
@@ -52,6 +96,7 @@ server.on('listening', () => console.log(\`http://\${host}:\${port}\`));`,
   },
   fastify: {
     packages: ['fastify'],
+    adapter: 'fastify',
     imports: ["import fastify from 'fastify';", "import { recordRoutes } from 'keyscope/lock';"],
     app: `export const app = fastify();
 recordRoutes(app); // For keyscope lock, before the first route.
@@ -68,6 +113,7 @@ console.log(address);`,
   },
   hono: {
     packages: ['hono', '@hono/node-server'],
+    adapter: 'hono',
     imports: ["import { Hono } from 'hono';"],
     app: `export const app = new Hono();
 app.get('/me', guard('whoami'), (c) => c.json(toMe(c.get('principal'))));
@@ -77,7 +123,7 @@ app.get('/invoices', guard('listInvoices'), (c) => c.json({ of: c.get('entityId'
     server: `const at = { port, hostname: host };
 serve({ fetch: app.fetch, ...at }, () => console.log(\`http://\${host}:\${port}\`));`,
   },
-  none: NO_FRAMEWORK,
+  none: { packages: [], imports: [] },
 };
 
 const MAKE_FILE = "import { existsSync, writeFileSync } from 'node:fs';";
@@ -100,7 +146,7 @@ const BETTER_SQLITE: Database = {
   open: "new Database('keys.db')",
 };
 
-/** By name, as above. Connections have time limits, so that no command hangs. */
+/** By name. Connections have time limits, so that no command hangs. */
 export const DATABASES: Readonly<Record<string, Database>> = {
   sqlite: isBuiltin('node:sqlite') ? SQLITE_OF_NODE : BETTER_SQLITE,
   postgres: {
@@ -134,12 +180,11 @@ client.on('error', ({ message }) => console.error(message))`,
     packages: ['redis'],
     variable: ['REDIS_URL', 'redis://localhost:6379'],
     imports: ["import { createClient } from 'redis';"],
-    open: `await createClient({
+    open: `createClient({
   url: address,
   socket: { connectTimeout: 2_000, reconnectStrategy: false },
-})
-  .on('error', console.error)
-  .connect()`,
+}).on('error', console.error)`,
+    connect: 'await client.connect();\n',
     close: 'client.close()',
   },
 };

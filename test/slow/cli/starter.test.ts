@@ -68,6 +68,34 @@ describe('keyscope init', () => {
     expect(guessed.stderr).not.toContain('known database');
   });
 
+  // Many of these projects have Express, too, and got a server of it next to their own.
+  it.each([
+    ['koa', 'koa', 'more/koa'],
+    ['next', 'next', 'more/fetch'],
+    ['elysia', 'elysia', 'more/elysia'],
+    ['trpc', '@trpc/server', 'more/trpc'],
+  ])('names %s, its adapter and its page, and writes no service', async (name, found, folder) => {
+    place = openPlace(null);
+    place.write('package.json', JSON.stringify({ dependencies: { express: '5', [found]: '1' } }));
+    const { stdout, stderr } = await place.run(['init', '--yes']);
+    expect(stdout).toBe('keyscope.config.mjs\nkeyscope/keyring.mjs\n.gitignore\n');
+    const adapter = `examples/${folder}/adapter.ts`;
+    expect(existsSync(`${ROOT}/${adapter}`)).toBe(true);
+    expect(stderr).toContain(`\n  cp node_modules/keyscope/${adapter} keyscope/\n`);
+    const page = readFileSync(`${ROOT}/docs/frameworks.md`, 'utf8');
+    expect(page.toLowerCase()).toContain(`\n## ${name}\n`);
+    expect(stderr).toContain(`guard each route of ${name} with it: see docs/frameworks.md#${name}`);
+    expect(stderr).not.toContain('no known framework');
+  });
+
+  it('says that Nest needs a compiler that lets CommonJS import the package', async () => {
+    place = openPlace(null);
+    place.write('package.json', '{ "dependencies": { "@nestjs/core": "10" } }');
+    place.write('tsconfig.json', '{ "compilerOptions": { "module": "commonjs" } }');
+    const { stderr } = await place.run(['init', '--yes']);
+    expect(stderr).toContain('set "module": "nodenext" in tsconfig.json, with TypeScript 5.8 or');
+  });
+
   it('writes no guard with --framework none', async () => {
     place = openPlace(null);
     place.write('package.json', '{ "type": "module" }');
