@@ -1,5 +1,5 @@
 /** The config, by which a service describes itself to the command. */
-import { assert, hasMethods, readFields } from '../../core/input.js';
+import { assert, hasMethods, isObject, readFields } from '../../core/input.js';
 import { createKeyFormat } from '../../core/key.js';
 import type { Awaitable, KeyStore } from '../../core/store.js';
 import type { Keyring } from '../../management/keyring.js';
@@ -43,6 +43,11 @@ export interface CommandConfig {
   readonly connections?: number | undefined;
   /** Lists the routes of the service, such as `() => routesOf(app)`. For `lock`. */
   readonly routes?: (() => Awaitable<Iterable<GuardedRoute>>) | undefined;
+  /**
+   * Why routes have no guard, by path or pattern: `{ '/settings/*': 'people with a session' }`.
+   * For `lock`. Permits new routes beneath a pattern, too.
+   */
+  readonly reasons?: Readonly<Record<string, string>> | undefined;
   /** Closes the connections. Always called at the end; may take a few seconds. */
   readonly close?: (() => Awaitable<unknown>) | undefined;
 }
@@ -138,6 +143,10 @@ const RULES: Readonly<Record<keyof CommandConfig, Rule>> = {
     instead: 'pass a whole number, or omit it',
   },
   routes: FUNCTION,
+  reasons: {
+    holds: (value) => value === undefined || isObject(value),
+    instead: "pass { pattern: reason }, such as { '/settings/*': 'people with a session' }",
+  },
   close: FUNCTION,
 };
 

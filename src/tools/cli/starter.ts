@@ -61,7 +61,7 @@ function headOf(ending: Ending): string {
   return ending === '.mjs' ? '' : '/// <reference types="node" />\n';
 }
 
-/** The field for the lock: only `keyscope lock` loads the app. It cannot read the routes of Nest. */
+/** The field for the lock, which alone loads the app. It cannot list the routes of Nest. */
 function routesText({ framework, ending }: Choice): string {
   if (FRAMEWORKS[framework]?.server === undefined) return '';
   const ignore = ending === '.mjs' ? '' : `    ${ALLOW_EXTENSION}`;

@@ -13,6 +13,7 @@ const SECTIONS: readonly (readonly [string, (diff: LockDiff) => readonly RouteCh
   ['Narrowed', ({ narrowed }) => narrowed],
   ['Removed', ({ removed }) => removed],
   ['Changed', ({ changed }) => changed],
+  ['Covered by a pattern', ({ covered }) => covered],
 ];
 
 /**
@@ -22,7 +23,7 @@ const SECTIONS: readonly (readonly [string, (diff: LockDiff) => readonly RouteCh
  * const comment = lockMarkdown(diffLocks(committed, now));
  */
 export function lockMarkdown(diff: LockDiff): string {
-  if (diff.isEmpty) return 'No route, tool or scope has changed.\n';
+  if (diff.isEmpty && diff.covered.length === 0) return 'No route, tool or scope has changed.\n';
   const sections = SECTIONS.flatMap(([heading, of]) => {
     const changes = of(diff);
     return changes.length === 0 ? [] : [sectionOf(heading, changes.map(lineOf))];

@@ -119,9 +119,23 @@ export const LOCK: readonly Safeguard[] = [
   {
     name: 'lock: the exact text, in the command',
     file: 'src/tools/cli/commands/lock.ts',
-    text: 'readBy(path, () => assertAsWritten(text, now));',
+    text: 'readBy(path, () => assertAsWritten(text, written));',
     instead: '',
     tests: 'test/slow/cli/lock.test.ts',
+  },
+  {
+    name: 'lock: a pattern permits only after it was committed',
+    file: 'src/tools/lock/diff-locks.ts',
+    text: 'return pattern === route.pattern && reason === route.reason;',
+    instead: 'return true;',
+    tests,
+  },
+  {
+    name: 'lock: a pattern names a path',
+    file: 'src/tools/lock/reasons.ts',
+    text: '(.*[^ ]\\/)',
+    instead: '(.*\\/)',
+    tests,
   },
   {
     name: 'lock: an empty standard input',
