@@ -7,7 +7,7 @@ interface Part {
   /** The packages with its types, for TypeScript. */
   readonly types?: readonly string[];
   /** Import statements. */
-  readonly imports: readonly string[];
+  readonly imports?: readonly string[];
 }
 
 /** A framework. */
@@ -78,10 +78,10 @@ export class KeyscopeModule implements OnApplicationShutdown {
   }
 }`,
   },
-  trpc: { packages: ['@trpc/server'], imports: [], adapter: 'more/trpc' },
-  next: { packages: ['next'], imports: [], adapter: 'more/fetch' },
-  koa: { packages: ['koa'], imports: [], adapter: 'more/koa' },
-  elysia: { packages: ['elysia'], imports: [], adapter: 'more/elysia' },
+  trpc: { packages: ['@trpc/server'], adapter: 'more/trpc' },
+  next: { packages: ['next'], adapter: 'more/fetch' },
+  koa: { packages: ['koa'], adapter: 'more/koa' },
+  elysia: { packages: ['elysia'], adapter: 'more/elysia' },
   express: {
     packages: ['express'],
     adapter: 'express',
@@ -123,7 +123,7 @@ app.get('/invoices', guard('listInvoices'), (c) => c.json({ of: c.get('entityId'
     server: `const at = { port, hostname: host };
 serve({ fetch: app.fetch, ...at }, () => console.log(\`http://\${host}:\${port}\`));`,
   },
-  none: { packages: [], imports: [] },
+  none: { packages: [] },
 };
 
 const MAKE_FILE = "import { existsSync, writeFileSync } from 'node:fs';";

@@ -67,7 +67,7 @@ export interface LockDiff {
   readonly added: readonly RouteChange[];
   readonly removed: readonly RouteChange[];
   readonly changed: readonly RouteChange[];
-  /** Routes that a pattern permits, which is why they are no reason to fail a check. */
+  /** Routes that a pattern permits. They do not fail a check. */
   readonly covered: readonly RouteChange[];
   /** All such routes of `after`, including unchanged ones. */
   readonly unguarded: readonly RouteChange[];

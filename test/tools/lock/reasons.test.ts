@@ -140,7 +140,7 @@ describe('diffLocks with patterns', () => {
   it.each([
     ['a new route', [A], [A, 'GET /settings/b'], ['covered: GET /settings/b']],
     ['a removed route', [A, 'GET /settings/b'], [A], ['covered: GET /settings/b']],
-  ])('notes %s beneath a committed pattern, which is no reason to fail', async (...given) => {
+  ])('notes %s beneath a committed pattern, and does not fail', async (...given) => {
     const [, before, after, kinds] = given;
     const diff = diffLocks(lockFor(before), lockFor(after));
     expect(kindsOf(diff)).toEqual(kinds);
