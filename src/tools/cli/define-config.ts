@@ -96,10 +96,14 @@ export function defineConfig(config: CommandConfig): CommandConfig {
   const given = readFields(config, FIELDS, 'defineConfig');
   for (const field of FIELDS) {
     const { holds, instead } = RULES[field];
-    assert(holds(given[field]), `defineConfig: ${field}: ${instead}`);
+    const isLeftOut = given[field] === undefined && !NEEDED.includes(field);
+    assert(isLeftOut || holds(given[field]), `defineConfig: ${field}: ${instead}`);
   }
   return Object.freeze(Object.defineProperty({ ...config }, VERSION, { value: CURRENT }));
 }
+
+/** All other fields may be omitted. */
+const NEEDED: readonly (keyof CommandConfig)[] = ['keyring', 'store'];
 
 /** Checks a field. `instead` says what to write, and never quotes the given value. */
 interface Rule {
@@ -108,7 +112,7 @@ interface Rule {
 }
 
 const FUNCTION: Rule = {
-  holds: (value) => value === undefined || typeof value === 'function',
+  holds: (value) => typeof value === 'function',
   instead: 'pass a function, or omit it',
 };
 
@@ -122,29 +126,23 @@ const RULES: Readonly<Record<keyof CommandConfig, Rule>> = {
     instead: 'pass the store that the keyring was made with',
   },
   peppers: {
-    holds: (value) => value === undefined || value === 'none' || arePepperIds(value),
+    holds: (value) => value === 'none' || arePepperIds(value),
     instead: "pass a list of pepper ids, without their secrets, or 'none'",
   },
   prefixes: {
-    holds: (value) => value === undefined || arePrefixes(value),
+    holds: arePrefixes,
     instead: "pass a list of prefixes, such as ['acme', 'acme_test']",
   },
   maxLifetimeMs: {
-    holds: (value) => value === undefined || (Number.isSafeInteger(value) && Number(value) > 0),
+    holds: (value) => Number.isSafeInteger(value) && Number(value) > 0,
     instead: 'pass what you passed to createKeyring, or omit it',
   },
   migrate: FUNCTION,
-  sql: {
-    holds: (value) => value === undefined || isSql(value),
-    instead: "pass { dialect: 'postgres', query }, or 'mysql' or 'sqlite'",
-  },
-  connections: {
-    holds: (value) => value === undefined || Number.isSafeInteger(value),
-    instead: 'pass a whole number, or omit it',
-  },
+  sql: { holds: isSql, instead: "pass { dialect: 'postgres', query }, or 'mysql' or 'sqlite'" },
+  connections: { holds: Number.isSafeInteger, instead: 'pass a whole number, or omit it' },
   routes: FUNCTION,
   reasons: {
-    holds: (value) => value === undefined || isObject(value),
+    holds: isObject,
     instead: "pass { pattern: reason }, such as { '/settings/*': 'people with a session' }",
   },
   close: FUNCTION,

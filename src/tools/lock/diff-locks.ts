@@ -160,9 +160,9 @@ function changesOf(route: string, old: AccessLock, now: AccessLock): readonly Ro
     add(isPermitted ? 'covered' : kind, what);
   } else {
     const wider = widening(before, after, old, now);
-    const narrower = widening(after, before, now, old);
+    const narrower = narrowing(before, after, old, now);
     if (wider !== null) add('widened', wider);
-    if (narrower !== null) add('narrowed', narrowing(before, after, old, now));
+    if (narrower !== null) add('narrowed', narrower);
     const isRenamed = before.operations.join(' ') !== after.operations.join(' ');
     const lost = lostHints(before, after);
     if (lost !== null) add('widened', `${lost}. It is open to ${openTo(after)}`);
@@ -228,11 +228,7 @@ function widening(
 ): string | null {
   if (isUnguarded(before)) return null;
   if (isUnguarded(after)) return `no longer has its own guard (${operationsOf(before)})`;
-  const dropped = before.scopes.filter((scope) => !after.scopes.includes(scope));
-  const kept = before.scopes.filter((scope) => after.scopes.includes(scope));
-  const freed = kept.filter((scope) => {
-    return old.reserved.includes(scope) && !now.reserved.includes(scope);
-  });
+  const { needed: dropped, held: freed } = excess(before, after, old, now);
   const parts: string[] = [];
   if (dropped.length > 0) {
     parts.push(`no longer needs ${dropped.join(', ')}${movement(before, after)}`);
@@ -243,22 +239,35 @@ function widening(
   return parts.length === 0 ? null : `${parts.join('; ')}. It is open to ${openTo(after)}`;
 }
 
+/** Likewise for a route that is narrower than before. */
 function narrowing(
   before: LockedRoute,
   after: LockedRoute,
   old: AccessLock,
   now: AccessLock,
-): string {
+): string | null {
+  if (isUnguarded(after)) return null;
   if (isUnguarded(before)) return `now has a guard, and is open to ${openTo(after)}`;
-  const needed = after.scopes.filter((scope) => !before.scopes.includes(scope));
-  const kept = before.scopes.filter((scope) => after.scopes.includes(scope));
-  const held = kept.filter((scope) => {
-    return now.reserved.includes(scope) && !old.reserved.includes(scope);
-  });
+  const { needed, held } = excess(after, before, now, old);
   const parts: string[] = [];
   if (needed.length > 0) parts.push(`also needs ${needed.join(', ')}${movement(before, after)}`);
   if (held.length > 0) parts.push(`needs ${held.join(', ')}, which wildcards no longer grant`);
-  return parts.join('; ');
+  return parts.length === 0 ? null : parts.join('; ');
+}
+
+/** The scopes that only the first route needs, and those that both need and its lock reserves. */
+function excess(
+  { scopes }: LockedRoute,
+  other: LockedRoute,
+  { reserved }: AccessLock,
+  itsLock: AccessLock,
+): { readonly needed: readonly string[]; readonly held: readonly string[] } {
+  const needed = scopes.filter((scope) => !other.scopes.includes(scope));
+  const held = scopes.filter((scope) => {
+    const isHeld = reserved.includes(scope) && !itsLock.reserved.includes(scope);
+    return isHeld && !needed.includes(scope);
+  });
+  return { needed, held };
 }
 
 function movement(before: LockedRoute, after: LockedRoute): string {

@@ -23,7 +23,6 @@ const SECTIONS: readonly (readonly [string, (diff: LockDiff) => readonly RouteCh
  * const comment = lockMarkdown(diffLocks(committed, now));
  */
 export function lockMarkdown(diff: LockDiff): string {
-  if (diff.isEmpty && diff.covered.length === 0) return 'No route, tool or scope has changed.\n';
   const sections = SECTIONS.flatMap(([heading, of]) => {
     const changes = of(diff);
     return changes.length === 0 ? [] : [sectionOf(heading, changes.map(lineOf))];
@@ -31,7 +30,7 @@ export function lockMarkdown(diff: LockDiff): string {
   const scopes = scopeLinesOf(diff.catalog);
   if (scopes.length > 0) sections.push(sectionOf('Scopes', scopes));
   if (diff.gains.length > 0) sections.push(keysSection(diff.gains));
-  return `${sections.join('\n')}`;
+  return sections.length === 0 ? 'No route, tool or scope has changed.\n' : sections.join('\n');
 }
 
 function sectionOf(heading: string, lines: readonly string[]): string {

@@ -7,15 +7,15 @@ export const LOCK: readonly Safeguard[] = [
   {
     name: 'lock: a scope that is no longer needed',
     file: 'src/tools/lock/diff-locks.ts',
-    text: 'const dropped = before.scopes.filter((scope) => !after.scopes.includes(scope));',
-    instead: 'const dropped: string[] = [];',
+    text: 'const needed = scopes.filter((scope) => !other.scopes.includes(scope));',
+    instead: 'const needed: string[] = [];',
     tests,
   },
   {
     name: 'lock: a scope that is no longer reserved',
     file: 'src/tools/lock/diff-locks.ts',
-    text: 'return old.reserved.includes(scope) && !now.reserved.includes(scope);',
-    instead: 'return false;',
+    text: 'const isHeld = reserved.includes(scope) && !itsLock.reserved.includes(scope);',
+    instead: 'const isHeld = false;',
     tests,
   },
   {
