@@ -1,7 +1,7 @@
 /** The access lock: for each route, who may call it. */
 import { assert, quote, readFields, readStrings } from '../../core/input.js';
 import { type Guarded, type Guarding, joinPolicies } from './guarded.js';
-import { readReasons, reasonKeyOf } from './reasons.js';
+import { findReason, readReasons } from './reasons.js';
 import type { GuardedRoute } from './route.js';
 
 /** Who may call each route of a service. Made by {@link lockOf} or {@link parseLock}. */
@@ -82,11 +82,14 @@ export function lockOf(input: LockInput): AccessLock {
   return createLock(scopes, reserved, routes);
 
   function whyOpen(name: string): Partial<LockedRoute> {
-    const key = reasonKeyOf(name, reasons.keys());
-    const { reason = null, pattern } = input.committed?.routes.get(name) ?? {};
-    if (key === undefined) return pattern === undefined ? { reason } : {};
+    const found = findReason(name, reasons);
+    if (found === undefined) {
+      const { reason = null, pattern } = input.committed?.routes.get(name) ?? {};
+      return pattern === undefined ? { reason } : {};
+    }
+    const [key, reason] = found;
     unused.delete(key);
-    return { reason: reasons.get(key) ?? null, pattern: key === name ? undefined : key };
+    return { reason, pattern: key === name ? undefined : key };
   }
 }
 

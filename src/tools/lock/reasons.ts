@@ -17,15 +17,18 @@ export function readReasons(value: unknown): ReadonlyMap<string, string> {
 const BENEATH = /^(.*[^ ]\/)\*$/;
 
 /**
- * Finds the key of the reason for a route: the longest one that matches. Without a method, a key
+ * Finds the reason for a route and its key: the longest one that matches. Without a method, a key
  * matches all methods.
  */
-export function reasonKeyOf(name: string, keys: Iterable<string>): string | undefined {
+export function findReason(
+  name: string,
+  reasons: ReadonlyMap<string, string>,
+): readonly [key: string, reason: string] | undefined {
   const path = name.slice(name.indexOf(' ') + 1);
-  const matching = [...keys].filter((key) => {
+  const matching = [...reasons].filter(([key]) => {
     const given = key.startsWith('/') ? path : name;
     const [, folder] = BENEATH.exec(key) ?? [];
     return folder === undefined ? given === key : given.startsWith(folder);
   });
-  return matching.sort((one, other) => other.length - one.length)[0];
+  return matching.sort(([one], [other]) => other.length - one.length)[0];
 }

@@ -88,6 +88,16 @@ describe('keyscope init', () => {
     expect(stderr).not.toContain('no known framework');
   });
 
+  // Its bundler did not find `keyring.mts`.
+  it('writes files for Next that its routes can import', async () => {
+    place = openPlace(null);
+    const packages = { dependencies: { next: '16' }, devDependencies: { typescript: '6' } };
+    place.write('package.json', JSON.stringify(packages));
+    const { stdout } = await place.run(['init', '--yes']);
+    expect(stdout).toBe('keyscope.config.ts\nkeyscope/keyring.ts\n.gitignore\n');
+    expect(await place.run(['migrate'], '', { PEPPER })).toMatchObject({ exit: 0 });
+  });
+
   it('says that Nest needs a compiler that lets CommonJS import the package', async () => {
     place = openPlace(null);
     place.write('package.json', '{ "dependencies": { "@nestjs/core": "10" } }');

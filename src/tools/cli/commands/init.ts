@@ -138,8 +138,10 @@ function endingFor(
   if (framework === NEST) return isModule ? '.js' : '';
   const isWanted = packages.has('typescript') || given.flag('typescript');
   if (!isWanted) return '.mjs';
-  // Without `"type": "module"`, `.ts` is CommonJS, which cannot import these files.
-  if (STRIPS_TYPES || given.flag('typescript')) return isModule ? '.ts' : '.mts';
+  // Without `"type": "module"`, `.ts` may be CommonJS, which cannot import these files. But Next
+  // finds no `.mts`, and has no type, so Node looks into the files.
+  const isFound = isModule || framework === 'next';
+  if (STRIPS_TYPES || given.flag('typescript')) return isFound ? '.ts' : '.mts';
   const instead = 'Use Node 22.18 or later, or pass --typescript to run TypeScript with tsx.';
   output.say(`Writing .mjs files: Node ${process.version} cannot run TypeScript. ${instead}`);
   return '.mjs';
