@@ -1,18 +1,20 @@
 /** The files that `keyscope init` writes for Nest, in a project as `nest new` makes it. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
 import { starterFiles } from '../../src/tools/cli/starter.js';
 import { DATABASES } from '../../src/tools/cli/starter-parts.js';
-import { ENTITY, ended, openPlace, PEPPER, type Ran, shell } from '../support/command.ts';
 import { describeInstalled } from './installed.ts';
 import { untilPrinted } from './printed.ts';
 
 const TSC = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url));
 const COMMAND = fileURLToPath(new URL('node_modules/keyscope/dist/keyscope.js', import.meta.url));
 const PROJECTS = fileURLToPath(new URL('.project', import.meta.url));
+const ENTITY = '0a0a0a0a-0000-4000-8000-00000000000a';
+const PEPPER = 'a pepper of at least thirty-two bytes';
 
 const closers: (() => void)[] = [];
 afterEach(() => {
@@ -41,12 +43,22 @@ const PACKAGES = {
   devDependencies: { typescript: '6' },
 };
 
+/** Returns the output and the exit of a process. */
+async function ended(child: ChildProcessWithoutNullStreams) {
+  const texts = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text) => {
+      texts[name] += text;
+    });
+  }
+  const [exit] = (await once(child, 'close')) as [number | null];
+  return { ...texts, exit };
+}
+
 /** Makes a project, in whose files the steps that `init` prints are done. */
 function openProject(type: string | undefined, platform: 'express' | 'fastify') {
   const path = mkdtempSync(join(PROJECTS, 'started-'));
   closers.push(() => rmSync(path, { recursive: true, force: true }));
-  const place = openPlace(null);
-  closers.push(place.remove);
   const write = (name: string, text: string): void => {
     mkdirSync(dirname(join(path, name)), { recursive: true });
     writeFileSync(join(path, name), text);
@@ -72,18 +84,12 @@ function openProject(type: string | undefined, platform: 'express' | 'fastify') 
     }
     void bootstrap();`,
   );
-  const init = (): Promise<Ran> => shell(place.line(['init', '--yes']), path);
-  // The built command, because its tests' loader of TypeScript has no `require`.
-  function run(args: readonly string[]): Promise<Ran> {
-    const env = { ...process.env, PEPPER };
-    return ended(spawn(process.execPath, [COMMAND, ...args], { cwd: path, env }));
+  function start(...args: readonly string[]): ChildProcessWithoutNullStreams {
+    return spawn(process.execPath, args, { cwd: path, env: { ...process.env, PEPPER } });
   }
-  const compile = (): Promise<Ran> => shell(`'${process.execPath}' '${TSC}'`, path);
-  function start(): ChildProcessWithoutNullStreams {
-    const env = { ...process.env, PEPPER };
-    return spawn(process.execPath, ['dist/main.js'], { cwd: path, env });
-  }
-  return { write, init, run, compile, start };
+  const run = (...args: readonly string[]) => ended(start(COMMAND, ...args));
+  const compile = () => ended(start(TSC));
+  return { write, run, compile, start };
 }
 
 describeInstalled('keyscope init in a project with Nest', () => {
@@ -93,8 +99,8 @@ describeInstalled('keyscope init in a project with Nest', () => {
   ] as const)(
     'writes a module that compiles and guards its routes, for type %s on %s',
     async (type, platform) => {
-      const { write, init, run, compile, start } = openProject(type, platform);
-      const { stdout, stderr } = await init();
+      const { write, run, compile, start } = openProject(type, platform);
+      const { stdout, stderr } = await run('init', '--yes');
       expect(stdout.trim().split('\n')).toEqual([
         'keyscope.config.mjs',
         'src/keyscope/keyring.ts',
@@ -111,12 +117,12 @@ describeInstalled('keyscope init in a project with Nest', () => {
       }
       expect(await compile()).toEqual({ stdout: '', stderr: '', exit: 0 });
 
-      expect(await run(['migrate'])).toMatchObject({ exit: 0, stderr: '' });
+      expect(await run('migrate')).toMatchObject({ exit: 0, stderr: '' });
       const to = ['--entity', ENTITY];
       const what = ['--name', 'Try', '--scopes', 'invoices:read', '--expires', '1d', '--json'];
-      const issued = await run(['issue', ...to, ...what]);
+      const issued = await run('issue', ...to, ...what);
       const { key } = JSON.parse(issued.stdout) as { readonly key: string };
-      const child = start();
+      const child = start('dist/main.js');
       const ran = ended(child);
       const [url = ''] = await untilPrinted(child, [/Listening on (\S+) /]);
       const ask = async (path: string, sent?: string) => {
@@ -130,7 +136,7 @@ describeInstalled('keyscope init in a project with Nest', () => {
       expect(await ask('projects', key)).toMatchObject([403, { title: 'Forbidden' }]);
       child.kill('SIGTERM');
       expect(await ran).toMatchObject({ stderr: '' });
-      const listed = await run(['list', ...to, '--json']);
+      const listed = await run('list', ...to, '--json');
       expect(listed.stdout).toMatch(/"lastUsedAt":"20/);
     },
   );
