@@ -262,7 +262,7 @@ async function startFromNothing(tarball, { framework, database }) {
     const text = await readUntil(shell, /http:\/\/\S+:\d+/);
     const [key] = text.match(/^[a-z]+_[0-9A-Za-z]{32}$/m) ?? [];
     if (key === undefined) throw new Error(`${framework}: no key was printed`);
-    const url = `http://127.0.0.1:${port}/reports`;
+    const url = `http://127.0.0.1:${port}/invoices`;
     const good = await fetch(url, { headers: { authorization: `Bearer ${key}` } });
     const none = await fetch(url);
     const answers = `${good.status} ${none.status}`;

@@ -24,7 +24,9 @@ function copyPackage(folder: string): void {
   const copied = `${folder}/node_modules/keyscope`;
   rmSync(join(root, copied), { recursive: true, force: true });
   mkdirSync(join(root, copied));
-  for (const part of ['package.json', 'dist']) copy(part, `${copied}/${part}`);
+  // `keyscope init` copies the adapter.
+  const parts = ['package.json', 'dist', 'examples/more/nest/adapter.ts'];
+  for (const part of parts) copy(part, `${copied}/${part}`);
 }
 
 /** Vitest calls it before the tests of these folders. */

@@ -1,5 +1,5 @@
 /** The config, by which a service describes itself to the command. */
-import { assert, hasMethods, readFields } from '../../core/input.js';
+import { assert, hasMethods, isObject, readFields } from '../../core/input.js';
 import { createKeyFormat } from '../../core/key.js';
 import type { Awaitable, KeyStore } from '../../core/store.js';
 import type { Keyring } from '../../management/keyring.js';
@@ -43,6 +43,11 @@ export interface CommandConfig {
   readonly connections?: number | undefined;
   /** Lists the routes of the service, such as `() => routesOf(app)`. For `lock`. */
   readonly routes?: (() => Awaitable<Iterable<GuardedRoute>>) | undefined;
+  /**
+   * Why routes have no guard, by path or pattern: `{ '/settings/*': 'people with a session' }`.
+   * For `lock`. Permits new routes beneath a pattern, too.
+   */
+  readonly reasons?: Readonly<Record<string, string>> | undefined;
   /** Closes the connections. Always called at the end; may take a few seconds. */
   readonly close?: (() => Awaitable<unknown>) | undefined;
 }
@@ -91,10 +96,14 @@ export function defineConfig(config: CommandConfig): CommandConfig {
   const given = readFields(config, FIELDS, 'defineConfig');
   for (const field of FIELDS) {
     const { holds, instead } = RULES[field];
-    assert(holds(given[field]), `defineConfig: ${field}: ${instead}`);
+    const isLeftOut = given[field] === undefined && !NEEDED.includes(field);
+    assert(isLeftOut || holds(given[field]), `defineConfig: ${field}: ${instead}`);
   }
   return Object.freeze(Object.defineProperty({ ...config }, VERSION, { value: CURRENT }));
 }
+
+/** All other fields may be omitted. */
+const NEEDED: readonly (keyof CommandConfig)[] = ['keyring', 'store'];
 
 /** Checks a field. `instead` says what to write, and never quotes the given value. */
 interface Rule {
@@ -103,7 +112,7 @@ interface Rule {
 }
 
 const FUNCTION: Rule = {
-  holds: (value) => value === undefined || typeof value === 'function',
+  holds: (value) => typeof value === 'function',
   instead: 'pass a function, or omit it',
 };
 
@@ -117,27 +126,25 @@ const RULES: Readonly<Record<keyof CommandConfig, Rule>> = {
     instead: 'pass the store that the keyring was made with',
   },
   peppers: {
-    holds: (value) => value === undefined || value === 'none' || arePepperIds(value),
+    holds: (value) => value === 'none' || arePepperIds(value),
     instead: "pass a list of pepper ids, without their secrets, or 'none'",
   },
   prefixes: {
-    holds: (value) => value === undefined || arePrefixes(value),
+    holds: arePrefixes,
     instead: "pass a list of prefixes, such as ['acme', 'acme_test']",
   },
   maxLifetimeMs: {
-    holds: (value) => value === undefined || (Number.isSafeInteger(value) && Number(value) > 0),
+    holds: (value) => Number.isSafeInteger(value) && Number(value) > 0,
     instead: 'pass what you passed to createKeyring, or omit it',
   },
   migrate: FUNCTION,
-  sql: {
-    holds: (value) => value === undefined || isSql(value),
-    instead: "pass { dialect: 'postgres', query }, or 'mysql' or 'sqlite'",
-  },
-  connections: {
-    holds: (value) => value === undefined || Number.isSafeInteger(value),
-    instead: 'pass a whole number, or omit it',
-  },
+  sql: { holds: isSql, instead: "pass { dialect: 'postgres', query }, or 'mysql' or 'sqlite'" },
+  connections: { holds: Number.isSafeInteger, instead: 'pass a whole number, or omit it' },
   routes: FUNCTION,
+  reasons: {
+    holds: isObject,
+    instead: "pass { pattern: reason }, such as { '/settings/*': 'people with a session' }",
+  },
   close: FUNCTION,
 };
 

@@ -80,7 +80,10 @@ export const OPTIONS = {
   file: { value: '<path>', help: 'the lock file; default: keyscope.lock.json' },
   keys: { help: 'name the live keys that gain access' },
   typescript: { help: 'write TypeScript, even if Node or package.json lacks it' },
-  framework: { value: '<name>', help: 'express, fastify, hono or none' },
+  framework: {
+    value: '<name>',
+    help: 'express, fastify, hono, nest, koa, next, elysia, trpc or none',
+  },
   database: { value: '<name>', help: 'sqlite, postgres, mysql or redis' },
   prefix: {
     value: '<list>',

@@ -7,16 +7,17 @@ interface Part {
   /** The packages with its types, for TypeScript. */
   readonly types?: readonly string[];
   /** Import statements. */
-  readonly imports: readonly string[];
+  readonly imports?: readonly string[];
 }
 
-/**
- * A framework, with an example app and the server that listens, which the lock does not load. Its
- * adapter is one of the package's examples.
- */
+/** A framework. */
 interface Framework extends Part {
-  readonly app: string;
-  readonly server: string;
+  /** The folder of its adapter in `examples`. */
+  readonly adapter?: string;
+  /** An example app. Without it, `init` writes only a config and a keyring. */
+  readonly app?: string;
+  /** The server that listens, which the lock does not load. */
+  readonly server?: string;
   /** A line that the server needs in addition. */
   readonly serverImport?: string;
 }
@@ -26,6 +27,8 @@ interface Database extends Part {
   /** The environment variable with its address, and an example of one. */
   readonly variable?: readonly [name: string, example: string];
   readonly open: string;
+  /** A statement that waits for the connection, if the client does not connect by itself. */
+  readonly connect?: string;
   readonly close: string;
   /** The file with the keys, if the database is one. */
   readonly file?: string;
@@ -34,28 +37,74 @@ interface Database extends Part {
   readonly connections?: number;
 }
 
-/** For any other framework: a config and a keyring, without a guard. */
-export const NO_FRAMEWORK: Framework = { packages: [], imports: [], app: '', server: '' };
-
-/** By name. The first one is the default if package.json has none of them. */
+/**
+ * By name. A project may have several: the first one whose first package it has is the one whose
+ * routes it declares.
+ */
 export const FRAMEWORKS: Readonly<Record<string, Framework>> = {
+  nest: {
+    packages: ['@nestjs/core', '@nestjs/common'],
+    imports: [
+      "import { Controller, Get, Module, Req, UseGuards } from '@nestjs/common';",
+      "import type { OnApplicationShutdown } from '@nestjs/common';",
+    ],
+    adapter: 'more/nest',
+    app: `@Controller()
+class ExampleController {
+  @Get('me')
+  @UseGuards(guard('whoami'))
+  me(@Req() request: Guarded) {
+    return toMe(request.principal);
+  }
+
+  @Get('projects')
+  @UseGuards(guard('listProjects'))
+  projects(@Req() request: Guarded) {
+    return { of: request.entityId };
+  }
+
+  @Get('invoices')
+  @UseGuards(guard('listInvoices'))
+  invoices(@Req() request: Guarded) {
+    return { of: request.entityId };
+  }
+}
+
+@Module({ controllers: [ExampleController] })
+export class KeyscopeModule implements OnApplicationShutdown {
+  async onApplicationShutdown() {
+    await keyring.flush(); // Writes the last uses of keys.
+    await close();
+  }
+}`,
+  },
+  trpc: { packages: ['@trpc/server'], adapter: 'more/trpc' },
+  next: { packages: ['next'], adapter: 'more/fetch' },
+  koa: { packages: ['koa'], adapter: 'more/koa' },
+  elysia: { packages: ['elysia'], adapter: 'more/elysia' },
   express: {
     packages: ['express'],
+    adapter: 'express',
     types: ['@types/express'],
     imports: ["import express from 'express';"],
     app: `export const app = express();
 app.get('/me', guard('whoami'), (req, res) => void res.json(toMe(req.principal)));
-app.get('/reports', guard('listReports'), (req, res) => void res.json({ of: req.entityId }));`,
+app.get('/projects', guard('listProjects'), (req, res) => void res.json({ of: req.entityId }));
+app.get('/invoices', guard('listInvoices'), (req, res) => void res.json({ of: req.entityId }));`,
     server: `const server = app.listen(port, host);
 server.on('listening', () => console.log(\`http://\${host}:\${port}\`));`,
   },
   fastify: {
     packages: ['fastify'],
+    adapter: 'fastify',
     imports: ["import fastify from 'fastify';", "import { recordRoutes } from 'keyscope/lock';"],
     app: `export const app = fastify();
 recordRoutes(app); // For keyscope lock, before the first route.
 app.get('/me', { onRequest: guard('whoami') }, async (request) => toMe(request.principal));
-app.get('/reports', { onRequest: guard('listReports') }, async (request) => ({
+app.get('/projects', { onRequest: guard('listProjects') }, async (request) => ({
+  of: request.entityId,
+}));
+app.get('/invoices', { onRequest: guard('listInvoices') }, async (request) => ({
   of: request.entityId,
 }));
 await app.ready();`,
@@ -64,15 +113,17 @@ console.log(address);`,
   },
   hono: {
     packages: ['hono', '@hono/node-server'],
+    adapter: 'hono',
     imports: ["import { Hono } from 'hono';"],
     app: `export const app = new Hono();
 app.get('/me', guard('whoami'), (c) => c.json(toMe(c.get('principal'))));
-app.get('/reports', guard('listReports'), (c) => c.json({ of: c.get('entityId') }));`,
+app.get('/projects', guard('listProjects'), (c) => c.json({ of: c.get('entityId') }));
+app.get('/invoices', guard('listInvoices'), (c) => c.json({ of: c.get('entityId') }));`,
     serverImport: "import { serve } from '@hono/node-server';\n",
     server: `const at = { port, hostname: host };
 serve({ fetch: app.fetch, ...at }, () => console.log(\`http://\${host}:\${port}\`));`,
   },
-  none: NO_FRAMEWORK,
+  none: { packages: [] },
 };
 
 const MAKE_FILE = "import { existsSync, writeFileSync } from 'node:fs';";
@@ -95,7 +146,7 @@ const BETTER_SQLITE: Database = {
   open: "new Database('keys.db')",
 };
 
-/** By name, as above. Connections have time limits, so that no command hangs. */
+/** By name. Connections have time limits, so that no command hangs. */
 export const DATABASES: Readonly<Record<string, Database>> = {
   sqlite: isBuiltin('node:sqlite') ? SQLITE_OF_NODE : BETTER_SQLITE,
   postgres: {
@@ -129,12 +180,11 @@ client.on('error', ({ message }) => console.error(message))`,
     packages: ['redis'],
     variable: ['REDIS_URL', 'redis://localhost:6379'],
     imports: ["import { createClient } from 'redis';"],
-    open: `await createClient({
+    open: `createClient({
   url: address,
   socket: { connectTimeout: 2_000, reconnectStrategy: false },
-})
-  .on('error', console.error)
-  .connect()`,
+}).on('error', console.error)`,
+    connect: 'await client.connect();\n',
     close: 'client.close()',
   },
 };

@@ -1,9 +1,18 @@
-/** The files that `keyscope init` writes. Each runs both as TypeScript and as JavaScript. */
+/**
+ * The files that `keyscope init` writes. Each runs both as TypeScript and as JavaScript, except
+ * those for Nest, whose decorators only a compiler understands.
+ */
 import { readPackageFile } from './package-file.js';
-import { DATABASES, FRAMEWORKS, NO_FRAMEWORK } from './starter-parts.js';
+import { DATABASES, FRAMEWORKS } from './starter-parts.js';
 
 /** Prints a new pepper. */
 export const PEPPER_COMMAND = `node -p "crypto.randomBytes(32).toString('base64url')"`;
+
+/** Its files are in `src`, which it compiles, in the module system of the project. */
+export const NEST = 'nest';
+
+/** How relative imports end. Only CommonJS finds a file without an extension. */
+export type Ending = '.ts' | '.mts' | '.mjs' | '.js' | '';
 
 /** The choices that determine the files. */
 interface Choice {
@@ -11,52 +20,61 @@ interface Choice {
   readonly database: string;
   /** The prefix of keys. */
   readonly prefix: string;
-  /** The extension of the files. */
-  readonly ending: 'ts' | 'mts' | 'mjs';
+  readonly ending: Ending;
 }
 
 /** Returns the text of each file by its path in the project. */
 export function starterFiles(choice: Choice): ReadonlyMap<string, string> {
   const { framework, ending } = choice;
+  const { adapter, app } = FRAMEWORKS[framework] ?? {};
+  const copied =
+    ending === '.mjs' ? `dist/adapters/${adapter}.js` : `examples/${adapter}/adapter.ts`;
+  if (framework === NEST) {
+    return new Map([
+      ['keyscope.config.mjs', configText(choice)],
+      ['src/keyscope/keyring.ts', keyringText(choice)],
+      ['src/keyscope/keyscope.module.ts', appText(choice)],
+      ['src/keyscope/adapter.ts', readPackageFile(copied)],
+    ]);
+  }
   const files = new Map([
-    [`keyscope.config.${ending}`, configText(choice)],
-    [`keyscope/keyring.${ending}`, keyringText(choice)],
+    [`keyscope.config${ending}`, configText(choice)],
+    [`keyscope/keyring${ending}`, keyringText(choice)],
   ]);
-  if (FRAMEWORKS[framework] === NO_FRAMEWORK) return files;
-  const adapter =
-    ending === 'mjs' ? `dist/adapters/${framework}.js` : `examples/${framework}/adapter.ts`;
-  files.set(`keyscope/app.${ending}`, appText(choice));
-  files.set(`keyscope/server.${ending}`, serverText(choice));
-  return files.set(`keyscope/adapter.${ending}`, readPackageFile(adapter));
+  if (app === undefined) return files;
+  files.set(`keyscope/app${ending}`, appText(choice));
+  files.set(`keyscope/server${ending}`, serverText(choice));
+  return files.set(`keyscope/adapter${ending}`, readPackageFile(copied));
 }
 
 /** Lets TypeScript accept the extension that Node needs, without a change to tsconfig.json. */
 const ALLOW_EXTENSION = '// @ts-ignore: Node needs it. Or set allowImportingTsExtensions.\n';
 
 /** Makes a relative import. */
-function importOf(names: string, path: string, ending: Choice['ending']): string {
-  const line = `import { ${names} } from '${path}.${ending}';`;
-  return ending === 'mjs' ? line : ALLOW_EXTENSION + line;
+function importOf(names: string, path: string, ending: Ending, word = 'import'): string {
+  const line = `${word} { ${names} } from '${path}${ending}';`;
+  return ending.endsWith('ts') ? ALLOW_EXTENSION + line : line;
 }
 
 /** Makes the first line of a file that uses globals of Node. */
-function headOf(ending: Choice['ending']): string {
-  return ending === 'mjs' ? '' : '/// <reference types="node" />\n';
+function headOf(ending: Ending): string {
+  return ending === '.mjs' ? '' : '/// <reference types="node" />\n';
 }
 
-/** The field for the lock: only `keyscope lock` loads the app. */
-function routesText(ending: Choice['ending']): string {
-  const ignore = ending === 'mjs' ? '' : `    ${ALLOW_EXTENSION}`;
+/** The field for the lock, which alone loads the app. It cannot list the routes of Nest. */
+function routesText({ framework, ending }: Choice): string {
+  if (FRAMEWORKS[framework]?.server === undefined) return '';
+  const ignore = ending === '.mjs' ? '' : `    ${ALLOW_EXTENSION}`;
   return `  async routes() {
-${ignore}    const { app } = await import('./keyscope/app.${ending}');
+${ignore}    const { app } = await import('./keyscope/app${ending}');
     return routesOf(app);
   },
 `;
 }
 
 /** Without SQL, as on Redis, the store migrates by itself and the client stays private. */
-function configText({ framework, database, ending }: Choice): string {
-  const hasApp = FRAMEWORKS[framework] !== NO_FRAMEWORK;
+function configText(choice: Choice): string {
+  const { framework, database, ending } = choice;
   const { sql, connections } = DATABASES[database] ?? {};
   const query = `sql: { dialect: '${database}', query: async (sql) => ${sql} },`;
   const fields = [
@@ -66,24 +84,44 @@ function configText({ framework, database, ending }: Choice): string {
   const names = ['close', 'keyring', 'maxLifetimeMs', 'peppers', 'store'];
   if (sql !== undefined) names.push('client');
   if (connections !== undefined) names.push('connections');
-  const lock = hasApp ? "\nimport { routesOf } from 'keyscope/lock';" : '';
+  const parts = names.sort().join(', ');
+  const keyring =
+    framework === NEST
+      ? `// Compiled by \`npm run build\`.\n${importOf(parts, './dist/keyscope/keyring', '.js')}`
+      : importOf(parts, './keyscope/keyring', ending);
+  const routes = routesText(choice);
+  const lock = routes === '' ? '' : "\nimport { routesOf } from 'keyscope/lock';";
   const migrate = `\nimport { migrate } from 'keyscope/stores/${database}';`;
   return `// Describes this service to the command keyscope.
 import { defineConfig } from 'keyscope/cli';${lock}${sql === undefined ? '' : migrate}
-${importOf(names.sort().join(', '), './keyscope/keyring', ending)}
+${keyring}
 
 export default defineConfig({
   keyring,
   store,
   peppers: peppers.map(({ id }) => id),
   maxLifetimeMs,
-${fields.map((field) => `  ${field}\n`).join('')}${hasApp ? routesText(ending) : ''}  close,
+${fields.map((field) => `  ${field}\n`).join('')}${routes}  close,
 });
 `;
 }
 
+const DOMAIN = `const catalog = defineScopes({
+  projects: { read: 'Read projects.' },
+  invoices: { read: 'Read invoices.', write: 'Write invoices.' },
+});
+const policy = definePolicy(catalog, {
+  whoami: [],
+  listProjects: ['projects:read'],
+  listInvoices: ['invoices:read'],
+});
+`;
+
 function keyringText({ database, prefix, ending }: Choice): string {
-  const { imports = [], variable, file, open, close, sql, connections } = DATABASES[database] ?? {};
+  const { imports = [], variable, file, sql, connections } = DATABASES[database] ?? {};
+  const { open, connect = '', close } = DATABASES[database] ?? {};
+  // CommonJS cannot wait for it. If it fails, the process ends, as it would otherwise.
+  const connected = ending === '' ? connect.replace('await', 'void') : connect;
   const own = file === undefined ? '' : ownFileText(file);
   const pool = connections === undefined ? '' : `export const connections = ${connections};\n`;
   return `${headOf(ending)}// The keys of this service. Choose its prefix, scopes and operations.
@@ -99,13 +137,9 @@ if (Buffer.byteLength(pepper) < 32) {
   );
 }
 ${variable === undefined ? '' : addressText(...variable)}
-const catalog = defineScopes({
-  reports: { read: 'Read reports.', write: 'Write reports.' },
-});
-const policy = definePolicy(catalog, { whoami: [], listReports: ['reports:read'] });
-
+${DOMAIN}
 ${pool}${own}${sql === undefined ? '' : 'export '}const client = ${open};
-export const close = () => ${close};
+${connected}export const close = () => ${close};
 export const store = ${database}Store(client);
 export const peppers = [{ id: 'first', secret: pepper }];
 export const maxLifetimeMs = 366 * 86_400_000; // The longest life of a key.
@@ -141,14 +175,18 @@ if (address === '') {
 `;
 }
 
-function appText({ framework, ending }: Choice): string {
+function appText(choice: Choice): string {
+  const { framework, ending } = choice;
   const { imports = [], app } = FRAMEWORKS[framework] ?? {};
-  const typed = ending === 'mjs' ? '' : ': unknown';
+  const typed = ending === '.mjs' ? '' : ': unknown';
+  const isNest = framework === NEST;
+  // Compilers of decorators want the types apart.
+  const request = isNest ? `${importOf('Guarded', './adapter', ending, 'import type')}\n` : '';
   return `${headOf(ending)}// An example service. Each route has a guard.
 ${imports.join('\n')}
 import { causeOf, toMe } from 'keyscope';
 ${importOf('createGuard', './adapter', ending)}
-${importOf('keyring', './keyring', ending)}
+${request}${importOf(isNest ? 'close, keyring' : 'keyring', './keyring', ending)}
 
 // If the store fails, clients get 503; the log says why.
 const onError = (error${typed}) => console.error(error, causeOf(error));
@@ -160,7 +198,7 @@ ${app}
 
 function serverText({ framework, ending }: Choice): string {
   const { server, serverImport = '' } = FRAMEWORKS[framework] ?? {};
-  return `${headOf(ending)}// Run it with: node keyscope/server.${ending}
+  return `${headOf(ending)}// Run it with: node keyscope/server${ending}
 ${serverImport}${importOf('app', './app', ending)}
 ${importOf('close, keyring', './keyring', ending)}
 

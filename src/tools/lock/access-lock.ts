@@ -1,6 +1,7 @@
 /** The access lock: for each route, who may call it. */
-import { assert, isObject, quote, readFields, readStrings, readText } from '../../core/input.js';
+import { assert, quote, readFields, readStrings, readText } from '../../core/input.js';
 import { type Guarded, type Guarding, joinPolicies } from './guarded.js';
+import { findReason, MAX_REASON_LENGTH, readReasons } from './reasons.js';
 import { callersOf, type GuardedRoute } from './route.js';
 
 /** Who may call each route of a service. Made by {@link lockOf} or {@link parseLock}. */
@@ -29,6 +30,8 @@ export interface LockedRoute {
   readonly behind?: readonly string[] | undefined;
   /** For a route without a guard: the number of handlers with its method and path, if above 1. */
   readonly handlers?: number | undefined;
+  /** The key of `reasons` that its reason is from, if that is not its own name. */
+  readonly pattern?: string | undefined;
 }
 
 /** The input of {@link lockOf}. */
@@ -37,12 +40,14 @@ export interface LockInput {
   readonly keyring: Guarding | readonly Guarding[];
   /** The routes that `routesOf` returned, or a list of the same shape. */
   readonly routes: Iterable<GuardedRoute>;
-  /** Route → why it has no guard, such as `{ 'GET /healthz': 'says only that it runs' }`. */
+  /**
+   * Route or pattern → why it has no guard, such as `{ 'GET /healthz': 'says only that it runs',
+   * '/settings/*': 'people with a session' }`. The longest key that matches a route counts.
+   */
   readonly reasons?: Readonly<Record<string, string>> | undefined;
+  /** The committed lock, whose reasons stay for routes that no key of `reasons` matches. */
+  readonly committed?: AccessLock | undefined;
 }
-
-/** The longest reason, in characters. */
-export const MAX_REASON_LENGTH: number = 500;
 
 /**
  * Makes the lock of a service in its current state.
@@ -51,30 +56,43 @@ export const MAX_REASON_LENGTH: number = 500;
  * keyring.
  *
  * @throws TypeError if a route appears twice with different guards, the policy lacks an operation,
- *   two keyrings need different scopes for one operation, or a reason is for an unknown or guarded
- *   route.
+ *   two keyrings need different scopes for one operation, or a reason matches no route without a
+ *   guard.
  * @example
  * const lock = lockOf({ keyring, routes: routesOf(app) });
  */
 export function lockOf(input: LockInput): AccessLock {
-  readFields(input, ['keyring', 'routes', 'reasons'], 'lockOf');
+  readFields(input, ['keyring', 'routes', 'reasons', 'committed'], 'lockOf');
   const guarded = joinPolicies(input.keyring, 'lockOf');
   const reasons = readReasons(input.reasons ?? {});
+  const unused = new Set(reasons.keys());
   const routes = new Map<string, LockedRoute>();
   for (const route of input.routes) {
     const name = nameOf(route);
-    const locked = lockRoute(name, route, guarded, reasons.get(name) ?? null);
+    const why = route.operations.length === 0 ? whyOpen(name) : {};
+    const locked = { ...lockRoute(name, route, guarded), ...why };
     const other = routes.get(name);
     const isSame = other === undefined || guardsOf(other) === guardsOf(locked);
     assert(isSame, `lockOf: routes: ${quote(name)} appears twice, with different guards`);
     routes.set(name, locked);
   }
-  for (const name of reasons.keys()) {
-    assert(routes.has(name), `lockOf: reasons: unknown route ${quote(name)}. Remove the reason`);
-  }
+  const [odd] = unused;
+  const problem = `lockOf: reasons: ${quote(odd)} applies to no route without a guard`;
+  assert(odd === undefined, `${problem}. Correct or remove it`);
   const scopes = [...guarded.scopes.keys()];
   const reserved = scopes.filter((scope) => guarded.scopes.get(scope));
   return createLock(scopes, reserved, routes);
+
+  function whyOpen(name: string): Partial<LockedRoute> {
+    const found = findReason(name, reasons);
+    if (found === undefined) {
+      const { reason = null, pattern } = input.committed?.routes.get(name) ?? {};
+      return pattern === undefined ? { reason } : {};
+    }
+    const [key, reason] = found;
+    unused.delete(key);
+    return { reason, pattern: key === name ? undefined : key };
+  }
 }
 
 function guardsOf(route: LockedRoute): string {
@@ -86,28 +104,15 @@ function lockRoute(
   name: string,
   { operations, also, behind = [], handlers }: GuardedRoute,
   guarded: Guarded,
-  reason: string | null,
 ): LockedRoute {
   const unknown = [...operations, ...behind].filter((each) => !guarded.operations.has(each));
   const names = unknown.join(', ');
   const problem = `lockOf: ${quote(name)}: the policy has no operation ${names}`;
   assert(unknown.length === 0, `${problem}. Add it to definePolicy`);
-  const isGuarded = operations.length > 0;
-  const needless = `lockOf: reasons: ${quote(name)} has a guard. Remove the reason`;
-  assert(!isGuarded || reason === null, needless);
   const scopes = new Set(
     operations.flatMap((operation) => guarded.operations.get(operation) ?? []),
   );
-  return { operations: [...operations], scopes: [...scopes], reason, also, behind, handlers };
-}
-
-function readReasons(value: unknown): ReadonlyMap<string, string> {
-  const instead = 'lockOf: reasons: pass { route: reason }';
-  assert(isObject(value), instead);
-  const entries = Object.entries(value).map(([name, reason]: [string, unknown]) => {
-    return [name, readText(reason, MAX_REASON_LENGTH, `lockOf: reasons: ${quote(name)}`)] as const;
-  });
-  return new Map(entries);
+  return { operations: [...operations], scopes: [...scopes], reason: null, also, behind, handlers };
 }
 
 const METHOD = /^[A-Z][A-Z-]*$/;
@@ -139,7 +144,7 @@ export function createLock(
 }
 
 function freezeRoute(name: string, route: LockedRoute): LockedRoute {
-  const { operations, scopes, reason, also = [], behind = [], handlers } = route;
+  const { operations, scopes, reason, also = [], behind = [], handlers, pattern } = route;
   const sorted: LockedRoute = {
     operations: Object.freeze(readStrings(operations, name)),
     scopes: Object.freeze([...scopes].sort(compareText)),
@@ -155,6 +160,7 @@ function freezeRoute(name: string, route: LockedRoute): LockedRoute {
     ...sorted,
     ...(hints.length > 0 && { behind: hints }),
     ...(handlers !== undefined && { handlers }),
+    ...(pattern !== undefined && { pattern }),
   });
 }
 
@@ -170,17 +176,12 @@ function compareText(a: string, b: string): number {
 }
 
 /** Says in words who may call a route. */
-export function whoMay({
-  operations,
-  scopes,
-  reason,
-  also = [],
-  behind = [],
-}: LockedRoute): string {
+export function whoMay({ operations, scopes, also = [], behind = [] }: LockedRoute): string {
   if (operations.length > 0) {
     const keys = scopes.length === 0 ? 'any key' : `keys with ${scopes.join(', ')}`;
     return [keys, ...also].join(', and ');
   }
-  const unless = behind.length === 0 ? '' : `, unless ${behind.join(' or ')} before it covers it`;
-  return reason === null ? `anyone${unless}, and nobody wrote why` : `anyone${unless}: ${reason}`;
+  return behind.length === 0
+    ? 'anyone'
+    : `anyone, unless ${behind.join(' or ')} before it covers it`;
 }

@@ -14,6 +14,8 @@ export type RouteChangeKind =
   | 'removed'
   /** The same callers may call it, but its operations, its reason or a hint changed. */
   | 'changed'
+  /** It is new or was removed, has no guard, and a pattern of both locks gives its reason. */
+  | 'covered'
   /** The route has no guard and no reason, or lost a guard before it and kept its old reason. */
   | 'unguarded';
 
@@ -55,13 +57,18 @@ export interface CatalogChange {
 
 /** The difference of two locks. */
 export interface LockDiff {
-  /** Whether nothing changed and every route of `after` has a guard or a reason. */
+  /**
+   * Whether nothing changed, except routes in `covered`, and every route of `after` has a guard or
+   * a reason.
+   */
   readonly isEmpty: boolean;
   readonly widened: readonly RouteChange[];
   readonly narrowed: readonly RouteChange[];
   readonly added: readonly RouteChange[];
   readonly removed: readonly RouteChange[];
   readonly changed: readonly RouteChange[];
+  /** Routes that a pattern permits. They do not fail a check. */
+  readonly covered: readonly RouteChange[];
   /** All such routes of `after`, including unchanged ones. */
   readonly unguarded: readonly RouteChange[];
   readonly catalog: CatalogChange;
@@ -100,12 +107,13 @@ export function diffLocks(
   const gains = opened.length === 0 ? [] : [...keys].flatMap(gainOf);
   const isSame = Object.values(catalog).every((scopes: readonly string[]) => scopes.length === 0);
   return Object.freeze<LockDiff>({
-    isEmpty: changes.length === 0 && isSame,
+    isEmpty: changes.length === of('covered').length && isSame,
     widened: of('widened'),
     narrowed: of('narrowed'),
     added: of('added'),
     removed: of('removed'),
     changed: of('changed'),
+    covered: of('covered'),
     unguarded: of('unguarded'),
     catalog,
     gains,
@@ -145,16 +153,19 @@ function changesOf(route: string, old: AccessLock, now: AccessLock): readonly Ro
   function add(kind: RouteChangeKind, what: string): void {
     changes.push(Object.freeze({ kind, route, what, ...sides }));
   }
-  if (after === undefined) add('removed', 'was removed');
-  else if (before === undefined) add('added', `is new, open to ${whoMay(after)}`);
-  else {
+  if (before === undefined || after === undefined) {
+    const kind = after === undefined ? 'removed' : 'added';
+    const isPermitted = isCovered(before, now) || isCovered(after, old);
+    const what = after === undefined ? 'was removed' : `is new, open to ${openTo(after)}`;
+    add(isPermitted ? 'covered' : kind, what);
+  } else {
     const wider = widening(before, after, old, now);
-    const narrower = widening(after, before, now, old);
+    const narrower = narrowing(before, after, old, now);
     if (wider !== null) add('widened', wider);
-    if (narrower !== null) add('narrowed', narrowing(before, after, old, now));
+    if (narrower !== null) add('narrowed', narrower);
     const isRenamed = before.operations.join(' ') !== after.operations.join(' ');
     const lost = lostHints(before, after);
-    if (lost !== null) add('widened', `${lost}. It is open to ${whoMay(after)}`);
+    if (lost !== null) add('widened', `${lost}. It is open to ${openTo(after)}`);
     if (lost !== null && after.reason !== null && after.reason === before.reason) {
       add('unguarded', `${lost}, and its reason is from before that`);
     }
@@ -174,6 +185,19 @@ function changesOf(route: string, old: AccessLock, now: AccessLock): readonly Ro
     add('unguarded', 'has no guard, and nobody wrote why');
   }
   return changes;
+}
+
+/** Whether a lock already has the pattern that gives a route its reason. */
+function isCovered(route: LockedRoute | undefined, { routes }: AccessLock): boolean {
+  if (route?.pattern === undefined) return false;
+  return [...routes.values()].some(({ reason, pattern }) => {
+    return pattern === route.pattern && reason === route.reason;
+  });
+}
+
+/** Says who may call a route, and why it has no guard. */
+function openTo(route: LockedRoute): string {
+  return route.reason === null ? whoMay(route) : `${whoMay(route)}: ${route.reason}`;
 }
 
 function hintsOf({ behind = [] }: LockedRoute): string {
@@ -205,11 +229,7 @@ function widening(
 ): string | null {
   if (isUnguarded(before)) return null;
   if (isUnguarded(after)) return `no longer has its own guard (${operationsOf(before)})`;
-  const dropped = before.scopes.filter((scope) => !after.scopes.includes(scope));
-  const kept = before.scopes.filter((scope) => after.scopes.includes(scope));
-  const freed = kept.filter((scope) => {
-    return old.reserved.includes(scope) && !now.reserved.includes(scope);
-  });
+  const { needed: dropped, held: freed } = excess(before, after, old, now);
   const gained = othersLost(after, before);
   const parts: string[] = [];
   if (dropped.length > 0) {
@@ -219,27 +239,40 @@ function widening(
     parts.push(`needs ${freed.join(', ')}, which is no longer reserved: wildcards grant it`);
   }
   if (gained !== '') parts.push(`now also lets in ${gained}`);
-  return parts.length === 0 ? null : `${parts.join('; ')}. It is open to ${whoMay(after)}`;
+  return parts.length === 0 ? null : `${parts.join('; ')}. It is open to ${openTo(after)}`;
 }
 
+/** Likewise for a route that is narrower than before. */
 function narrowing(
   before: LockedRoute,
   after: LockedRoute,
   old: AccessLock,
   now: AccessLock,
-): string {
-  if (isUnguarded(before)) return `now has a guard, and is open to ${whoMay(after)}`;
-  const needed = after.scopes.filter((scope) => !before.scopes.includes(scope));
-  const kept = before.scopes.filter((scope) => after.scopes.includes(scope));
-  const held = kept.filter((scope) => {
-    return now.reserved.includes(scope) && !old.reserved.includes(scope);
-  });
+): string | null {
+  if (isUnguarded(after)) return null;
+  if (isUnguarded(before)) return `now has a guard, and is open to ${openTo(after)}`;
+  const { needed, held } = excess(after, before, now, old);
   const lost = othersLost(before, after);
   const parts: string[] = [];
   if (needed.length > 0) parts.push(`also needs ${needed.join(', ')}${movement(before, after)}`);
   if (held.length > 0) parts.push(`needs ${held.join(', ')}, which wildcards no longer grant`);
   if (lost !== '') parts.push(`no longer lets in ${lost}`);
-  return parts.join('; ');
+  return parts.length === 0 ? null : parts.join('; ');
+}
+
+/** The scopes that only the first route needs, and those that both need and its lock reserves. */
+function excess(
+  { scopes }: LockedRoute,
+  other: LockedRoute,
+  { reserved }: AccessLock,
+  itsLock: AccessLock,
+): { readonly needed: readonly string[]; readonly held: readonly string[] } {
+  const needed = scopes.filter((scope) => !other.scopes.includes(scope));
+  const held = scopes.filter((scope) => {
+    const isHeld = reserved.includes(scope) && !itsLock.reserved.includes(scope);
+    return isHeld && !needed.includes(scope);
+  });
+  return { needed, held };
 }
 
 /** Those who could call the route in the first lock without a key, and not in the second. */

@@ -41,12 +41,13 @@ export function lockContract(
 
   test('the committed lock matches the service', async () => {
     const { committed, lock } = await make();
-    const diff = diffLocks(parseLock(committed), lock);
+    const before = parseLock(committed);
+    const diff = diffLocks(before, lock);
     if (!diff.isEmpty) {
       const changes = escapeLines(lockMarkdown(diff));
       const advice = 'Review the changes, then run keyscope lock --write';
       throw new Error(`the service differs from the committed lock. ${advice}:\n\n${changes}`);
     }
-    assertAsWritten(committed, lock);
+    assertAsWritten(committed, diff.covered.length === 0 ? lock : before);
   });
 }

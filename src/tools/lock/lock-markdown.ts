@@ -13,6 +13,7 @@ const SECTIONS: readonly (readonly [string, (diff: LockDiff) => readonly RouteCh
   ['Narrowed', ({ narrowed }) => narrowed],
   ['Removed', ({ removed }) => removed],
   ['Changed', ({ changed }) => changed],
+  ['Covered by a pattern', ({ covered }) => covered],
 ];
 
 /**
@@ -22,7 +23,6 @@ const SECTIONS: readonly (readonly [string, (diff: LockDiff) => readonly RouteCh
  * const comment = lockMarkdown(diffLocks(committed, now));
  */
 export function lockMarkdown(diff: LockDiff): string {
-  if (diff.isEmpty) return 'No route, tool or scope has changed.\n';
   const sections = SECTIONS.flatMap(([heading, of]) => {
     const changes = of(diff);
     return changes.length === 0 ? [] : [sectionOf(heading, changes.map(lineOf))];
@@ -30,7 +30,7 @@ export function lockMarkdown(diff: LockDiff): string {
   const scopes = scopeLinesOf(diff.catalog);
   if (scopes.length > 0) sections.push(sectionOf('Scopes', scopes));
   if (diff.gains.length > 0) sections.push(keysSection(diff.gains));
-  return `${sections.join('\n')}`;
+  return sections.length === 0 ? 'No route, tool or scope has changed.\n' : sections.join('\n');
 }
 
 function sectionOf(heading: string, lines: readonly string[]): string {

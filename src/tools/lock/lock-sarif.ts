@@ -11,6 +11,7 @@ const RULES: Readonly<Record<RouteChangeKind, readonly [level: Level, text: stri
   narrowed: ['note', 'A route denies callers that it let in before.'],
   removed: ['note', 'A route was removed.'],
   changed: ['note', 'A route changed for the same callers.'],
+  covered: ['note', 'A route without a guard, which a pattern covers, is new or was removed.'],
 };
 
 type Level = 'error' | 'warning' | 'note';
@@ -51,7 +52,7 @@ function resultOf(
   lines: readonly string[],
 ): object {
   const start = `    ${toJson(route)}: `;
-  // A removed route has no line, so its result points to the first one.
+  // A route that was removed or is covered has no line, so its result points to the first one.
   const line = Math.max(1, lines.findIndex((each) => each.startsWith(start)) + 1);
   return {
     ruleId: kind,

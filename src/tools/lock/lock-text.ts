@@ -5,13 +5,8 @@
 import { assert, isObject, quote, readStrings, readText } from '../../core/input.js';
 import { isScope } from '../../core/scope.js';
 import { toJson } from '../escape.js';
-import {
-  type AccessLock,
-  createLock,
-  type LockedRoute,
-  MAX_REASON_LENGTH,
-  whoMay,
-} from './access-lock.js';
+import { type AccessLock, createLock, type LockedRoute, whoMay } from './access-lock.js';
+import { MAX_REASON_LENGTH } from './reasons.js';
 
 /** The version of the file format. */
 const VERSION = 1;
@@ -27,18 +22,31 @@ const REPAIR = 'Repair or delete the file, then run keyscope lock --write';
  */
 export function formatLock({ scopes, reserved, routes }: AccessLock): string {
   const isReserved = new Set(reserved);
-  const scopeLines = scopes.map((scope) => {
-    return `${toJson(scope)}: ${isReserved.has(scope) ? '"reserved"' : '"open"'}`;
-  });
-  const routeLines = [...routes].map(([name, route]) => {
-    return `${toJson(name)}: ${toJson(rowOf(route))}`;
-  });
+  const states = scopes.map((scope) => [scope, isReserved.has(scope) ? 'reserved' : 'open']);
+  const own = new Map<string, object>();
+  const covered = new Map<string, Covered>();
+  for (const [name, route] of routes) {
+    const { reason, pattern, behind, handlers } = route;
+    if (pattern === undefined) own.set(name, rowOf(route));
+    else {
+      const row = covered.get(pattern) ?? { unguarded: reason, routes: {} };
+      row.routes[name] = { behind, handlers };
+      covered.set(pattern, row);
+    }
+  }
   const parts = [
     `"version": ${VERSION}`,
-    `"scopes": ${block(scopeLines)}`,
-    `"routes": ${block(routeLines)}`,
+    `"scopes": ${block(states)}`,
+    ...(covered.size === 0 ? [] : [`"reasons": ${block([...covered].sort())}`]),
+    `"routes": ${block([...own])}`,
   ];
   return `{\n  ${parts.join(',\n  ')}\n}\n`;
+}
+
+/** The row of a pattern, with the routes that it covers. */
+interface Covered {
+  readonly unguarded: string | null;
+  readonly routes: Record<string, object>;
 }
 
 function rowOf(route: LockedRoute): object {
@@ -48,7 +56,8 @@ function rowOf(route: LockedRoute): object {
   return { unguarded: reason, behind, handlers, who };
 }
 
-function block(lines: readonly string[]): string {
+function block(rows: readonly (readonly unknown[])[]): string {
+  const lines = rows.map(([name, row]) => `${toJson(name)}: ${toJson(row)}`);
   return lines.length === 0 ? '{}' : `{\n    ${lines.join(',\n    ')}\n  }`;
 }
 
@@ -84,7 +93,7 @@ export function parseLock(text: string): AccessLock {
   assert(!conflict.test(text), `the lock has a merge conflict. ${REPAIR}`);
   assert(!text.startsWith('\ufeff'), `the lock starts with a byte order mark. ${REPAIR}`);
   const file = readJson(text);
-  const { version, scopes, routes, ...others } = file;
+  const { version, scopes, reasons, routes, ...others } = file;
   const isKnown = typeof version !== 'number' || version <= VERSION;
   assert(isKnown, 'the lock is from a newer version of keyscope. Upgrade keyscope');
   assert(version === VERSION, `the lock has no valid version. ${REPAIR}`);
@@ -97,10 +106,20 @@ export function parseLock(text: string): AccessLock {
   }
   const all = states.map(([scope]) => scope);
   const reserved = states.filter(([, state]) => state === 'reserved').map(([scope]) => scope);
-  const found = Object.entries(readObject(routes, 'routes')).map(([name, row]) => {
-    return [name, readRow(name, row, new Set(all))] as const;
-  });
+  const covered = Object.entries(readObject(reasons ?? {}, 'reasons')).flatMap(coveredRows);
+  // The last row of a route counts: its own one.
+  const rows = [...covered, ...Object.entries(readObject(routes, 'routes'))];
+  const known = new Set(all);
+  const found = rows.map(([name, row]) => [name, readRow(name, row, known)] as const);
   return createLock(all, reserved, new Map(found));
+}
+
+/** Returns the rows of the routes that a pattern covers, each with its reason. */
+function coveredRows([pattern, value]: readonly [string, unknown]): readonly [string, Fields][] {
+  const { unguarded, routes } = readObject(value, quote(pattern));
+  return Object.entries(readObject(routes, `routes of ${quote(pattern)}`)).map(([name, row]) => {
+    return [name, { ...readObject(row, quote(name)), unguarded, pattern }];
+  });
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -156,7 +175,7 @@ function readRow(name: string, value: unknown, known: ReadonlySet<string>): Lock
   const where = `the lock: ${quote(name)}`;
   assert(NAME.test(name), `${where}: write a method and a path`);
   const row = readObject(value, quote(name));
-  const { operations, scopes, also, unguarded, behind, handlers, who: _, ...others } = row;
+  const { operations, scopes, also, unguarded, behind, handlers, pattern, who: _, ...others } = row;
   const [odd] = Object.keys(others);
   assert(odd === undefined, `${where}: unknown field ${quote(odd)}`);
   if (operations === undefined) {
@@ -167,7 +186,8 @@ function readRow(name: string, value: unknown, known: ReadonlySet<string>): Lock
     assert(isCount, `${where}: handlers: write a whole number above 1`);
     const count = handlers === undefined ? undefined : Number(handlers);
     const reason = readReason(unguarded, where);
-    return { operations: [], scopes: [], reason, behind: hints, handlers: count };
+    const key = pattern === undefined ? undefined : String(pattern);
+    return { operations: [], scopes: [], reason, behind: hints, handlers: count, pattern: key };
   }
   assert(unguarded === undefined, `${where}: remove unguarded, because the route has operations`);
   assert(behind === undefined, `${where}: remove behind, because the route has operations`);

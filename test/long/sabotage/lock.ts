@@ -7,15 +7,15 @@ export const LOCK: readonly Safeguard[] = [
   {
     name: 'lock: a scope that is no longer needed',
     file: 'src/tools/lock/diff-locks.ts',
-    text: 'const dropped = before.scopes.filter((scope) => !after.scopes.includes(scope));',
-    instead: 'const dropped: string[] = [];',
+    text: 'const needed = scopes.filter((scope) => !other.scopes.includes(scope));',
+    instead: 'const needed: string[] = [];',
     tests,
   },
   {
     name: 'lock: a scope that is no longer reserved',
     file: 'src/tools/lock/diff-locks.ts',
-    text: 'return old.reserved.includes(scope) && !now.reserved.includes(scope);',
-    instead: 'return false;',
+    text: 'const isHeld = reserved.includes(scope) && !itsLock.reserved.includes(scope);',
+    instead: 'const isHeld = false;',
     tests,
   },
   {
@@ -119,9 +119,23 @@ export const LOCK: readonly Safeguard[] = [
   {
     name: 'lock: the exact text, in the command',
     file: 'src/tools/cli/commands/lock.ts',
-    text: 'readBy(path, () => assertAsWritten(text, now));',
+    text: 'readBy(path, () => assertAsWritten(text, written));',
     instead: '',
     tests: 'test/slow/cli/lock.test.ts',
+  },
+  {
+    name: 'lock: a pattern permits only after it was committed',
+    file: 'src/tools/lock/diff-locks.ts',
+    text: 'return pattern === route.pattern && reason === route.reason;',
+    instead: 'return true;',
+    tests,
+  },
+  {
+    name: 'lock: a pattern names a path',
+    file: 'src/tools/lock/reasons.ts',
+    text: '(.*[^ ]\\/)',
+    instead: '(.*\\/)',
+    tests,
   },
   {
     name: 'lock: an empty standard input',

@@ -13,9 +13,9 @@ import { NODE_ARGUMENTS } from '../../support/store-process.ts';
 /** The commands that each page but the first begins with. */
 const BEFORE = [
   'migrate',
-  `issue --name CI --entity ${OTHER} --expires 10d --scopes reports:read --actor ada`,
+  `issue --name CI --entity ${OTHER} --expires 10d --scopes invoices:read --actor ada`,
   `issue --name SIEM --entity ${ENTITY} --expires 90d --scopes *:* --actor ada --out SIEM.key`,
-  `issue --name Portal --entity ${ENTITY} --expires 180d --scopes reports:read --actor ben`,
+  `issue --name Portal --entity ${ENTITY} --expires 180d --scopes invoices:read --actor ben`,
 ];
 
 /** Opens a folder with a shell in which `npx keyscope` and `node` run the source. */

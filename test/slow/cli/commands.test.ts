@@ -334,7 +334,27 @@ describe('doctor', () => {
       deployment: 'ok',
       records: 'ok',
       rights: 'ok',
+      orm: 'ok',
     });
+  });
+
+  it('reads the config of an ORM as text, and says which line to add', async () => {
+    const own = openPlace();
+    try {
+      await issueIn(own);
+      own.write('drizzle.config.mjs', "throw new Error('it was run');");
+      const { stdout, exit } = await own.run(['doctor', '--json']);
+      expect(rows(stdout).find(({ state }) => state === 'to do')).toEqual({
+        check: 'orm',
+        state: 'to do',
+        what:
+          "drizzle-kit push drops every key: add tablesFilter: ['!keyscope_*'], " +
+          'to drizzle.config.mjs',
+      });
+      expect(exit).toBe(1);
+    } finally {
+      own.remove();
+    }
   });
 
   it('notices another deployment, a missing trigger and a changed one', async () => {

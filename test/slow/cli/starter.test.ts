@@ -68,6 +68,44 @@ describe('keyscope init', () => {
     expect(guessed.stderr).not.toContain('known database');
   });
 
+  // Many of these projects have Express, too, and got a server of it next to their own.
+  it.each([
+    ['koa', 'koa', 'more/koa'],
+    ['next', 'next', 'more/fetch'],
+    ['elysia', 'elysia', 'more/elysia'],
+    ['trpc', '@trpc/server', 'more/trpc'],
+  ])('names %s, its adapter and its page, and writes no service', async (name, found, folder) => {
+    place = openPlace(null);
+    place.write('package.json', JSON.stringify({ dependencies: { express: '5', [found]: '1' } }));
+    const { stdout, stderr } = await place.run(['init', '--yes']);
+    expect(stdout).toBe('keyscope.config.mjs\nkeyscope/keyring.mjs\n.gitignore\n');
+    const adapter = `examples/${folder}/adapter.ts`;
+    expect(existsSync(`${ROOT}/${adapter}`)).toBe(true);
+    expect(stderr).toContain(`\n  cp node_modules/keyscope/${adapter} keyscope/\n`);
+    const page = readFileSync(`${ROOT}/docs/frameworks.md`, 'utf8');
+    expect(page.toLowerCase()).toContain(`\n## ${name}\n`);
+    expect(stderr).toContain(`guard each route of ${name} with it: see docs/frameworks.md#${name}`);
+    expect(stderr).not.toContain('no known framework');
+  });
+
+  // Its bundler did not find `keyring.mts`.
+  it('writes files for Next that its routes can import', async () => {
+    place = openPlace(null);
+    const packages = { dependencies: { next: '16' }, devDependencies: { typescript: '6' } };
+    place.write('package.json', JSON.stringify(packages));
+    const { stdout } = await place.run(['init', '--yes']);
+    expect(stdout).toBe('keyscope.config.ts\nkeyscope/keyring.ts\n.gitignore\n');
+    expect(await place.run(['migrate'], '', { PEPPER })).toMatchObject({ exit: 0 });
+  });
+
+  it('says that Nest needs a compiler that lets CommonJS import the package', async () => {
+    place = openPlace(null);
+    place.write('package.json', '{ "dependencies": { "@nestjs/core": "10" } }');
+    place.write('tsconfig.json', '{ "compilerOptions": { "module": "commonjs" } }');
+    const { stderr } = await place.run(['init', '--yes']);
+    expect(stderr).toContain('set "module": "nodenext" in tsconfig.json, with TypeScript 5.8 or');
+  });
+
   it('writes no guard with --framework none', async () => {
     place = openPlace(null);
     place.write('package.json', '{ "type": "module" }');
@@ -132,7 +170,7 @@ describe('keyscope init', () => {
       const lock = readFileSync(place.file('keyscope.lock.json'), 'utf8');
       expect(lock).toContain('"GET /me": {"operations":["whoami"]');
       expect(lock).toContain(
-        '"GET /reports": {"operations":["listReports"],"scopes":["reports:read"]',
+        '"GET /invoices": {"operations":["listInvoices"],"scopes":["invoices:read"]',
       );
       const unguarded = await place.run(['lock', '--check'], '', env);
       expect(unguarded).toMatchObject({ exit: 0, stderr: '' });
@@ -256,7 +294,7 @@ describe('keyscope init', () => {
     const env = { ...process.env, PEPPER, PORT: '0' };
     await place.run(['migrate'], '', env);
     const to = ['--entity', ENTITY];
-    const what = ['--name', 'CI', '--scopes', 'reports:read', '--expires', '1d', '--json'];
+    const what = ['--name', 'CI', '--scopes', 'invoices:read', '--expires', '1d', '--json'];
     const { stdout } = await place.run(['issue', ...to, ...what], '', env);
     const { key } = JSON.parse(stdout) as { readonly key: string };
     const options = { cwd: place.file(''), env };
@@ -264,7 +302,7 @@ describe('keyscope init', () => {
     const ran = ended(child);
     const [address] = (await once(child.stdout, 'data')) as [Buffer];
     const headers = { Authorization: `Bearer ${key}` };
-    const answer = await fetch(`${String(address).trim()}/reports`, { headers });
+    const answer = await fetch(`${String(address).trim()}/invoices`, { headers });
     expect(answer.status).toBe(200);
     child.kill('SIGTERM');
     expect(await ran).toMatchObject({ exit: 0, stderr: '' });

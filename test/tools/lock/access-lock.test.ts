@@ -148,11 +148,15 @@ describe('lockOf', () => {
     ['an empty path', { routes: [route('GET', '')] }, 'write paths in printable characters'],
     ['a path of two lines', { routes: [route('GET', '/x\ny')] }, 'write paths in printable'],
     ['an empty route', { routes: [untyped({})] }, 'write methods in upper-case letters'],
-    ['a reason for an unknown route', { reasons: { 'GET /x': 'why' } }, 'unknown route "GET /x"'],
+    [
+      'a reason for an unknown route',
+      { reasons: { 'GET /x': 'why' } },
+      'reasons: "GET /x" applies to no route without a guard. Correct or remove it',
+    ],
     [
       'a reason for a guarded route',
       { routes: [route('GET', '/x', 'whoami')], reasons: { 'GET /x': 'why' } },
-      '"GET /x" has a guard. Remove the reason',
+      'reasons: "GET /x" applies to no route without a guard',
     ],
     [
       'an empty reason',

@@ -102,7 +102,7 @@ describe('diffLocks', () => {
 
 ### Added
 
-- \`GET /debug\` is new, open to anyone, and nobody wrote why.
+- \`GET /debug\` is new, open to anyone.
 `,
     ],
     [

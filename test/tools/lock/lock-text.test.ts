@@ -67,9 +67,9 @@ describe('formatLock', () => {
     const text = formatLock(hinted);
     expect(text.split('\n').slice(6, 9)).toEqual([
       '    "GET /a": {"unguarded":null,"behind":["one","two"],' +
-        '"who":"anyone, unless one or two before it covers it, and nobody wrote why"},',
+        '"who":"anyone, unless one or two before it covers it"},',
       '    "GET /b": {"unguarded":"a \\"b\\": c","behind":["one"],"handlers":2,' +
-        '"who":"anyone, unless one before it covers it: a \\"b\\": c"},',
+        '"who":"anyone, unless one before it covers it"},',
       '    "GET /c": {"operations":["two"],"scopes":[],"who":"any key"}',
     ]);
     expect(parseLock(text)).toEqual(hinted);
@@ -90,7 +90,7 @@ describe('formatLock', () => {
         '"who":"keys with a:b, and people with a session"},',
       '    "GET /b": {"operations":["two"],"scopes":[],"also":["\\"jobs\\"","people"],' +
         '"who":"any key, and \\"jobs\\", and people"},',
-      '    "GET /c": {"unguarded":"why","who":"anyone: why"}',
+      '    "GET /c": {"unguarded":"why","who":"anyone"}',
     ]);
     expect(parseLock(text)).toEqual(opened);
     expect(Object.isFrozen(opened.routes.get('GET /a')?.also)).toBe(true);
@@ -109,6 +109,9 @@ describe('parseLock', () => {
   const version = TEXT.replace('"version": 1', '"version": 2');
   const route = (row: string): string => {
     return `{ "version": 1, "scopes": { "a:b": "open" }, "routes": { "GET /x": ${row} } }`;
+  };
+  const reasons = (row: string): string => {
+    return `{ "version": 1, "scopes": {}, "routes": {}, "reasons": { "/x/*": ${row} } }`;
   };
   it.each<[string, string]>([
     ['', 'is not JSON'],
@@ -131,6 +134,15 @@ describe('parseLock', () => {
     ['{ "version": 1, "scopes": {} }', 'routes is not an object'],
     ['{ "version": 1, "scopes": [], "routes": {} }', 'scopes is not an object'],
     ['{ "version": 1, "scopes": {}, "routes": {}, "more": 1 }', 'unknown field "more"'],
+    ['{ "version": 1, "scopes": {}, "routes": {}, "reasons": [] }', 'reasons is not an object'],
+    [reasons('1'), '"/x/*" is not an object'],
+    [reasons('{ "unguarded": "why" }'), 'routes of "/x/*" is not an object'],
+    [reasons('{ "unguarded": "why", "routes": { "GET /x/y": 1 } }'), '"GET /x/y" is not an'],
+    [reasons('{ "routes": { "GET /x/y": {} } }'), 'unguarded'],
+    [
+      reasons('{ "unguarded": "why", "routes": { "GET /x/y": { "operations": ["x"] } } }'),
+      'remove unguarded, because',
+    ],
     ['{ "version": 1, "scopes": { "a": "open" }, "routes": {} }', 'scopes: "a"'],
     ['{ "version": 1, "scopes": { "a:*": "open" }, "routes": {} }', 'scopes: "a:*"'],
     ['{ "version": 1, "scopes": { "a:b": "shut" }, "routes": {} }', '"open" or "reserved"'],

@@ -12,6 +12,7 @@ import { type Call, type ChosenConfig, chooseKeyring } from '../call.js';
 import { EXIT } from '../command-error.js';
 import { type CommandSql, isConfigured } from '../define-config.js';
 import { adviceOn, hintOf } from '../explain.js';
+import { missingLines } from '../orm-configs.js';
 import type { Style } from '../output.js';
 import {
   askClock,
@@ -135,6 +136,7 @@ export const CHECKS: readonly Check[] = [
   check('deployment', ({ config }) => checkSeals(config)),
   check('records', checkRecords),
   checkSql('rights', checkRights),
+  checkSql('orm', checkOrm),
 ];
 
 const CONFUSING =
@@ -228,13 +230,19 @@ async function checkRights(sql: CommandSql): Promise<Verdict> {
   return ['not known', `${others}. REVOKE any right that you did not intend`];
 }
 
+async function checkOrm(): Promise<Verdict> {
+  const missing = await missingLines('.');
+  if (missing.length > 0) return ['to do', missing.join('; ')];
+  return ['ok', 'no config in this folder lets drizzle-kit or Prisma drop the tables'];
+}
+
 async function checkPeppers({ config, timeoutMs }: Asked): Promise<Verdict> {
   if (config.store.summarize === undefined) return ['not known', 'the store cannot count keys'];
   const uses = await pepperReport(config.store, { timeoutMs });
   if (uses.length === 0) return ['ok', 'no live keys'];
-  const shown = uses.map(({ scheme, live, lastUsedAt }) => {
-    const used = lastUsedAt === null ? 'use not known' : `last used ${lastUsedAt.toISOString()}`;
-    return `${scheme}: ${live} live, ${used}`;
+  const shown = uses.map(({ scheme, pepper, live, lastUsedAt }) => {
+    const used = lastUsedAt === null ? 'no use recorded' : `last used ${lastUsedAt.toISOString()}`;
+    return `${pepper ?? `none (${scheme})`}: ${live} live ${live === 1 ? 'key' : 'keys'}, ${used}`;
   });
   const what = shown.join('; ');
   const isMissing = uses.some((use) => isConfigured(use.pepper, config) === false);

@@ -37,7 +37,8 @@ export async function run(call: Call): Promise<number | undefined> {
   const diff = await withKeys(call, before, now);
   const isRefused = other === undefined ? !diff.isEmpty : diff.unguarded.length > 0;
   if (!isRefused && text !== null && other === undefined) {
-    readBy(path, () => assertAsWritten(text, now));
+    const written = diff.covered.length === 0 ? now : before;
+    readBy(path, () => assertAsWritten(text, written));
   }
   await show(call, diff, now, path);
   return isRefused ? EXIT.refused : undefined;
@@ -87,11 +88,11 @@ async function readInput(): Promise<string> {
 }
 
 /** Names the file in errors. */
-function readBy<T>(where: string, read: () => T): T {
+function readBy<T>(where: string, read: () => T, kind: 'config' | 'refused' = 'refused'): T {
   try {
     return read();
   } catch (error) {
-    throw new CommandError('refused', `${where}: ${withoutSecrets(textOf(error))}.`);
+    throw new CommandError(kind, `${where}: ${withoutSecrets(textOf(error))}.`);
   }
 }
 
@@ -101,7 +102,7 @@ async function currentLock(
   committed: AccessLock | null,
 ): Promise<AccessLock> {
   const loaded = await config();
-  const { keyring, routes } = loaded;
+  const { keyring, routes, reasons } = loaded;
   const isWithout = keyringsOf(loaded).some(({ policy }) => policy === undefined);
   if (routes === undefined || isWithout) {
     const example =
@@ -119,13 +120,9 @@ async function currentLock(
   // Inside a promise, so that a synchronous error becomes a rejection.
   const reading = Promise.resolve().then(routes).catch(throwFault);
   const found: readonly GuardedRoute[] = [...(await within(timeoutMs, reading, giveUp))];
-  const unguarded = found.filter(({ operations }) => operations.length === 0);
-  const bare = new Set(unguarded.map(({ method, path }) => `${method} ${path}`));
-  const reasons: Record<string, string> = {};
-  for (const [name, { reason }] of committed?.routes ?? []) {
-    if (reason !== null && bare.has(name)) reasons[name] = reason;
-  }
-  return lockOf({ keyring, routes: found, reasons });
+  const kept = committed ?? undefined;
+  const lock = () => lockOf({ keyring, routes: found, reasons, committed: kept });
+  return readBy('The config', lock, 'config');
 }
 
 /** Such as a `recordRoutes` that the service forgot. */

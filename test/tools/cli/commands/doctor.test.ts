@@ -230,7 +230,8 @@ describe('doctor on peppers and the deployment', () => {
     const store = memoryStore();
     await keyringOver(store).issue(KEY, authority);
     const findings = await examine(configOver(store));
-    expect(findings('peppers')).toMatchObject({ state: 'ok' });
+    const what = 'p1: 1 live key, no use recorded';
+    expect(findings('peppers')).toMatchObject({ state: 'ok', what });
     expect(findings('deployment')).toMatchObject({ state: 'ok' });
   });
 
