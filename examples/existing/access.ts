@@ -12,7 +12,7 @@ const policy = definePolicy(catalog, {
   createInvoice: ['invoices:write'],
 });
 
-export const store = postgresStore(db.$client); // The pool that Drizzle has.
+export const store = postgresStore(db.$client);
 export const keyring = createKeyring({
   prefix: 'acme',
   deployment: 'acme production', // Set it once. Changing it ends every key.

@@ -1,11 +1,10 @@
 /** Lets a person with a session or a program with a key call a route. Copy and adapt this file. */
 import type { Request, RequestHandler } from 'express';
 import type { GuardReaders } from 'keyscope';
-import type { createGuard } from './adapter.ts';
 
 /** `session` is your own: it answers 401 itself, or sets `entityId` and calls `next`. */
 export function withSession<Op extends string>(
-  guard: ReturnType<typeof createGuard<Op>>,
+  guard: (operation: Op, readers: GuardReaders<Request>) => RequestHandler,
   session: RequestHandler,
 ) {
   return (operation: Op, readers: GuardReaders<Request> = {}) => {

@@ -1,13 +1,15 @@
 /** Lets a person with a session or a program with a key call a route. Copy and adapt this file. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { createGuard } from './adapter.ts';
+import type { GuardReaders } from 'keyscope';
 
-type Guard<Op extends string> = ReturnType<typeof createGuard<Op>>;
 type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
 /** `session` is your own hook: it sends the 401 itself and returns `reply`, or sets `entityId`. */
-export function withSession<Op extends string>(guard: Guard<Op>, session: Hook) {
-  return (operation: Op, readers: Parameters<Guard<Op>>[1] = {}) => {
+export function withSession<Op extends string>(
+  guard: (operation: Op, readers: GuardReaders<FastifyRequest>) => Hook,
+  session: Hook,
+) {
+  return (operation: Op, readers: GuardReaders<FastifyRequest> = {}) => {
     const key = guard(operation, { ...readers, also: 'people with a session' });
     const either: Hook = (request, reply) => {
       // With the header, the key alone decides: a wrong key is refused despite a session.

@@ -1,16 +1,17 @@
 /** Lets a person with a session or a program with a key call a route. Copy and adapt this file. */
 import type { Context, MiddlewareHandler } from 'hono';
-import type { GuardReaders } from 'keyscope';
-import type { createGuard, Guarded } from './adapter.ts';
+import type { Admission, GuardReaders } from 'keyscope';
+
+type Guard = MiddlewareHandler<{ Variables: Admission }>;
 
 /** `session` is your own: it returns a 401, or sets `entityId` and calls `next`. */
 export function withSession<Op extends string>(
-  guard: ReturnType<typeof createGuard<Op>>,
-  session: MiddlewareHandler<Guarded>,
+  guard: (operation: Op, readers: GuardReaders<Context>) => Guard,
+  session: Guard,
 ) {
   return (operation: Op, readers: GuardReaders<Context> = {}) => {
     const key = guard(operation, { ...readers, also: 'people with a session' });
-    const either: MiddlewareHandler<Guarded> = (c, next) => {
+    const either: Guard = (c, next) => {
       // With the header, the key alone decides: a wrong key is refused despite a session.
       return c.req.header('Authorization') === undefined ? session(c, next) : key(c, next);
     };

@@ -3,11 +3,10 @@ import type { IncomingMessage } from 'node:http';
 import type { CanActivate, ExecutionContext, Type } from '@nestjs/common';
 import { Inject, mixin } from '@nestjs/common';
 import type { GuardReaders } from 'keyscope';
-import type { createGuard } from './adapter.ts';
 
 /** `session` is your own guard, a provider of the module. It must set `entityId` on the request. */
 export function withSession<Op extends string>(
-  guard: ReturnType<typeof createGuard<Op>>,
+  guard: (operation: Op, readers: GuardReaders<IncomingMessage>) => CanActivate,
   session: Type<CanActivate>,
 ) {
   return (operation: Op, readers: GuardReaders<IncomingMessage> = {}) => {
