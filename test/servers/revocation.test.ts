@@ -48,7 +48,8 @@ function row(store: string, channel: string, ...figures: readonly string[]): str
 
 afterAll(() => {
   if (lines.length === 0) return;
-  const [up, down] = [TIMES.up * CASES.length, TIMES.down * CASES.length];
+  const up = TIMES.up * CASES.length;
+  const down = TIMES.down * CASES.length;
   const counts = `${up} credentials with the channel up, ${down} with it down`;
   const head = row('store', 'channel', 'promise', 'median', 'longest');
   console.log(
