@@ -8,6 +8,7 @@ const root = new URL('../../', import.meta.url);
 const folder = new URL('test/readme/blocks/', root);
 /** Pages with separate tests, which compile them with packages that are not installed here. */
 const ELSEWHERE = [
+  'docs/existing-service.md',
   'docs/frameworks.md',
   'docs/migrating.md',
   'docs/observing.md',
