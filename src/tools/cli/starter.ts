@@ -149,6 +149,7 @@ export const keyring = createKeyring({
   policy,
   store,
   peppers,
+  entityIds: 'text', // The ids of your organizations. Leave it out if they are UUIDs.
   maxLifetimeMs,
   onEvent: (event) => console.log(JSON.stringify(event)), // Your audit log. It has no secrets.
   onError: (error) => console.error(error, causeOf(error)), // The driver's error may quote rows.

@@ -53,8 +53,7 @@ function stepsFor(project: Project): readonly string[] {
     `export PEPPER=$(${PEPPER_COMMAND})`,
     ...(isNest ? ['npm run build'] : []),
     'npx keyscope migrate',
-    'npx keyscope issue --entity $(node -p "crypto.randomUUID()") --name Try \\',
-    '  --scopes invoices:read --expires 1d',
+    'npx keyscope issue --entity org_42 --name Try --scopes invoices:read --expires 1d',
   ];
   if (isNest) return [...steps, 'npm run start'];
   if (server !== undefined) return [...steps, `node keyscope/server${ending}`];
