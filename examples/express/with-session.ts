@@ -11,9 +11,11 @@ export function withSession<Op extends string>(
     const key = guard(operation, { ...readers, also: 'people with a session' });
     const either: RequestHandler = (req, res, next) => {
       // With the header, the key alone decides: a wrong key is refused despite a session.
-      return req.headers.authorization === undefined
-        ? session(req, res, next)
-        : key(req, res, next);
+      if (req.headers.authorization !== undefined) return key(req, res, next);
+      return session(req, res, (error?: unknown) => {
+        const isIn = error === undefined && typeof req.entityId === 'string';
+        next(isIn ? undefined : (error ?? new TypeError('withSession: no entityId was set')));
+      });
     };
     return Object.assign(either, key); // The mark of the guard, for the lock.
   };

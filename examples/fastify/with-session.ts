@@ -11,10 +11,13 @@ export function withSession<Op extends string>(
 ) {
   return (operation: Op, readers: GuardReaders<FastifyRequest> = {}) => {
     const key = guard(operation, { ...readers, also: 'people with a session' });
-    const either: Hook = (request, reply) => {
+    const either: Hook = async (request, reply) => {
       // With the header, the key alone decides: a wrong key is refused despite a session.
-      const decide = request.headers.authorization === undefined ? session : key;
-      return decide(request, reply);
+      if (request.headers.authorization !== undefined) return key(request, reply);
+      const answer = await session(request, reply);
+      const isIn = reply.sent || typeof request.entityId === 'string';
+      if (!isIn) throw new TypeError('withSession: no entityId was set');
+      return answer;
     };
     return Object.assign(either, key); // The mark of the guard, for the lock.
   };

@@ -13,7 +13,12 @@ export function withSession<Op extends string>(
     const key = guard(operation, { ...readers, also: 'people with a session' });
     const either: Guard = (c, next) => {
       // With the header, the key alone decides: a wrong key is refused despite a session.
-      return c.req.header('Authorization') === undefined ? session(c, next) : key(c, next);
+      if (c.req.header('Authorization') !== undefined) return key(c, next);
+      return session(c, async () => {
+        if (typeof c.get('entityId') !== 'string')
+          throw new TypeError('withSession: no entityId was set');
+        await next();
+      });
     };
     return Object.assign(either, key); // The mark of the guard, for the lock.
   };

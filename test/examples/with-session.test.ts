@@ -32,6 +32,8 @@ function setUp() {
 type Ring = ReturnType<typeof setUp>;
 
 const OF_SESSION = 'org_of_the_session';
+/** The session check lets this one through, as one for public routes would. */
+const PASSES = 'sid=public';
 const isSignedIn = (cookie: string | undefined): boolean => cookie === 'sid=good';
 
 interface App {
@@ -43,6 +45,7 @@ interface App {
 const APPS: Readonly<Record<string, (keyring: Ring) => Promise<App>>> = {
   async express(keyring) {
     const either = withExpressSession(createExpressGuard({ keyring }), (req, res, next) => {
+      if (req.headers.cookie === PASSES) return next();
       if (!isSignedIn(req.headers.cookie)) return void res.status(401).send('Sign in.');
       req.entityId = OF_SESSION;
       return next();
@@ -57,6 +60,7 @@ const APPS: Readonly<Record<string, (keyring: Ring) => Promise<App>>> = {
   },
   async fastify(keyring) {
     const either = withFastifySession(createFastifyGuard({ keyring }), async (request, reply) => {
+      if (request.headers.cookie === PASSES) return undefined;
       if (!isSignedIn(request.headers.cookie)) return reply.code(401).send('Sign in.');
       request.entityId = OF_SESSION;
       return undefined;
@@ -72,6 +76,7 @@ const APPS: Readonly<Record<string, (keyring: Ring) => Promise<App>>> = {
   },
   async hono(keyring) {
     const either = withHonoSession(createHonoGuard({ keyring }), async (c, next) => {
+      if (c.req.header('Cookie') === PASSES) return await next();
       if (!isSignedIn(c.req.header('Cookie'))) return c.text('Sign in.', 401);
       c.set('entityId', OF_SESSION);
       return await next();
@@ -126,6 +131,14 @@ describe.each(Object.keys(APPS))('a session or a key on %s', (name) => {
     }
     await keyring.revoke(info.keyId, { entityId: 'org_a' });
     expect((await ask(both)).status).toBe(401);
+  });
+
+  // A session check that lets public routes through let everyone in, with no organization.
+  test('is an error if the session check lets in someone without an organization', async () => {
+    const { ask } = await start(name);
+    const { status, text } = await ask({ Cookie: PASSES });
+    expect(status).toBe(500);
+    expect(text).not.toBe('');
   });
 
   test('keeps the readers of a route', async () => {

@@ -60,6 +60,12 @@ describeInstalled('the example for Nest', () => {
       expect(await ask({})).toMatchObject({ status: 401, body: { message: 'Sign in.' } });
     });
 
+    // A session guard that lets public routes through let everyone in, with no organization.
+    test('fails if the session guard lets in someone without an organization', async () => {
+      const { ask } = await start(version, platform, 'own');
+      expect(await ask({ Cookie: 'sid=public' })).toMatchObject({ status: 500 });
+    });
+
     test('lets the key alone decide where there is an Authorization header', async () => {
       const { ask, key } = await start(version, platform, 'own');
       const withKey = { ...SESSION, Authorization: `Bearer ${key}` };

@@ -4,7 +4,9 @@ import type { CanActivate, ExecutionContext, Type } from '@nestjs/common';
 import { Inject, mixin } from '@nestjs/common';
 import type { GuardReaders } from 'keyscope';
 
-/** `session` is your own guard, a provider of the module. It must set `entityId` on the request. */
+type Request = IncomingMessage & { readonly entityId?: unknown };
+
+/** `session` is your own guard, a provider of the module. If it lets in, it sets `entityId`. */
 export function withSession<Op extends string>(
   guard: (operation: Op, readers: GuardReaders<IncomingMessage>) => CanActivate,
   session: Type<CanActivate>,
@@ -13,10 +15,16 @@ export function withSession<Op extends string>(
     const key = guard(operation, { ...readers, also: 'people with a session' });
     class Either implements CanActivate {
       @Inject(session) readonly session!: CanActivate;
-      canActivate(context: ExecutionContext) {
-        const { headers } = context.switchToHttp().getRequest<IncomingMessage>();
+      async canActivate(context: ExecutionContext) {
+        const request = context.switchToHttp().getRequest<Request>();
         // With the header, the key alone decides: a wrong key is refused despite a session.
-        return (headers.authorization === undefined ? this.session : key).canActivate(context);
+        if (request.headers.authorization !== undefined) return key.canActivate(context);
+        const answer = await this.session.canActivate(context);
+        if (answer === false) return false;
+        // A guard that passes public routes would let everyone in here.
+        const isIn = answer === true && typeof request.entityId === 'string';
+        if (!isIn) throw new TypeError('withSession: the session did not set entityId');
+        return true;
       }
     }
     const { canActivate: _, ...mark } = key;
