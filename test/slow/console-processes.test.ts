@@ -60,6 +60,7 @@ describeWithBrowser('the console in two processes', { timeout: START_TIMEOUT }, 
 
   async function shownOn(page: Page): Promise<string> {
     await page.getByText('Copy the new key now').waitFor();
+    await page.waitForLoadState('load'); // The page's script has set its address.
     return page.getByLabel('API key', { exact: true }).inputValue();
   }
 

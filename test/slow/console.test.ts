@@ -158,6 +158,7 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
     await page.getByRole('button', { name: 'Create' }).click();
     const key = await page.getByLabel('API key', { exact: true }).inputValue();
     const before = await count();
+    await page.waitForLoadState('load'); // The page's script has set its address.
     await page.reload();
     await page.getByRole('heading', { name: 'Reloaded' }).waitFor();
     expect(await page.content()).not.toContain(key);
@@ -238,6 +239,7 @@ describeWithBrowser('the console in a browser', { timeout: 30_000 }, () => {
       // No page is wider than the screen.
       const wide = () => page.evaluate('document.documentElement.scrollWidth');
       const look = async () => {
+        await page.waitForLoadState('load'); // The script of a new key's page sets its address.
         const seen = [page.url(), await barriers(page), await wide(), await page.evaluate(CUT)];
         expect(seen).toEqual([page.url(), [], width, []]);
       };
