@@ -117,6 +117,7 @@ describePostgres('the command over PostgreSQL', () => {
       deployment: 'ok',
       records: 'ok',
       rights: 'ok',
+      orm: 'ok',
     });
     await schema.sql('DROP TRIGGER keyscope_keys_delete ON keyscope_keys');
     const { exit, stdout } = await place.run(['doctor']);
