@@ -27,9 +27,6 @@ class Visitor {
     // Key ids differ from run to run, and the link is a secret.
     const shown = path.replace(/[0-9a-f-]{36}/, ':id').replace(/\?.*/, '');
     say(`   ${method} ${shown} → ${response.status}`);
-    const next = response.headers.get('Location');
-    // Follow the redirect to a new key only.
-    if (next?.endsWith('/new')) return this.visit(next);
     return response.text();
   }
 }
@@ -54,8 +51,8 @@ export async function obtainKey(
   const opened = await visitor.visit(`${pathname}${search}`);
   await visitor.visit(SIGN_IN, new URLSearchParams({ link: fieldOf(opened, 'name="link"') }));
   const empty = await visitor.visit(`${KEYS}/new`);
-  const once = fieldOf(empty, 'name="once"');
-  const form = new URLSearchParams({ once, name: 'Check', lifetime: 'never' });
+  const csrf = fieldOf(empty, 'name="csrf"');
+  const form = new URLSearchParams({ csrf, name: 'Check', lifetime: 'never' });
   for (const scope of scopes) form.append('scopes', scope);
   const shown = await visitor.visit(KEYS, form);
   const key = fieldOf(shown, 'id="key"');
