@@ -42,7 +42,7 @@ export type { Authority, GrantAuthority } from './management/authority.js';
 export type { KeyringOptions } from './core/context.js';
 export type { AuthenticateOptions } from './core/authenticate.js';
 export type { Admission, AdmitInput, Admitting, Authenticator } from './core/admit.js';
-export type { Guard, GuardOptions, GuardReaders } from './http/guard.js';
+export type { Guard, GuardOptions, RouteGuardOptions } from './http/guard.js';
 export { defineGuard } from './http/guard.js';
 export type { IdentifyOptions } from './management/identify.js';
 export type { IssueInput } from './management/issue.js';

@@ -3,7 +3,7 @@
  * a guard, and then calls the handler with the result or sends the guard's answer.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Admission, GuardOptions, GuardReaders } from 'keyscope';
+import type { Admission, GuardOptions, RouteGuardOptions } from 'keyscope';
 import { defineGuard } from 'keyscope';
 
 /** Gets the principal and the checked entity. Do not use any other entity in a handler. */
@@ -15,8 +15,8 @@ export type Handler = (req: IncomingMessage, res: ServerResponse, admission: Adm
  */
 export function createGuard<Op extends string>(options: GuardOptions<Op>) {
   const define = defineGuard(options);
-  return (operation: Op, readers?: GuardReaders<IncomingMessage>) => {
-    const guard = define(operation, readers);
+  return (operation: Op, route?: RouteGuardOptions<IncomingMessage>) => {
+    const guard = define(operation, route);
     return (handler: Handler) =>
       Object.assign(async (req: IncomingMessage, res: ServerResponse) => {
         res.setHeader('Cache-Control', 'no-store'); // A handler may set another value.

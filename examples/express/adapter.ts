@@ -1,6 +1,6 @@
 /** keyscope for Express 4 and 5. Copy and adapt this file. `defineGuard` decides, not it. */
 import type { NextFunction as Next, Request, Response } from 'express';
-import type { GuardOptions, GuardReaders, Principal } from 'keyscope';
+import type { GuardOptions, Principal, RouteGuardOptions } from 'keyscope';
 import { defineGuard } from 'keyscope';
 
 // The guard sets both. On a route without a guard they are undefined, whatever the types say.
@@ -14,8 +14,8 @@ declare module 'express-serve-static-core' {
 /** Use it on routes, not on a prefix: `app.get('/projects', guard('listProjects'), handler)`. */
 export function createGuard<Op extends string>(options: GuardOptions<Op>) {
   const define = defineGuard(options);
-  return (operation: Op, readers?: GuardReaders<Request>) => {
-    const guard = define(operation, readers);
+  return (operation: Op, route?: RouteGuardOptions<Request>) => {
+    const guard = define(operation, route);
     async function check<P extends Request['params']>(req: Request<P>, res: Response, next: Next) {
       try {
         res.setHeader('Cache-Control', 'no-store'); // A handler may set another value.

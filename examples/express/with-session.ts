@@ -1,14 +1,14 @@
 /** Lets a person with a session or a program with a key call a route. Copy and adapt this file. */
 import type { Request, RequestHandler } from 'express';
-import type { GuardReaders } from 'keyscope';
+import type { RouteGuardOptions } from 'keyscope';
 
 /** `session` is your own: it answers 401 itself, or sets `entityId` and calls `next`. */
 export function withSession<Op extends string>(
-  guard: (operation: Op, readers: GuardReaders<Request>) => RequestHandler,
+  guard: (operation: Op, route: RouteGuardOptions<Request>) => RequestHandler,
   session: RequestHandler,
 ) {
-  return (operation: Op, readers: GuardReaders<Request> = {}) => {
-    const key = guard(operation, { ...readers, also: 'people with a session' });
+  return (operation: Op, route: RouteGuardOptions<Request> = {}) => {
+    const key = guard(operation, { ...route, also: 'people with a session' });
     const either: RequestHandler = (req, res, next) => {
       // With the header, the key alone decides: a wrong key is refused despite a session.
       if (req.headers.authorization !== undefined) return key(req, res, next);

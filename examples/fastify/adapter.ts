@@ -1,6 +1,6 @@
 /** keyscope for Fastify 5. Copy this file and adapt it. It decides nothing; `defineGuard` does. */
 import type { FastifyReply, FastifyRequest, RawServerBase } from 'fastify';
-import type { GuardOptions, GuardReaders, Principal } from 'keyscope';
+import type { GuardOptions, Principal, RouteGuardOptions } from 'keyscope';
 import { defineGuard } from 'keyscope';
 
 // The guard sets both. On a route without a guard they are undefined, whatever the types say.
@@ -16,8 +16,8 @@ type Reply = FastifyReply<object, RawServerBase>;
 /** Runs before the body is read: `app.get('/projects', { onRequest: guard('listProjects') })`. */
 export function createGuard<Op extends string>(options: GuardOptions<Op>) {
   const define = defineGuard(options);
-  return (operation: Op, readers?: GuardReaders<Request>) => {
-    const guard = define(operation, readers);
+  return (operation: Op, route?: RouteGuardOptions<Request>) => {
+    const guard = define(operation, route);
     return Object.assign(async (request: Request, reply: Reply) => {
       reply.header('Cache-Control', 'no-store'); // A handler may set another value.
       try {

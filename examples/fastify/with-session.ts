@@ -1,16 +1,16 @@
 /** Lets a person with a session or a program with a key call a route. Copy and adapt this file. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { GuardReaders } from 'keyscope';
+import type { RouteGuardOptions } from 'keyscope';
 
 type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
 /** `session` is your own hook: it sends the 401 itself and returns `reply`, or sets `entityId`. */
 export function withSession<Op extends string>(
-  guard: (operation: Op, readers: GuardReaders<FastifyRequest>) => Hook,
+  guard: (operation: Op, route: RouteGuardOptions<FastifyRequest>) => Hook,
   session: Hook,
 ) {
-  return (operation: Op, readers: GuardReaders<FastifyRequest> = {}) => {
-    const key = guard(operation, { ...readers, also: 'people with a session' });
+  return (operation: Op, route: RouteGuardOptions<FastifyRequest> = {}) => {
+    const key = guard(operation, { ...route, also: 'people with a session' });
     const either: Hook = async (request, reply) => {
       // With the header, the key alone decides: a wrong key is refused despite a session.
       if (request.headers.authorization !== undefined) return key(request, reply);

@@ -1,6 +1,6 @@
 /** keyscope for Hono 4. Copy this file and adapt it. It decides nothing; `defineGuard` does. */
 import type { Context, MiddlewareHandler as Handler } from 'hono';
-import type { Admission, GuardOptions, GuardReaders } from 'keyscope';
+import type { Admission, GuardOptions, RouteGuardOptions } from 'keyscope';
 import { defineGuard } from 'keyscope';
 
 /**
@@ -12,8 +12,8 @@ export type Guarded = { Variables: Admission };
 /** Use it on routes, not on a prefix: `app.get('/projects', guard('listProjects'), handler)`. */
 export function createGuard<Op extends string>(options: GuardOptions<Op>) {
   const define = defineGuard(options);
-  return (operation: Op, readers?: GuardReaders<Context>): Handler<Guarded> => {
-    const guard = define(operation, readers);
+  return (operation: Op, route?: RouteGuardOptions<Context>): Handler<Guarded> => {
+    const guard = define(operation, route);
     return Object.assign<Handler<Guarded>, object>(async (c, next) => {
       c.header('Cache-Control', 'no-store'); // A handler may set another value.
       try {

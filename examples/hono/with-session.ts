@@ -1,16 +1,16 @@
 /** Lets a person with a session or a program with a key call a route. Copy and adapt this file. */
 import type { Context, MiddlewareHandler } from 'hono';
-import type { Admission, GuardReaders } from 'keyscope';
+import type { Admission, RouteGuardOptions } from 'keyscope';
 
 type Guard = MiddlewareHandler<{ Variables: Admission }>;
 
 /** `session` is your own: it returns a 401, or sets `entityId` and calls `next`. */
 export function withSession<Op extends string>(
-  guard: (operation: Op, readers: GuardReaders<Context>) => Guard,
+  guard: (operation: Op, route: RouteGuardOptions<Context>) => Guard,
   session: Guard,
 ) {
-  return (operation: Op, readers: GuardReaders<Context> = {}) => {
-    const key = guard(operation, { ...readers, also: 'people with a session' });
+  return (operation: Op, route: RouteGuardOptions<Context> = {}) => {
+    const key = guard(operation, { ...route, also: 'people with a session' });
     const either: Guard = (c, next) => {
       // With the header, the key alone decides: a wrong key is refused despite a session.
       if (c.req.header('Authorization') !== undefined) return key(c, next);

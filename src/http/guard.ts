@@ -21,8 +21,8 @@ export interface GuardOptions<Operation extends string = string>
   readonly onError?: ((error: StoreError) => unknown) | undefined;
 }
 
-/** The options of one guard: readers of the framework's own request, and a note for the lock. */
-export interface GuardReaders<FrameworkRequest> {
+/** The options of one route's guard. */
+export interface RouteGuardOptions<FrameworkRequest> {
   /** Returns the requested entity: nothing, a text, or all values of a parameter. */
   entity?(request: FrameworkRequest): unknown;
   /** Returns the context for events: see `AdmitInput`. If it throws, the event has none. */
@@ -42,9 +42,9 @@ export interface Guard<FrameworkRequest> {
   /**
    * Authenticates and authorizes.
    *
-   * @param request The framework's own request, for the readers.
+   * @param request The framework's own request, for `entity` and `context`.
    * @param lines The request for `authenticate`: Node's request, a fetch `Request`, or headers.
-   * @throws Any error of `keyring.admit` or a reader. Pass it to `answer`.
+   * @throws Any error of `keyring.admit` or `entity`. Pass it to `answer`.
    */
   admit(request: FrameworkRequest, lines: RequestLike): Promise<Admission>;
   /**
@@ -58,13 +58,13 @@ export interface Guard<FrameworkRequest> {
 /** Makes the guard of an operation when you declare its route. */
 type GuardMaker<Operation extends string> = <FrameworkRequest>(
   operation: Operation,
-  readers?: GuardReaders<FrameworkRequest>,
+  route?: RouteGuardOptions<FrameworkRequest>,
 ) => Guard<FrameworkRequest>;
 
 const MARK = Symbol.for('keyscope.operation');
 const ALSO = Symbol.for('keyscope.also');
 const MAX_ALSO_LENGTH = 100;
-const READERS: readonly unknown[] = ['entity', 'context', 'also'];
+const ROUTE_OPTIONS: readonly unknown[] = ['entity', 'context', 'also'];
 
 /**
  * Defines the guards of a service, for the adapter of a framework. Checks options and operations at
@@ -104,18 +104,18 @@ export function defineGuard<Operation extends string>(
 
   return <FrameworkRequest>(
     operation: Operation,
-    readers: GuardReaders<FrameworkRequest> = {},
+    route: RouteGuardOptions<FrameworkRequest> = {},
   ): Guard<FrameworkRequest> => {
     policy.requires(operation);
-    const isKnown = Reflect.ownKeys(readers).every((name) => READERS.includes(name));
+    const isKnown = Reflect.ownKeys(route).every((name) => ROUTE_OPTIONS.includes(name));
     assert(isKnown, 'guard: pass { entity, context, also }, or only some of them');
-    const { also } = readers;
+    const { also } = route;
     if (also !== undefined) readText(also, MAX_ALSO_LENGTH, 'guard: also');
     return Object.freeze<Guard<FrameworkRequest>>({
       mark: Object.freeze({ [MARK]: operation, [ALSO]: also }),
       admit: async (request, lines) => {
-        const entityId = readers.entity?.(request);
-        const context = quietly(() => readers.context?.(request));
+        const entityId = route.entity?.(request);
+        const context = quietly(() => route.context?.(request));
         return keyring.admit(lines, { operation, entityId, context });
       },
       answer,

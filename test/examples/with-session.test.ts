@@ -141,7 +141,7 @@ describe.each(Object.keys(APPS))('a session or a key on %s', (name) => {
     expect(text).not.toBe('');
   });
 
-  test('keeps the readers of a route', async () => {
+  test('keeps the options of a route', async () => {
     const { ask, key } = await start(name);
     const headers = { Authorization: `Bearer ${key}` };
     expect((await ask(headers, '?organization=org_a')).status).toBe(200);

@@ -67,7 +67,7 @@ describe('defineGuard', () => {
     const bug = new TypeError('a bug');
     expect(() => guard.answer(bug)).toThrow(bug);
     expect(() => guard.answer(undefined)).toThrow();
-    // A reader that throws is a bug.
+    // `entity` that throws is a bug.
     const failing = (await prepared()).define('whoami', {
       entity: () => {
         throw bug;
@@ -76,7 +76,7 @@ describe('defineGuard', () => {
     await expect(failing.admit(undefined, undefined)).rejects.toBe(bug);
   });
 
-  it('still admits if the reader of the context throws', async () => {
+  it('still admits if `context` throws', async () => {
     const { define, key, events } = await prepared();
     const guard = define('listThreats', {
       context: () => {
@@ -103,8 +103,8 @@ describe('defineGuard', () => {
       code: 'missing_credentials',
     });
     await expect(guard.admit(undefined, bearer(key))).resolves.toMatchObject({ entityId: OWN });
-    for (const readers of [{}, { also: undefined }]) {
-      const plain = Object.assign(() => {}, define('listThreats', readers).mark);
+    for (const route of [{}, { also: undefined }]) {
+      const plain = Object.assign(() => {}, define('listThreats', route).mark);
       expect(readChain([plain]).also).toEqual([]);
     }
   });
@@ -147,11 +147,11 @@ describe('defineGuard', () => {
     expect(() => defineGuard({ keyring, ...CHALLENGE, ...options } as never)).toThrow(TypeError);
   });
 
-  it('throws on an operation that is not in the policy, and on an unknown reader', async () => {
+  it('throws on an operation that is not in the policy, and on an unknown option', async () => {
     const { define } = await prepared();
     expect(() => define('listThreat' as 'whoami')).toThrow(/not in the table/);
-    const readers = { entityId: () => OWN };
-    expect(() => define('whoami', readers as object)).toThrow(
+    const route = { entityId: () => OWN };
+    expect(() => define('whoami', route as object)).toThrow(
       'guard: pass { entity, context, also }',
     );
     expect(() => define('whoami', { [Symbol('x')]: 1 } as object)).toThrow(/^guard: pass/);

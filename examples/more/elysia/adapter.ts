@@ -1,6 +1,6 @@
 /** keyscope for Elysia 1. Copy this file and adapt it. It decides nothing; `defineGuard` does. */
 import type { Context } from 'elysia';
-import type { Admission, GuardOptions, GuardReaders } from 'keyscope';
+import type { Admission, GuardOptions, RouteGuardOptions } from 'keyscope';
 import { defineGuard } from 'keyscope';
 
 /** The parts of the context that a guard uses. */
@@ -12,8 +12,8 @@ type Guarded = Pick<Context, 'request' | 'set'>;
  */
 export function createGuard<Op extends string>(options: GuardOptions<Op>) {
   const define = defineGuard(options);
-  return (operation: Op, readers?: GuardReaders<Request>) => {
-    const guard = define(operation, readers);
+  return (operation: Op, route?: RouteGuardOptions<Request>) => {
+    const guard = define(operation, route);
     /** The handler gets `principal` and the checked `entityId`. Do not use any other entity. */
     return <C extends Guarded, T>(handler: (context: C & Admission) => T) =>
       Object.assign(async (context: C): Promise<Awaited<T> | Response> => {

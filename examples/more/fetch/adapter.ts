@@ -2,7 +2,7 @@
  * keyscope for handlers of a fetch `Request`: Next, Bun, Deno, Workers. Copy this file and adapt
  * it. It decides nothing; `defineGuard` does.
  */
-import type { Admission, GuardOptions, GuardReaders } from 'keyscope';
+import type { Admission, GuardOptions, RouteGuardOptions } from 'keyscope';
 import { defineGuard } from 'keyscope';
 
 /** `rest` is what the runtime passes after the request. Use no entity except `entityId`. */
@@ -18,8 +18,8 @@ type Answer = Response | undefined;
 /** `export const GET = guard('listProjects')((request, { entityId }) => ...)`. */
 export function createGuard<Op extends string>(options: GuardOptions<Op>) {
   const define = defineGuard(options);
-  return (operation: Op, readers?: GuardReaders<Request>) => {
-    const guard = define(operation, readers);
+  return (operation: Op, route?: RouteGuardOptions<Request>) => {
+    const guard = define(operation, route);
     return <R extends Request, Rest extends readonly unknown[], A extends Answer>(
       handler: Handler<R, Rest, A>,
     ) =>

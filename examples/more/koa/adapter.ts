@@ -1,6 +1,6 @@
 /** keyscope for Koa 3. Copy this file and adapt it. It decides nothing; `defineGuard` does. */
 
-import type { Admission, GuardOptions, GuardReaders } from 'keyscope';
+import type { Admission, GuardOptions, RouteGuardOptions } from 'keyscope';
 import { defineGuard } from 'keyscope';
 import type { Context, Middleware } from 'koa';
 
@@ -13,8 +13,8 @@ export type Guarded = Admission;
 /** Use it on routes, not on a prefix: `router.get('/projects', guard('listProjects'), handler)`. */
 export function createGuard<Op extends string>(options: GuardOptions<Op>) {
   const define = defineGuard(options);
-  return (operation: Op, readers?: GuardReaders<Context>) => {
-    const guard = define(operation, readers);
+  return (operation: Op, route?: RouteGuardOptions<Context>) => {
+    const guard = define(operation, route);
     /** Returns false if it answered the request. */
     const isAdmitted = async (ctx: Context): Promise<boolean> => {
       try {

@@ -1,7 +1,7 @@
 /** keyscope for Nest 11 and 12. Copy and adapt this file. `defineGuard` decides, not it. */
 import type { IncomingMessage } from 'node:http';
 import { type CanActivate, type ExecutionContext, HttpException } from '@nestjs/common';
-import type { Admission, GuardOptions, GuardReaders } from 'keyscope';
+import type { Admission, GuardOptions, RouteGuardOptions } from 'keyscope';
 import { defineGuard } from 'keyscope';
 
 /**
@@ -23,8 +23,8 @@ interface Reply {
 /** Use it on the handlers of routes: `@UseGuards(guard('listProjects'))`. */
 export function createGuard<Op extends string>(options: GuardOptions<Op>) {
   const define = defineGuard(options);
-  return (operation: Op, readers?: GuardReaders<IncomingMessage>) => {
-    const guard = define(operation, readers);
+  return (operation: Op, route?: RouteGuardOptions<IncomingMessage>) => {
+    const guard = define(operation, route);
     const canActivate = async (context: ExecutionContext): Promise<boolean> => {
       if (context.getType() !== 'http') throw new TypeError('guard: use it on HTTP routes only');
       const request = context.switchToHttp().getRequest<Request>();

@@ -2,17 +2,17 @@
 import type { IncomingMessage } from 'node:http';
 import type { CanActivate, ExecutionContext, Type } from '@nestjs/common';
 import { Inject, mixin } from '@nestjs/common';
-import type { GuardReaders } from 'keyscope';
+import type { RouteGuardOptions } from 'keyscope';
 
 type Request = IncomingMessage & { readonly entityId?: unknown };
 
 /** `session` is your own guard, a provider of the module. If it lets in, it sets `entityId`. */
 export function withSession<Op extends string>(
-  guard: (operation: Op, readers: GuardReaders<IncomingMessage>) => CanActivate,
+  guard: (operation: Op, route: RouteGuardOptions<IncomingMessage>) => CanActivate,
   session: Type<CanActivate>,
 ) {
-  return (operation: Op, readers: GuardReaders<IncomingMessage> = {}) => {
-    const key = guard(operation, { ...readers, also: 'people with a session' });
+  return (operation: Op, route: RouteGuardOptions<IncomingMessage> = {}) => {
+    const key = guard(operation, { ...route, also: 'people with a session' });
     class Either implements CanActivate {
       @Inject(session) readonly session!: CanActivate;
       async canActivate(context: ExecutionContext) {

@@ -1,6 +1,6 @@
 /** keyscope for tRPC 11. Copy this file and adapt it. It decides nothing; `defineGuard` does. */
 import { initTRPC, TRPCError } from '@trpc/server';
-import type { ChallengeOptions, GuardOptions, GuardReaders, RequestLike } from 'keyscope';
+import type { ChallengeOptions, GuardOptions, RequestLike, RouteGuardOptions } from 'keyscope';
 import { defineGuard, isAccessError, isStoreError, toResponse } from 'keyscope';
 
 /** `createContext` returns this. `req` is Node's request, or the `Request` on a fetch server. */
@@ -15,8 +15,8 @@ export function createGuard<Op extends string>(options: GuardOptions<Op>) {
   const define = defineGuard(options);
   const t = initTRPC.context<Context>().create();
   // `entity` gets the unparsed input.
-  return (operation: Op, readers?: Omit<GuardReaders<unknown>, 'context'>) => {
-    const guard = define(operation, readers);
+  return (operation: Op, route?: Omit<RouteGuardOptions<unknown>, 'context'>) => {
+    const guard = define(operation, route);
     const middleware = t.middleware(async ({ ctx, getRawInput, next }) => {
       const input = await getRawInput();
       const admission = await guard.admit(input, ctx.req).catch((error: unknown) => {
