@@ -77,11 +77,11 @@ export function sentencesOf(parts: readonly Kept[]): string {
   const jwt = textOfMicros(figureOf('jose, JWT with RS256'));
   const betterAuth = textOfMicros(figureOf('better-auth in memory'));
   return [
-    `Verifying a key takes ${verified} with a pepper, and admitting a request ${admitted}, plus one`,
-    'indexed look-up in your database, or none if the cache has the key. Other ways to verify a key,',
-    `measured in the same run with 1,000 keys in memory each: a minimal check by hand ${byHand},`,
-    `prefixed-api-key with a \`Map\` ${prefixed}, jose with a JWT (RS256) ${jwt}, and better-auth`,
-    `${betterAuth}, which writes a row on every check.`,
+    `Verifying a key takes ${verified} with a pepper, and admitting a request ${admitted}, plus`,
+    'one indexed look-up in your database, or none if the cache has the key. Other ways to verify',
+    `a key, measured in the same run with 1,000 keys in memory each: a minimal check by hand`,
+    `${byHand}, prefixed-api-key with a \`Map\` ${prefixed}, jose with a JWT (RS256) ${jwt}, and`,
+    `better-auth ${betterAuth}, which writes a row on every check.`,
   ].join('\n');
 }
 

@@ -202,7 +202,7 @@ describe('pages', () => {
       { name: 'an admitted key', cells: [3214] },
     ];
     const text = sentencesOf([part, { ...part, tables: [{ head: [], rows: quoted }] }]);
-    const figures = ['2.4 µs with a pepper', 'request 3.2 µs', 'hand 0.66 µs', '100 µs', '130 µs'];
+    const figures = ['2.4 µs with a pepper', 'request 3.2 µs', 'hand\n0.66 µs', '100 µs', '130 µs'];
     for (const figure of figures) expect(text).toContain(figure);
     expect(() => sentencesOf([part])).toThrow('no figure in the row keyscope, pepper and seal');
   });
