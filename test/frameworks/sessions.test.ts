@@ -43,7 +43,7 @@ async function serve(): Promise<string> {
     })(req, res),
   );
   const { url, close } = await overHttp(app);
-  onTestFinished(() => close?.());
+  onTestFinished(async () => void (await close?.()));
   return url;
 }
 
