@@ -180,10 +180,8 @@ client.on('error', ({ message }) => console.error(message))`,
     packages: ['redis'],
     variable: ['REDIS_URL', 'redis://localhost:6379'],
     imports: ["import { createClient } from 'redis';"],
-    open: `createClient({
-  url: address,
-  socket: { connectTimeout: 2_000, reconnectStrategy: false },
-}).on('error', console.error)`,
+    open: `createClient({ url: address, socket: { connectTimeout: 2_000 } })
+  .on('error', ({ message }) => console.error(message))`,
     connect: 'await client.connect();\n',
     close: 'client.close()',
   },
