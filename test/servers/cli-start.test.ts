@@ -88,7 +88,7 @@ const SQL_CHECKS = [
 ];
 
 (await describeOn('postgres'))('keyscope init for PostgreSQL', () => {
-  it('writes files that issue and find a key, pass doctor, and survive lost connections', async () => {
+  it('writes files that issue a key, pass doctor, and survive lost connections', async () => {
     const schema = await emptySchema();
     const where = new URL(postgresUrl);
     where.searchParams.set('options', `-c search_path=${schema.name}`);
@@ -103,7 +103,7 @@ const SQL_CHECKS = [
 });
 
 (await describeOn('mysql'))('keyscope init for MySQL', () => {
-  it('writes files that issue and find a key, pass doctor, and survive lost connections', async () => {
+  it('writes files that issue a key, pass doctor, and survive lost connections', async () => {
     const database = await emptyDatabase();
     const where = new URL(SERVERS.mysql);
     where.pathname = `/${database.name}`;
@@ -120,7 +120,7 @@ const SQL_CHECKS = [
 });
 
 (await describeOn('redis'))('keyscope init for Redis', () => {
-  it('writes files that issue and find a key, and survive lost connections', async () => {
+  it('writes files that issue a key, and survive lost connections', async () => {
     // The files use fixed key names, so this test needs a database of its own.
     const where = new URL(SERVERS.redis);
     where.pathname = '/13';
