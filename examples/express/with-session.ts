@@ -6,9 +6,10 @@ import type { RouteGuardOptions } from 'keyscope';
 export function withSession<Op extends string>(
   guard: (operation: Op, route: RouteGuardOptions<Request>) => RequestHandler,
   session: RequestHandler,
+  people = 'people with a session', // Whom it lets in, for the lock.
 ) {
   return (operation: Op, route: RouteGuardOptions<Request> = {}) => {
-    const key = guard(operation, { ...route, also: 'people with a session' });
+    const key = guard(operation, { also: people, ...route });
     const either: RequestHandler = (req, res, next) => {
       // With the header, the key alone decides: a wrong key is refused despite a session.
       if (req.headers.authorization !== undefined) return key(req, res, next);

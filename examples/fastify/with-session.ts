@@ -8,9 +8,10 @@ type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 export function withSession<Op extends string>(
   guard: (operation: Op, route: RouteGuardOptions<FastifyRequest>) => Hook,
   session: Hook,
+  people = 'people with a session', // Whom it lets in, for the lock.
 ) {
   return (operation: Op, route: RouteGuardOptions<FastifyRequest> = {}) => {
-    const key = guard(operation, { ...route, also: 'people with a session' });
+    const key = guard(operation, { also: people, ...route });
     const either: Hook = async (request, reply) => {
       // With the header, the key alone decides: a wrong key is refused despite a session.
       if (request.headers.authorization !== undefined) return key(request, reply);

@@ -8,9 +8,10 @@ type Guard = MiddlewareHandler<{ Variables: Admission }>;
 export function withSession<Op extends string>(
   guard: (operation: Op, route: RouteGuardOptions<Context>) => Guard,
   session: Guard,
+  people = 'people with a session', // Whom it lets in, for the lock.
 ) {
   return (operation: Op, route: RouteGuardOptions<Context> = {}) => {
-    const key = guard(operation, { ...route, also: 'people with a session' });
+    const key = guard(operation, { also: people, ...route });
     const either: Guard = (c, next) => {
       // With the header, the key alone decides: a wrong key is refused despite a session.
       if (c.req.header('Authorization') !== undefined) return key(c, next);

@@ -91,8 +91,9 @@ describeInstalled('the example for Nest', () => {
       const isReplaced = version === 11 && platform === 'express' && filter === 'own';
       const type = isReplaced ? 'application/json' : 'application/problem+json';
       expect(headers.get('Content-Type')).toBe(`${type}; charset=utf-8`);
+      const message = 'The credential is not valid: it may be mistyped, revoked or expired.';
       expect(seen).toMatchObject(
-        filter === 'own' ? [] : [{ status: 401, cause: { code: 'invalid_token' } }],
+        filter === 'own' ? [] : [{ status: 401, message, cause: { code: 'invalid_token' } }],
       );
     });
   });

@@ -38,7 +38,10 @@ export function createGuard<Op extends string>(options: GuardOptions<Op>) {
         const { status, headers, body } = guard.answer(error);
         // An exception has no headers. These stay on the response when a filter answers.
         for (const [name, value] of Object.entries(headers)) reply.header(name, value);
-        throw new HttpException(JSON.parse(body) as object, status, { cause: error });
+        const problem = JSON.parse(body) as { readonly detail: string };
+        const exception = new HttpException(problem, status, { cause: error });
+        exception.message = problem.detail; // For filters that send it, and for logs.
+        throw exception;
       }
     };
     return { canActivate, ...guard.mark } satisfies CanActivate;

@@ -10,9 +10,10 @@ type Request = IncomingMessage & { readonly entityId?: unknown };
 export function withSession<Op extends string>(
   guard: (operation: Op, route: RouteGuardOptions<IncomingMessage>) => CanActivate,
   session: Type<CanActivate>,
+  people = 'people with a session', // Whom it lets in, for the lock.
 ) {
   return (operation: Op, route: RouteGuardOptions<IncomingMessage> = {}) => {
-    const key = guard(operation, { ...route, also: 'people with a session' });
+    const key = guard(operation, { also: people, ...route });
     class Either implements CanActivate {
       @Inject(session) readonly session!: CanActivate;
       async canActivate(context: ExecutionContext) {
