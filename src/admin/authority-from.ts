@@ -22,7 +22,7 @@ import type { GrantAuthority } from '../management/authority.js';
  * @throws TypeError on an object that is not a principal.
  * @example
  * async function authorityOf(request: Request, operation: KeyAdminOperation) {
- *   const { principal } = await keyring.admit(request, { policy, operation });
+ *   const { principal } = await keyring.admit(request, { operation });
  *   return authorityFrom(principal);
  * }
  */

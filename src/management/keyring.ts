@@ -43,7 +43,7 @@ export interface Keyring<C extends Catalog = Catalog, Operation extends string =
    * @throws InputError, StoreError.
    * @throws TypeError on an authority without `scopes`.
    * @example
-   * const input = { name: 'CI', scopes: ['threats:read'], expiresAt: 'never' };
+   * const input = { name: 'CI', scopes: ['threats:read'], expiresAt: 'never' } as const;
    * const { key } = await keyring.issue(input, { entityId, scopes: 'all', actor: 'ada' });
    */
   issue(input: IssueInput<PatternOf<C>>, authority: GrantAuthority): Promise<IssuedKey>;

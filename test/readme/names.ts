@@ -8,6 +8,7 @@ import { createKeyring, definePolicy, defineScopes } from 'keyscope';
 import type { KeyAdmin } from 'keyscope/admin';
 import type { CachedStore } from 'keyscope/cache';
 import type { LeakHandler } from 'keyscope/leaks';
+import type { McpTool } from 'keyscope/mcp';
 import type { Pool } from 'pg';
 
 export {
@@ -34,6 +35,17 @@ export const policy = definePolicy(catalog, {
   exportReport: ['reports:read'],
   listProjects: ['projects:read'],
   listInvoices: ['invoices:read'],
+  // Of keyscope/admin, for keys that manage keys.
+  listKeys: [],
+  getKey: [],
+  issueKey: [],
+  issueKeylessKey: [],
+  rotateKey: [],
+  suspendKey: [],
+  resumeKey: [],
+  revokeKey: [],
+  revokeKeyLineage: [],
+  withdrawFromKey: [],
 });
 export declare const store: CachedStore;
 export declare const peppers: Peppers;
@@ -49,6 +61,7 @@ export declare function userOf(
   request: Request,
 ): Promise<(typeof session & { readonly role: string }) | null>;
 export declare const principal: Principal;
+export declare const tools: readonly (McpTool & { readonly config: object; run(): unknown })[];
 export declare const keyId: string;
 export declare const entityId: string;
 export declare const subsidiary: string;

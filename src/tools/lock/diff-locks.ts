@@ -89,7 +89,7 @@ export interface DiffLocksOptions {
  * Not checked: which organizations a key can address, and what handlers do.
  *
  * @example
- * const { widened, unguarded } = diffLocks(committed, lockOf({ catalog, policy, routes }));
+ * const { widened, unguarded } = diffLocks(committed, lockOf({ keyring, routes }));
  */
 export function diffLocks(
   before: AccessLock,

@@ -46,7 +46,7 @@ export interface D1StoreOptions {
  * @returns The store, for `createKeyring`.
  * @throws TypeError if `db` is not a D1 binding, or on an unknown option.
  * @example
- * import { env } from 'cloudflare:workers';
+ * // env of 'cloudflare:workers'
  * const keyring = createKeyring({ prefix: 'acme', catalog, store: d1Store(env.DB), peppers });
  */
 export function d1Store(db: D1Client, options: D1StoreOptions = {}): Required<KeyStore> {
