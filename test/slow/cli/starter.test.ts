@@ -36,8 +36,10 @@ describe('keyscope init', () => {
   it('writes files for what package.json has, and says what is missing', async () => {
     place = openPlace(null);
     place.write('package.json', EXPRESS);
+    place.write('drizzle.config.ts', '');
     const { stdout, stderr, exit } = await place.run(['init', '--yes', '--json']);
     expect(exit).toBe(0);
+    expect(stderr).toContain("Then:\n  drizzle-kit push drops every key: add tablesFilter: ['!key");
     const paths = stdout
       .trim()
       .split('\n')

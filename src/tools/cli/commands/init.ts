@@ -4,6 +4,7 @@ import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Call } from '../call.js';
 import { CommandError, suggest, usageError } from '../command-error.js';
+import { missingLines } from '../orm-configs.js';
 import { type Ending, NEST, PEPPER_COMMAND, starterFiles } from '../starter.js';
 import { DATABASES, FRAMEWORKS } from '../starter-parts.js';
 
@@ -36,8 +37,9 @@ export async function run(call: Call): Promise<undefined> {
     await (output.isJson ? output.json({ path }) : output.line(path));
   }
   output.say('Then:');
-  for (const step of stepsFor({ framework, database, packages, ending })) output.say(`  ${step}`);
-  output.say('Keep PEPPER in a safe place: without it, no key works.');
+  const steps = stepsFor({ framework, database, packages, ending });
+  for (const step of [...(await missingLines('.')), ...steps]) output.say(`  ${step}`);
+  output.say('Keep PEPPER in a safe place: without it, no key works. Tests and CI need one, too.');
 }
 
 /** Returns what is left to do: commands, and sentences about the project's own files. */
@@ -71,6 +73,7 @@ function nestSteps(): readonly string[] {
   const compiler = existsSync(TSCONFIG) ? readFileSync(TSCONFIG, 'utf8') : '';
   const steps = [
     'add KeyscopeModule of src/keyscope/keyscope.module.ts to `imports` in src/app.module.ts',
+    'if the app has a global guard, let it pass these routes: see docs/frameworks.md#nest',
     'call app.enableShutdownHooks() in src/main.ts',
   ];
   if (/"module":\s*"nodenext"/i.test(compiler)) return steps;

@@ -251,7 +251,7 @@ describe('doctor on peppers and the deployment', () => {
     }
   });
 
-  it('names a row that was edited', async () => {
+  it('names a row that was edited, until its key is revoked', async () => {
     const store = memoryStore();
     const { info } = await keyringOver(store).issue(KEY, authority);
     await keyringOver(store).issue(KEY, authority);
@@ -265,6 +265,9 @@ describe('doctor on peppers and the deployment', () => {
     const findings = await examine(configOver(edited));
     expect(findings('deployment')).toMatchObject({ state: 'to do' });
     expect(findings('deployment')?.what).toContain(info.keyId);
+    await keyringOver(edited).revoke(info.keyId, authority);
+    const revoked = await examine(configOver(edited));
+    expect(revoked('deployment')).toMatchObject({ state: 'ok' });
   });
 
   it('reports keys under a pepper that is not configured', async () => {
