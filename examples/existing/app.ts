@@ -14,18 +14,19 @@ const session: RequestHandler = async (req, res, next) => {
   return next();
 };
 const either = withSession(createGuard({ keyring, onError: console.error }), session);
-const mcpHandler = (request: Request) => mcp(request);
 
 export const app = express();
-// Both before any body parser of the app.
-app.all('/settings/keys{/*path}', getRequestListener(settings));
-app.all('/mcp', getRequestListener(mcpHandler));
+app.use(express.json());
+app.all('/settings/keys{/*path}', (req, res) =>
+  getRequestListener((request) => settings(request, { parsedBody: req.body }))(req, res),
+);
+app.all('/mcp', (req, res) => getRequestListener((request) => mcp(request, req.body))(req, res));
 app.get('/projects', either('listProjects'), async (req, res) => {
   res.json(await projectsOf(req.entityId));
 });
 app.get('/invoices', either('listInvoices'), async (req, res) => {
   res.json(await invoicesOf(req.entityId));
 });
-app.post('/invoices', either('createInvoice'), express.json(), async (req, res) => {
+app.post('/invoices', either('createInvoice'), async (req, res) => {
   res.status(201).json(await addInvoice(req.entityId, req.body));
 });

@@ -1,4 +1,4 @@
-/** Keyless tokens beside other credentials: edited rows, JWTs of the service, and keys. */
+/** Keyless tokens next to other credentials: edited rows, JWTs of the service, and keys. */
 import type { KeyStore } from 'keyscope';
 import { authorityFrom } from 'keyscope/admin';
 import { cacheStore } from 'keyscope/cache';
@@ -78,7 +78,7 @@ describe('a trust that was edited in the database', () => {
   });
 });
 
-describe('beside the tokens of the service', () => {
+describe('next to the tokens of the service', () => {
   async function arrange() {
     const jwt = createTokenVerifier({
       issuer: SIGNING.issuer,

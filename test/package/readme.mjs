@@ -51,7 +51,7 @@ function blocksOf(markdown) {
 
 function namesExportedBy(path) {
   const text = read(path);
-  const declared = text.matchAll(/^export (?:declare )?(?:const|function) (\w+)/gm);
+  const declared = text.matchAll(/^export (?:declare )?(?:class|const|function) (\w+)/gm);
   const lists = text.matchAll(/^export \{([^}]*)\}/gm);
   return [
     ...[...declared].map(([, name]) => name),

@@ -1,14 +1,20 @@
 /** The names in a block for Express. A block that names no framework gets these, too. */
 import type { Express as App } from 'express';
 import { createGuard } from '../../examples/express/adapter.ts';
-import { keyring, type session } from './names.ts';
+import { keyring } from './names.ts';
 
-/** As `@types/passport` declares it, with what a person of this service has. */
+/** What a person of this service has. */
+export declare class Person {
+  readonly entityId: string;
+  readonly scopes: readonly string[];
+  readonly email: string;
+}
+
+/** As `@types/express-session` declares it. */
 declare global {
   namespace Express {
-    interface User extends Readonly<typeof session> {}
     interface Request {
-      user?: User;
+      session: { person?: Person };
     }
   }
 }

@@ -38,7 +38,7 @@ export function setup(): void {
     if (existsSync(join(root, folder, 'node_modules'))) copyPackage(folder);
   }
   // The same app as on the newest version, next to another version's packages.
-  for (const file of ['nest.ts', 'nest-session.ts', 'served.ts']) {
+  for (const file of ['nest.ts', 'nest-session.ts', 'nest-global.ts', 'served.ts']) {
     copy(`test/frameworks/${file}`, `test/frameworks/nest-11/.project/${file}`);
   }
   for (const part of ['existing', 'express', 'more/nest']) {

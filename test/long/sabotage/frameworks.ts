@@ -57,7 +57,7 @@ export const FRAMEWORKS: readonly Safeguard[] = [
   {
     name: 'frameworks: a denied handler does not run, Nest',
     file: 'examples/more/nest/adapter.ts',
-    text: 'throw new HttpException(JSON.parse(body) as object, status, { cause: error });',
+    text: 'throw exception;',
     instead: 'return true;',
     tests: CONTRACT,
   },
@@ -81,6 +81,20 @@ export const FRAMEWORKS: readonly Safeguard[] = [
     text: "if (context.getType() !== 'http')",
     instead: 'if (false)',
     tests: MORE,
+  },
+  {
+    name: 'frameworks: a global guard skips only routes with keys, Nest',
+    file: 'examples/more/nest/global-guards.ts',
+    text: 'return isMarked ||',
+    instead: 'return true ||',
+    tests: 'test/frameworks/nest-global.test.ts',
+  },
+  {
+    name: 'frameworks: only a key needs no role, Nest',
+    file: 'examples/more/nest/global-guards.ts',
+    text: 'return principal !== undefined ||',
+    instead: 'return true ||',
+    tests: 'test/frameworks/nest-global.test.ts',
   },
   {
     name: 'frameworks: a wrong key does not become a session, Nest',
