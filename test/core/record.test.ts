@@ -5,6 +5,7 @@ import {
   addressableBy,
   FrozenRecord,
   isLaterFormat,
+  isUnended,
   readRecord,
   withUsage,
 } from '../../src/core/record.js';
@@ -319,6 +320,23 @@ describe('isLaterFormat', () => {
     ])
       expect(isLaterFormat({ ...RECORD, format }), String(format)).toBe(false);
     expect(isLaterFormat({})).toBe(false);
+  });
+});
+
+describe('isUnended', () => {
+  const live = { revokedAt: null, retireAt: null, expiresAt: null };
+
+  it.each([
+    ['a key without an end', {}, true],
+    ['a revoked key', { revokedAt: START + 1 }, false],
+    ['a deadline that is ahead', { retireAt: START + 1, expiresAt: START + 1 }, true],
+    ['the end of an overlap', { retireAt: START, expiresAt: START + 1 }, false],
+    ['the end of a life', { retireAt: START + 1, expiresAt: START }, false],
+    ['an overlap that ended, without an expiry', { retireAt: START - 1 }, false],
+    ['a row without fields', { revokedAt: undefined, retireAt: undefined }, false],
+    ['a row with an odd deadline', { expiresAt: 'soon' as unknown as number }, false],
+  ])('judges %s', (_what, ends, unended) => {
+    expect(isUnended({ ...live, ...(ends as object) }, START)).toBe(unended);
   });
 });
 

@@ -207,6 +207,7 @@ describe('rotate under a key', () => {
       const act = () => keyring.rotate(other, OVERLAP, under(acting));
       const error = await refused(given, act, 'ceiling_exceeded', 'foreign_chain');
       expect(error.message).toMatch(/^A key can rotate only its own chain/);
+      expect(error.keyId).toBe(other);
     }
   });
 });
@@ -236,7 +237,8 @@ describe('resume under a key', () => {
     ] as const;
     for (const [other, acting] of pairs) {
       const act = () => keyring.resume(other, under(acting));
-      await refused(given, act, 'ceiling_exceeded', 'foreign_chain');
+      const error = await refused(given, act, 'ceiling_exceeded', 'foreign_chain');
+      expect(error.keyId).toBe(other);
     }
   });
 });

@@ -74,6 +74,7 @@ describe('issueKeyless', () => {
     const rotate = () => keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY);
     const error = await denied(rotate, 'conflict', 'keyless');
     expect(error.message).toBe('Nobody holds a text of this key, so there is none to replace.');
+    expect(error.keyId).toBe(info.keyId);
   });
 
   it('takes no trust in `issue`, nor in `rotate`', async () => {
@@ -151,6 +152,7 @@ describe('a trust', () => {
     ['an API key', claims({ a: generateKey({ prefix: 'other' }) })],
     ['an empty list', claims({ a: [] })],
     ['nine values', claims({ a: [...'abcdefghi'] })],
+    ['one empty text in a list', claims({ a: ['x', ''] })],
     ['one value twice', claims({ a: ['x', 'x'] })],
     ['a hole', claims({ a: Array(2) })],
     ['a nested list', claims({ a: [['x']] })],
@@ -181,6 +183,15 @@ describe('a trust', () => {
     const { info, row } = await made(claims(over));
     expect(info.trust).toEqual(claims(over));
     expect(row.trust).toBe(JSON.stringify(JSON.parse(String(row.trust))));
+  });
+
+  it('passes on a bug of the verifier that judges it', async () => {
+    const bug = new RangeError('a bug');
+    const identifies = () => {
+      throw bug;
+    };
+    const { keyring } = setUp({ tokens: { ...tokens, identifies } });
+    await expect(keyring.issueKeyless(inputOf(TRUST), AUTHORITY)).rejects.toBe(bug);
   });
 
   it('is copied before it is checked', async () => {

@@ -113,6 +113,20 @@ describe('revokeLineage', () => {
     expect(calls).toBeLessThan(500);
   });
 
+  it('causes an error if the store returns the same page again and again', async () => {
+    const inner = memoryStore();
+    const { record } = unsealed();
+    const rootKeyId = record.keyId;
+    inner.insert(record);
+    for (let index = 0; index < 500; index++) inner.insert(unsealed({ rootKeyId }).record);
+    const firstPage = { rootKeyId, after: null, limit: 500 };
+    const stuck = wrap(inner, (method, _args, call) =>
+      method === 'listLineage' ? inner.listLineage(firstPage) : call(),
+    );
+    const { message } = await storeError(() => unpeppered(stuck).revokeLineage(rootKeyId, EVE));
+    expect(message).toBe('store.listLineage ignores `after`; see KeyStore');
+  });
+
   it('causes an error immediately if the store wrote nothing', async () => {
     const inner = memoryStore();
     const [keyId = ''] = await idsOfChain(setUp({ store: inner }).keyring, 2);

@@ -240,5 +240,9 @@ describe('a row with edited entities', () => {
       { keyId: info.keyId, state: 'damaged', entityId: OWN },
       { keyId: before.info.keyId, state: 'live', accessibleEntities: [OTHER] },
     ]);
+    // Revoked as it is now, it has ended.
+    const { keyring: now } = setUp({ store: edited });
+    await now.revoke(info.keyId, AUTHORITY);
+    expect((await addressed(now))[1]).toMatchObject({ keyId: info.keyId, state: 'revoked' });
   });
 });
