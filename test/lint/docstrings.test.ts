@@ -90,8 +90,9 @@ function examples(): ReadonlyMap<string, string> {
 }
 
 function optionsOfProject(): ts.CompilerOptions {
-  const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), ts.sys.readFile);
-  const { options } = ts.parseJsonConfigFileContent({ ...config, files: [] }, ts.sys, ROOT);
+  const read = ts.readConfigFile(join(ROOT, 'tsconfig.json'), ts.sys.readFile);
+  const config = { ...(read.config as object), files: [] };
+  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, ROOT);
   const off = { noUnusedLocals: false, noImplicitReturns: false, verbatimModuleSyntax: false };
   return { ...options, ...off, noImplicitAny: false, noPropertyAccessFromIndexSignature: false };
 }
