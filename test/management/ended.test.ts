@@ -40,7 +40,7 @@ describe.each(Object.entries(ENDINGS))('%s', (name, end) => {
   it('ends a key that an attacker marked as revoked, for good and with one event', async () => {
     const given = await arrange();
     const { keyring, events, keyId, key, row, edit } = given;
-    const found = { revokedAt: START - 9, endedBy: 'mallory', endReason: null };
+    const found = { revokedAt: START - 9, endedBy: 'mallory', endReason: 'a joke' };
     await edit({ ...found, changedAt: START + 9 });
     expect(await keyring.get(keyId, AUTHORITY)).toMatchObject({ state: 'damaged', tampered: true });
     await denied(() => keyring.verify(key), 'invalid_token', 'revoked');

@@ -106,6 +106,16 @@ describe('withdraw', () => {
     expect(await rowOf(inner, keyId)).toMatchObject({ withdrawn: [OTHER], changedAt: START });
   });
 
+  it('does not touch the keys that the key issued', async () => {
+    const { keyring, inner, keyId } = await prepared();
+    const under = { ...BROAD, keyId };
+    const input = untypedInput({ accessibleEntities: [OTHER] });
+    const { info } = await keyring.issue(input, under);
+    await keyring.withdraw(keyId, THEIRS);
+    expect((await rowOf(inner, keyId)).withdrawn).toEqual([OTHER]);
+    expect((await rowOf(inner, info.keyId)).withdrawn).toEqual([]);
+  });
+
   it('is for good: resuming, rotating and revoking do not undo it', async () => {
     const { keyring, key, keyId } = await prepared();
     await keyring.withdraw(keyId, THEIRS);
