@@ -281,7 +281,8 @@ async function checkSeals(config: ChosenConfig): Promise<Verdict> {
   if (broken.length === 0) return ['ok', `the seals of ${sound} keys match`];
   if (sound > 0) {
     const cause = 'rows were edited by hand, or made with another secret or `deployment`';
-    return ['to do', `${cause}. Check these keys, and revoke them: ${broken.join(' ')}`];
+    const advice = 'Revoke those that you cannot explain';
+    return ['to do', `${cause}. ${advice}: ${broken.join(' ')}`];
   }
   const instead =
     'check that `deployment` and the secret of each pepper are the ones the keys were made with';
@@ -291,8 +292,8 @@ async function checkSeals(config: ChosenConfig): Promise<Verdict> {
 async function sealOf({ keyring }: ChosenConfig, row: KeyRecord): Promise<Seal> {
   const { keyId, entityId } = row;
   const info = await keyring.get(keyId, { entityId });
-  if (info === null || !('tampered' in info)) return 'not known';
-  const isJudged = info.state !== 'orphaned' && info.state !== 'revoked';
-  if (!isJudged) return 'not known';
-  return info.tampered ? 'broken' : 'sound';
+  if (info === null || !('tampered' in info) || info.state === 'orphaned') return 'not known';
+  if (!info.tampered) return 'sound';
+  // A key that was revoked since lets nobody in.
+  return info.state === 'revoked' ? 'not known' : 'broken';
 }
