@@ -3,7 +3,7 @@ import { definePolicy } from 'keyscope';
 import { authorityFrom, type KeyAdminOperation } from 'keyscope/admin';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
-import { answered, BASE, post, setUpAdmin } from '../support/admin.ts';
+import { answered, BASE, OPEN_OPERATIONS, post, setUpAdmin } from '../support/admin.ts';
 import {
   AUTHORITY,
   catalog,
@@ -17,18 +17,7 @@ import {
 import { GRANT, leftIn, OVERLAP } from '../support/lineages.ts';
 import { keysOf } from '../support/managing.ts';
 
-const policy = definePolicy(catalog, {
-  listKeys: [],
-  getKey: [],
-  issueKey: [],
-  issueKeylessKey: [],
-  rotateKey: [],
-  suspendKey: [],
-  resumeKey: [],
-  revokeKey: [],
-  revokeKeyLineage: [],
-  withdrawFromKey: [],
-});
+const policy = definePolicy(catalog, OPEN_OPERATIONS);
 
 const EXPIRY = START + 9 * HOUR;
 const BODY = {

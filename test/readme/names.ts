@@ -10,6 +10,7 @@ import type { CachedStore } from 'keyscope/cache';
 import type { LeakHandler } from 'keyscope/leaks';
 import type { McpTool } from 'keyscope/mcp';
 import type { Pool } from 'pg';
+import { OPEN_OPERATIONS } from '../support/admin.ts';
 
 export {
   createKeyring,
@@ -35,17 +36,7 @@ export const policy = definePolicy(catalog, {
   exportReport: ['reports:read'],
   listProjects: ['projects:read'],
   listInvoices: ['invoices:read'],
-  // Of keyscope/admin, for keys that manage keys.
-  listKeys: [],
-  getKey: [],
-  issueKey: [],
-  issueKeylessKey: [],
-  rotateKey: [],
-  suspendKey: [],
-  resumeKey: [],
-  revokeKey: [],
-  revokeKeyLineage: [],
-  withdrawFromKey: [],
+  ...OPEN_OPERATIONS,
 });
 export declare const store: CachedStore;
 export declare const peppers: Peppers;

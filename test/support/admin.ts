@@ -10,6 +10,19 @@ import { OWN, setUp } from './keyring.ts';
 export const BASE = 'https://api.example.com';
 export const ACTOR = 'ada@example.com';
 export const GRANT = { entityId: OWN, scopes: 'all', actor: ACTOR } as const;
+/** The part of a policy that lets every key manage keys. */
+export const OPEN_OPERATIONS = {
+  listKeys: [],
+  getKey: [],
+  issueKey: [],
+  issueKeylessKey: [],
+  rotateKey: [],
+  suspendKey: [],
+  resumeKey: [],
+  revokeKey: [],
+  revokeKeyLineage: [],
+  withdrawFromKey: [],
+} as const;
 export const BODY = { name: 'ci', scopes: ['threats:read'], expiresAt: 'never' } as const;
 
 function createSqlite(): KeyStore {

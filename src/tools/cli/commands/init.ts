@@ -73,7 +73,7 @@ function nestSteps(): readonly string[] {
   const compiler = existsSync(TSCONFIG) ? readFileSync(TSCONFIG, 'utf8') : '';
   const steps = [
     'add KeyscopeModule of src/keyscope/keyscope.module.ts to `imports` in src/app.module.ts',
-    'if the app has a global guard, let it pass these routes: see docs/frameworks.md#nest',
+    'if the app has global guards, read docs/frameworks.md#nest first',
     'call app.enableShutdownHooks() in src/main.ts',
   ];
   if (/"module":\s*"nodenext"/i.test(compiler)) return steps;
