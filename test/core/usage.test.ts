@@ -232,6 +232,22 @@ describe('the timer of usage', () => {
     expect(touches).toHaveLength(1);
   });
 
+  it('begins again with the next use after flush', async () => {
+    vi.useFakeTimers();
+    const { keyring, clock, touches } = watched();
+    const { key } = await issue(keyring);
+    const use = () => keyring.admit(bearer(key), { operation: 'list' });
+    await use();
+    await vi.advanceTimersByTimeAsync(4_000);
+    await keyring.flush();
+    clock.advance(1);
+    await use();
+    await vi.advanceTimersByTimeAsync(4_999);
+    expect(touches).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(touches).toHaveLength(2);
+  });
+
   it('retries while the store is down, without an unhandled rejection or a loss', async () => {
     vi.useFakeTimers();
     let down = true;

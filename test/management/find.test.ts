@@ -22,6 +22,8 @@ import {
   rowOf,
   setUp,
   storeError,
+  tampering,
+  thrown,
   untypedInput,
   wrap,
 } from '../support/keyring.ts';
@@ -211,10 +213,13 @@ describe('management calls', () => {
     await keyring.revoke(keyId, AUTHORITY);
     await keyring.revoke(keyId, AUTHORITY);
     await keyring.revokeLineage(next.info.keyId, AUTHORITY);
+    const edited = tampering(store, (row) => ({ ...row, name: 'edited' }));
+    await thrown(() => setUp({ store: edited }).keyring.revokeLineage(keyId, AUTHORITY));
     expect(new Set(reads.map(([name]) => name))).toEqual(
       new Set(['findById', 'list', 'listLineage']),
     );
     expect(reads.filter(([, fresh]) => fresh !== true)).toEqual([]);
-    expect(reads.length).toBeGreaterThan(14);
+    expect(reads.length).toBeGreaterThan(18);
+    expect(reads.filter(([name]) => name === 'list')).toHaveLength(2);
   });
 });

@@ -43,6 +43,14 @@ async function made(trust: unknown) {
 
 const claims = (over: object) => ({ issuer: ISSUER, claims: over });
 
+/** Claims whose trust is this many bytes of JSON, and fewer characters. */
+function filled(bytes: number): Readonly<Record<string, string>> {
+  const wide = 'é'.repeat(505);
+  const most = { a: wide, b: wide, c: wide, d: 'x'.repeat(500), e: '' };
+  const used = Buffer.byteLength(JSON.stringify(claims(most)));
+  return { ...most, e: 'x'.repeat(bytes - used) };
+}
+
 describe('issueKeyless', () => {
   it('makes a key that has a trust and no text', async () => {
     const { info, row, keyring, events } = await made(TRUST);
@@ -156,10 +164,7 @@ describe('a trust', () => {
     ['one value twice', claims({ a: ['x', 'x'] })],
     ['a hole', claims({ a: Array(2) })],
     ['a nested list', claims({ a: [['x']] })],
-    [
-      'more than 4 KiB',
-      claims(Object.fromEntries([...'abcdefgh'].map((n) => [n, `${n}é`.repeat(250)]))),
-    ],
+    ['4,097 bytes of JSON', claims(filled(4_097))],
   ])('must not be or have %s', async (_what, trust) => {
     const { store, calls } = recording(memoryStore());
     const { keyring } = setUp({ store, tokens });
@@ -179,6 +184,7 @@ describe('a trust', () => {
     ['quotes and backslashes in values', { a: '"\\', b: ['\\"'] }],
     ['a slash in a name', { 'i/ss': 'x' }],
     ['a text that is neither Latin nor short', { a: '鍵🔑' }],
+    ['4,096 bytes of JSON', filled(4_096)],
   ])('may have %s', async (_what, over) => {
     const { info, row } = await made(claims(over));
     expect(info.trust).toEqual(claims(over));

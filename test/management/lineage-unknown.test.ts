@@ -11,6 +11,7 @@ import {
   PEPPER_2,
   type Ring,
   rowOf,
+  START,
   setUp,
   wrap,
 } from '../support/keyring.ts';
@@ -162,14 +163,20 @@ describe('revokeLineage', () => {
     expect(await keyring.get(next, AUTHORITY)).toMatchObject({ state: 'revoked', tampered: false });
   });
 
-  it('finds a rotation behind 1,100 newer keys of the entity', async () => {
+  it.each([
+    ['behind 1,100 newer', START - 1],
+    ['before 1,100 older', START + 1],
+  ])('finds a rotation %s keys of the entity', async (_where, createdAt) => {
     const store = memoryStore();
     const { record: root } = unsealed();
     const { record: start } = unsealed({ rootKeyId: root.keyId, scopes: ['*:*'] });
-    const { record: next } = unsealed({ rootKeyId: root.keyId, rotatedFrom: start.keyId });
+    const over = { rootKeyId: root.keyId, rotatedFrom: start.keyId, createdAt };
+    const { record: next } = unsealed(over);
     const rows: readonly KeyRecord[] = [root, start, next];
     for (const row of rows) store.insert(row);
-    for (let index = 0; index < 1_100; index++) store.insert(unsealed().record);
+    for (let index = 0; index < 1_100; index++) {
+      store.insert(unsealed({ createdAt: START }).record);
+    }
     const ended = await endedBy(unpeppered(store), start.keyId);
     expect(ended).toEqual(rows.map(({ keyId }) => keyId).sort());
   });

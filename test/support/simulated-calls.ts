@@ -10,6 +10,7 @@ import {
   OTHER,
   type Process,
   SECOND_DIGEST,
+  SECOND_TEXT,
 } from './simulated-process.ts';
 
 /** The overlap of a rotation, if it has one. */
@@ -38,11 +39,11 @@ export async function perform(
       return `passed for ${accessibleEntities.join()}`;
     }
     case 'issue': {
-      // The call makes its key before it waits for anything.
-      process.isIssuing = true;
-      const issued = keyring.issue(INPUT, AUTHORITY);
-      process.isIssuing = false;
-      return (await issued).key;
+      // The call makes its key before it waits for the store.
+      process.makesSecond = true;
+      const { key } = await keyring.issue(INPUT, AUTHORITY);
+      if (key !== SECOND_TEXT) throw new Error('`issue` did not make the second key');
+      return key;
     }
     case 'issue under':
       return (await keyring.issue(INPUT, UNDER_FIRST)).key;

@@ -169,7 +169,7 @@ export class Process {
   /** The number of rotations that ended because the store failed. */
   brokenRotations = 0;
   /** Whether the next key that it makes is the second one. */
-  isIssuing = false;
+  makesSecond = false;
   #minted = 0;
 
   constructor(world: Surroundings, number: number, { isCached, callers }: ProcessPlan) {
@@ -202,7 +202,10 @@ export class Process {
   }
 
   #nextSeed(): number {
-    if (this.isIssuing) return SECOND;
+    if (this.makesSecond) {
+      this.makesSecond = false;
+      return SECOND;
+    }
     const seed = SECOND + 1 + this.number * SEEDS_OF_A_PROCESS + this.#minted;
     this.#minted += 1;
     return seed;
