@@ -88,8 +88,11 @@ describe('createEmit', () => {
 });
 
 describe('createReport', () => {
-  it('does nothing without a listener', () => {
-    expect(createReport(undefined)(new Error('sink'), 'usage')).toBeUndefined();
+  it('does nothing without a listener', async () => {
+    const onFailure = vi.fn();
+    expect(createReport(undefined, onFailure)(new Error('sink'), 'usage')).toBeUndefined();
+    await nextTurn();
+    expect(onFailure).not.toHaveBeenCalled();
   });
 
   it('calls the listener immediately, with the error and its kind', () => {

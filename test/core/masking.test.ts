@@ -116,6 +116,11 @@ describe('maskDecoded', () => {
     expect(createKeyMask('acme')(half)).toBe('a b/acme_[redacted]');
   });
 
+  it('masks what is found only in the text as it is written', () => {
+    const maskEscape = (text: string): string => text.replaceAll('%41', '[masked]');
+    expect(maskDecoded('a%41b', maskEscape)).toBe('a[masked]b');
+  });
+
   it('masks a key next to something that only looks like an escape', () => {
     expect(createKeyMask('acme')(`%${KEY}`)).not.toContain(SECRET.slice(0, 8));
     expect(createKeyMask('acme')(`%acme_${SECRET.slice(0, 9)}`)).toBe('%acme_[redacted]');

@@ -94,6 +94,11 @@ describe('a request with one Authorization header', () => {
       }),
     ],
     [
+      'an object without a prototype, with a header called rawHeaders',
+      (value) =>
+        Object.assign(Object.create(null) as object, { rawHeaders: ['x'], authorization: value }),
+    ],
+    [
       'an event of AWS with lists only',
       (value) => ({ multiValueHeaders: { authorization: [value] } }),
     ],

@@ -1,7 +1,7 @@
 import type { KeyStore } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { isThenable, startTimer, within } from '../../src/core/thenable.js';
+import { isCloudflareWorkers, isThenable, startTimer, within } from '../../src/core/thenable.js';
 import { issue, setUp, storeError, untyped, wrap } from '../support/keyring.ts';
 
 /** A promise that is also a function. */
@@ -45,6 +45,20 @@ describe('a store whose promises are functions, as over Cloudflare RPC', () => {
     const never = untyped<Promise<unknown>>(new Promise(() => undefined));
     const { keyring } = setUp({ store: answering(() => never), storeTimeoutMs: 1 });
     await storeError(() => issue(keyring));
+  });
+});
+
+describe('isCloudflareWorkers', () => {
+  afterEach(() => void vi.unstubAllGlobals());
+
+  // Node 20 has no `navigator`.
+  it.each([
+    [undefined, false],
+    [{ userAgent: 'Node.js/24' }, false],
+    [{ userAgent: 'Cloudflare-Workers' }, true],
+  ])('recognizes the runtime by %j', (navigator, expected) => {
+    vi.stubGlobal('navigator', navigator);
+    expect(isCloudflareWorkers()).toBe(expected);
   });
 });
 

@@ -62,6 +62,15 @@ describe.each(Object.entries(ENDINGS))('%s', (name, end) => {
     await denied(() => keyring.verify(key), 'invalid_token', 'record_tampered');
   });
 
+  it('reports no field of a mark that is not of its type', async () => {
+    const given = await arrange();
+    const { events, edit } = given;
+    await edit({ revokedAt: 'now', endedBy: 7, endReason: {} });
+    await outcome(() => end(given));
+    const told = events.filter(({ type }) => type === 'key.revoked');
+    expect(told).toMatchObject([{ found: { revokedAt: null, endedBy: null, endReason: null } }]);
+  });
+
   // The state "revoked" was decided before the seal was checked.
   it('does not seal a row that was edited while it had the mark', async () => {
     const given = await arrange();

@@ -248,4 +248,12 @@ describe('a key that identify found', () => {
     await storeError(() => setUp({ store: edited }).keyring.identify(key));
     expect(await keyring.identify(key)).toMatchObject({ keyId: info.keyId });
   });
+
+  it('causes a StoreError if its row was edited and the row that it names is gone', async () => {
+    const inner = memoryStore();
+    const { key, info } = await issue(setUp({ store: inner }).keyring);
+    const edited = editing(inner, info.keyId, { name: 'edited' });
+    const store = wrap(edited, (method, _args, call) => (method === 'findById' ? null : call()));
+    await storeError(() => setUp({ store }).keyring.identify(key));
+  });
 });

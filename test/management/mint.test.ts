@@ -5,6 +5,7 @@ import {
   dump,
   issue,
   PLAIN,
+  recording,
   rowOf,
   setUp,
   thrown,
@@ -72,6 +73,16 @@ describe('mint', () => {
       lastUsedAt: null,
       scopesUsed: {},
     });
+  });
+
+  // Only a key without a text waits for the second reading of its issuer.
+  it('writes a key with a text in one step, also under a key', async () => {
+    const { store, calls } = recording(memoryStore());
+    const { keyring } = setUp({ store });
+    const { info } = await issue(keyring);
+    calls.length = 0;
+    await keyring.issue(PLAIN, { ...AUTHORITY, keyId: info.keyId });
+    expect(calls).toEqual(['findById', 'insert', 'findById']);
   });
 
   it('gives every rotation the root of its predecessor', async () => {

@@ -235,6 +235,19 @@ describe('rotate of a key that would not authenticate', () => {
     await keyring.resume(info.keyId, AUTHORITY);
     await keyring.verify((await act()).key);
   });
+
+  it('passes on the error of a clock that breaks meanwhile, which is no conflict', async () => {
+    const inner = memoryStore();
+    const { info } = await issue(setUp({ store: inner }).keyring);
+    let time = START;
+    const store = wrap(inner, (_method, _args, call) => {
+      time = Number.NaN;
+      return call();
+    });
+    const { keyring } = setUp({ store, now: () => time });
+    const act = () => keyring.rotate(info.keyId, { overlapMs: 0 }, AUTHORITY);
+    expect((await storeError(act)).message).toBe('the clock failed: see causeOf');
+  });
 });
 
 describe('the authority over a rotation', () => {

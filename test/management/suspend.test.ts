@@ -315,15 +315,18 @@ describe('a store that lies', () => {
     await storeError(() => keyring.resume(keyId, BOB));
   });
 
-  it('is broken if it loses the key during the call', async () => {
-    let looks = 0;
-    const lying = (store: Parameters<typeof wrap>[0]) =>
-      wrap(store, (method, _args, act) => {
-        if (method === 'mark') return false;
-        if (method === 'findById') looks += 1;
-        return looks > 1 ? null : act();
-      });
-    const { keyring, keyId } = await bring('live', lying);
-    await storeError(() => keyring.suspend(keyId, BOB));
-  });
+  it.each(['suspend', 'revoke'] as const)(
+    'is broken if it loses the key during %s',
+    async (call) => {
+      let looks = 0;
+      const lying = (store: Parameters<typeof wrap>[0]) =>
+        wrap(store, (method, _args, act) => {
+          if (method === 'mark') return false;
+          if (method === 'findById') looks += 1;
+          return looks > 1 ? null : act();
+        });
+      const { keyring, keyId } = await bring('live', lying);
+      await storeError(() => keyring[call](keyId, BOB));
+    },
+  );
 });
