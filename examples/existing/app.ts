@@ -17,10 +17,14 @@ const either = withSession(createGuard({ keyring, onError: console.error }), ses
 
 export const app = express();
 app.use(express.json());
-app.all('/settings/keys{/*path}', (req, res) =>
-  getRequestListener((request) => settings(request, { parsedBody: req.body }))(req, res),
+app.all('/settings/keys{/*path}', (req, res, next) =>
+  getRequestListener((request) => settings(request, { parsedBody: req.body }), {
+    errorHandler: next,
+  })(req, res),
 );
-app.all('/mcp', (req, res) => getRequestListener((request) => mcp(request, req.body))(req, res));
+app.all('/mcp', (req, res, next) =>
+  getRequestListener((request) => mcp(request, req.body), { errorHandler: next })(req, res),
+);
 app.get('/projects', either('listProjects'), async (req, res) => {
   res.json(await projectsOf(req.entityId));
 });

@@ -3,12 +3,12 @@ import type { Request, RequestHandler } from 'express';
 import type { RouteGuardOptions } from 'keyscope';
 
 /** `session` is your own: it answers 401 itself, or sets `entityId` and calls `next`. */
-export function withSession<Op extends string>(
-  guard: (operation: Op, route: RouteGuardOptions<Request>) => RequestHandler,
+export function withSession<Op extends string, Guard extends RequestHandler>(
+  guard: (operation: Op, route: RouteGuardOptions<Request>) => Guard,
   session: RequestHandler,
   people = 'people with a session', // Whom it lets in, for the lock.
 ) {
-  return (operation: Op, route: RouteGuardOptions<Request> = {}) => {
+  return (operation: Op, route: RouteGuardOptions<Request> = {}): Guard => {
     const key = guard(operation, { also: people, ...route });
     const either: RequestHandler = (req, res, next) => {
       // With the header, the key alone decides: a wrong key is refused despite a session.

@@ -9,7 +9,7 @@ import { ShownInputError } from '../schemas/closed-object.js';
  */
 const RULES: ReadonlyMap<string, string> = new Map([
   ['name', 'name: no API key; write its id or hint'],
-  ['scopes', 'scopes: scopes of this service; a wildcard grants no reserved one, so name each'],
+  ['scopes', 'scopes: name scopes that this service has; no wildcard grants a reserved one'],
   [
     'accessibleEntities',
     'accessibleEntities: at most 1000 with your own; UUIDs in lower case, or ids as you know them',

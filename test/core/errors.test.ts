@@ -241,6 +241,7 @@ describe('isAccessError, isInputError and isStoreError', () => {
     expect(isAccessError({ [ACCESS]: true, code: 'not_found' })).toBe(true);
     expect(isInputError({ [INPUT]: true, field: 'name' })).toBe(true);
     expect(isStoreError({ [STORE]: true })).toBe(true);
+    expect(isAccessError({ [ACCESS]: true, code: ['not_found'] })).toBe(false);
     vi.resetModules();
     const copy = await import('../../src/core/errors.js');
     const denial = new copy.AccessError('conflict', 'already_ended');

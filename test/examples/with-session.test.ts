@@ -60,6 +60,10 @@ const APPS: Readonly<Record<string, (keyring: Ring) => Promise<App>>> = {
     app.get('/projects', either('listProjects', { entity }), (req, res) => {
       res.send(req.entityId);
     });
+    // Compiles only if the handler keeps the type of its parameter.
+    express().get('/projects/:id', either('listProjects'), (req, res) => {
+      res.send(req.params.id satisfies string);
+    });
     return { listener: app, app };
   },
   async fastify(keyring) {

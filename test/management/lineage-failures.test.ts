@@ -85,6 +85,16 @@ describe('revokeLineage', () => {
     expect(tried.length).toBeLessThan(30);
   });
 
+  it('stops after ten keys if all of a group fail, and the first key is not among them', async () => {
+    const inner = memoryStore();
+    const { record } = unsealed();
+    const rows = Array.from({ length: 30 }, () => unsealed({ rootKeyId: record.keyId }).record);
+    for (const row of rows) inner.insert(row);
+    const { store, tried } = failingOn(inner, () => true);
+    await storeError(() => unpeppered(store).revokeLineage(rows[0]?.keyId ?? '', EVE));
+    expect(new Set(tried).size).toBeLessThan(12);
+  });
+
   it('can be called again after it failed in the middle', async () => {
     const inner = memoryStore();
     const ids = await idsOfChain(setUp({ store: inner }).keyring, 4);

@@ -23,6 +23,7 @@ import {
   untypedInput,
   wrap,
 } from '../support/keyring.ts';
+import { injected } from '../support/lineages.ts';
 import { editing } from '../support/lives.ts';
 import { meanwhile, refusalsIn } from '../support/managing.ts';
 
@@ -129,6 +130,25 @@ describe('withdraw', () => {
     }
     await keyring.revoke(keyId, AUTHORITY);
     expect(await keyring.get(keyId, AUTHORITY)).toMatchObject({ withdrawn: [OTHER] });
+  });
+
+  it('reaches keys that join the chain while another one is marked', async () => {
+    const joined: string[] = [];
+    const { keyring, inner, keyId } = await prepared((store) =>
+      wrap(store, (method, _args, call) => {
+        const answer = call();
+        if (method !== 'listLineage' || joined.length === 3) return answer;
+        const over = { rootKeyId: keyId, accessibleEntities: [OWN, OTHER] };
+        const row = injected(over);
+        joined.push(row.keyId);
+        void store.insert(row);
+        return answer;
+      }),
+    );
+    await keyring.rotate(keyId, { overlapMs: HOUR }, BROAD);
+    await keyring.withdraw(keyId, THEIRS);
+    for (const each of joined) expect((await rowOf(inner, each)).withdrawn).toEqual([OTHER]);
+    expect(joined).toHaveLength(3);
   });
 
   it.each(['suspend', 'revoke'] as const)('is possible after %s', async (call) => {

@@ -53,16 +53,18 @@ export function isTrue(value: unknown): boolean {
   return toInteger(value) === 1;
 }
 
-/** Checks whether a row was read inside an open transaction, or with autocommit off. */
-function isUnsettled(rows: readonly Row[]): boolean {
-  return rows.some(({ settled }) => !isTrue(settled));
-}
-
-/** Throws if a row may be out of date or damaged. */
-export function requireFresh(rows: readonly Row[]): void {
+/**
+ * Throws if a row may be out of date or damaged. Discards a pool's connection that was returned
+ * inside a transaction: nobody else would end the transaction, and every read on it would see the
+ * past.
+ */
+export function requireFresh(session: Session, rows: readonly Row[]): void {
+  // Read inside an open transaction, or with autocommit off.
+  const isUnsettled = rows.some(({ settled }) => !isTrue(settled));
+  if (isUnsettled) session.discard();
   if (rows.some(({ echo }) => echo !== TEXT)) throw new Error(DAMAGED);
   if (rows.some(({ writable }) => !isTrue(writable))) throw new Error(READ_ONLY);
-  if (isUnsettled(rows)) throw transactionError();
+  if (isUnsettled) throw transactionError();
 }
 
 // ── Reads ───────────────────────────────────────────────────────────────────────────────────────
@@ -92,10 +94,6 @@ export interface ReadMode {
 
 type Send = (session: Session, prefix: string) => Promise<unknown>;
 
-/**
- * Sends a read. Discards a pool's connection that was returned inside a transaction: nobody else
- * would end the transaction, and every read on it would see the past.
- */
 function sendSettled(
   connections: Connections,
   { prefix, isBlind }: ReadMode,
@@ -108,8 +106,7 @@ function sendSettled(
     // An empty answer does not say whether it is current: a replica that lags may not have the row
     // yet.
     const seen = rows.length > 0 ? rows : rowsOf(await session.query(PROBE));
-    if (isUnsettled(seen)) session.discard();
-    requireFresh(seen);
+    requireFresh(session, seen);
     return rows;
   }
   return withRetries(connections, read, limitMs);

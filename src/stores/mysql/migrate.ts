@@ -16,7 +16,7 @@ import { connectionsOf, rowsOf } from './client.js';
 import { isMissingTable, type MysqlError } from './errors.js';
 import { FRESHNESS, isTrue, requireFresh } from './freshness.js';
 import { MYSQL, MYSQL_WITHOUT_TRIGGERS } from './schema.js';
-import { begin, commit } from './transactions.js';
+import { begin, commit, withRetries } from './transactions.js';
 
 /** The version of the schema that this release migrates to. */
 const CURRENT = MYSQL.length;
@@ -72,14 +72,15 @@ export async function migrateIfNeeded(
   connections: Connections,
   versions: Versions = MYSQL,
 ): Promise<string> {
-  return connections.withSession(async (session) => {
+  async function migrateOn(session: Session): Promise<string> {
     const database = await inspect(session);
     // On MySQL no row shows an open transaction, which the first DDL would commit.
     await begin(session);
     const version = await readVersion(session);
     if (version < CURRENT) await migrateUnderLock(session, versions);
     return database;
-  });
+  }
+  return withRetries(connections, migrateOn, null);
 }
 
 /**
@@ -134,14 +135,14 @@ async function probe(send: Send): Promise<unknown> {
  * Throws if the connection lacks something. Returns its database. Not checked: rights, and the
  * server's durability.
  */
-async function inspect({ execute, query }: Session): Promise<string> {
+async function inspect(session: Session): Promise<string> {
   let database = '';
   // Drivers read the answers to prepared statements and to others in different ways.
-  for (const send of [execute, query]) {
+  for (const send of [session.execute, session.query]) {
     const [row = {}] = rowsOf(await probe(send));
     const { place, largest } = row;
     if (toInteger(largest) !== LARGEST) throw new Error(`keyscope: ${PLAIN_ROWS}`);
-    requireFresh([row]);
+    requireFresh(session, [row]);
     database = String(place);
   }
   return database;

@@ -64,15 +64,19 @@ export async function transact<Result>(
   return endTransaction(session, work());
 }
 
-/** Works on one connection, and retries if nothing was written and a retry may succeed. */
+/**
+ * Works on one connection, and retries if nothing was written and a retry may succeed.
+ *
+ * @param limitMs How long a connection may take; null for no limit.
+ */
 export async function withRetries<Result>(
   connections: Connections,
   work: (session: Session) => Promise<Result>,
-  limitMs: number | undefined = WRITE_MS,
+  limitMs: number | null = WRITE_MS,
 ): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await connections.withSession(work, limitMs);
+      return await connections.withSession(work, limitMs ?? undefined);
     } catch (error) {
       const isWorthIt = isRetryable(error) || isInTransaction(error);
       if (attempt === TRIES || !isWorthIt) throw error;

@@ -288,7 +288,7 @@ const CONDITIONAL_WRITES: readonly Safeguard[] = [
   {
     name: 'reads in a transaction that was given back: MySQL',
     file: 'src/stores/mysql/freshness.ts',
-    text: 'if (isUnsettled(seen)) session.discard();',
+    text: 'if (isUnsettled) session.discard();',
     instead: '',
     tests: `${MYSQL}/freshness.test.ts`,
   },

@@ -161,11 +161,14 @@ describeMysql('a mysql2 pool whose connections were all returned inside a transa
     ['rows do not show it', (loan: MysqlLoan) => ({ ...loan, ...withoutSight(loan) })],
   ] as const;
   const CASES = USES.flatMap(([name, use]) =>
-    SIGHTS.map(([sight, change]) => [name, sight, use, change] as const),
+    SIGHTS.flatMap(([sight, change]) => [
+      [name, sight, use, change, false] as const,
+      [`${name}, the first of a process`, sight, use, change, true] as const,
+    ]),
   );
 
   test.each(CASES)('is used again by a %s, over a new connection, if %s', async (...given) => {
-    const [, , use, change] = given;
+    const [, , use, change, isFirst] = given;
     await withClient('mysql2 pool', { connectionLimit: 3 }, async ({ client }) => {
       const pool = client as MysqlPool;
       const store = mysqlStore(lending(pool, change));
@@ -175,7 +178,7 @@ describeMysql('a mysql2 pool whose connections were all returned inside a transa
         await loan.query({ sql: 'START TRANSACTION WITH CONSISTENT SNAPSHOT' });
         loan.release();
       }
-      await use(store);
+      await use(isFirst ? mysqlStore(lending(pool, change)) : store);
       // All three were closed.
       const loaned = await Promise.all([1, 2, 3].map(() => pool.getConnection()));
       for (const loan of loaned) {
