@@ -85,7 +85,7 @@ describe('revokeLineage', () => {
     expect(tried.length).toBeLessThan(30);
   });
 
-  it('stops after ten keys if all of a group fail, and the first key is not among them', async () => {
+  it('stops after ten keys if all of a group fail, and the first key is elsewhere', async () => {
     const inner = memoryStore();
     const { record } = unsealed();
     const rows = Array.from({ length: 30 }, () => unsealed({ rootKeyId: record.keyId }).record);
