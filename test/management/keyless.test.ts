@@ -191,6 +191,28 @@ describe('a trust', () => {
     expect(row.trust).toBe(JSON.stringify(JSON.parse(String(row.trust))));
   });
 
+  it.each([7, new URL(ISSUER), { toString: () => ISSUER }, 'http://ci.example', ''])(
+    'must name an issuer, not %s',
+    async (issuer) => {
+      const { keyring } = setUp({ tokens });
+      const act = () => keyring.issueKeyless(inputOf({ ...TRUST, issuer }), AUTHORITY);
+      await inputError(act, 'trust', /^trust\.issuer: /);
+    },
+  );
+
+  it('is judged by every verifier of the keyring that can', async () => {
+    const { identifies: _, ...rest } = tokens;
+    const others = { ...rest, issuers: ['https://other.example'] };
+    for (const both of [
+      [others, tokens],
+      [tokens, others],
+    ]) {
+      const { keyring } = setUp({ tokens: both });
+      const { info } = await keyring.issueKeyless(inputOf(TRUST), AUTHORITY);
+      expect(info.trust).toEqual(TRUST);
+    }
+  });
+
   it('passes on a bug of the verifier that judges it', async () => {
     const bug = new RangeError('a bug');
     const identifies = () => {

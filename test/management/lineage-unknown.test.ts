@@ -1,7 +1,8 @@
 /** The lineage of a key for whose row nothing vouches: damaged, or without its pepper. */
-import type { AccessError, KeyRecord, KeyStore } from 'keyscope';
+import { AccessError, type KeyRecord, type KeyStore } from 'keyscope';
 import { memoryStore } from 'keyscope/stores/memory';
 import { describe, expect, it } from 'vitest';
+import { endedOf } from '../../src/management/lineage.js';
 import { editableMemory } from '../support/editable-stores.ts';
 import {
   AUTHORITY,
@@ -200,4 +201,27 @@ describe('revokeLineage', () => {
     const { store, edit }: Awaited<ReturnType<typeof editableMemory>> = await editableMemory();
     return { store, edit } satisfies { store: KeyStore; edit: unknown };
   }
+});
+
+describe('endedOf', () => {
+  const ended = [NOWHERE];
+
+  it('returns the keys that ended, and throws every other error', () => {
+    const unknown = new AccessError('conflict', 'lineage_unknown', { keyId: NOWHERE, ended });
+    expect(endedOf(unknown)).toEqual(ended);
+    const others = [
+      new AccessError('not_found', 'no_such_key'),
+      Object.assign(new Error('down'), { ended }),
+      undefined,
+    ];
+    for (const other of others) {
+      let thrown: unknown = 'nothing';
+      try {
+        endedOf(other);
+      } catch (error) {
+        thrown = error;
+      }
+      expect(thrown).toBe(other);
+    }
+  });
 });
