@@ -43,6 +43,16 @@ describe('a request with one Authorization header', () => {
         return new Incoming();
       },
     ],
+    [
+      'an instance with texts next to its lines',
+      (value) => {
+        class Incoming {
+          readonly rawHeaders = ['Authorization', value];
+          readonly method = 'GET';
+        }
+        return new Incoming();
+      },
+    ],
     ['plain headers', (value) => ({ authorization: value, cookie: 'a=b' })],
     ['plain headers in odd case', (value) => ({ aUtHoRiZaTiOn: value })],
     ['plain headers with a list', (value) => ({ authorization: [value] })],
