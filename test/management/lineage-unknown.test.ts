@@ -11,9 +11,11 @@ import {
   PEPPER,
   PEPPER_2,
   type Ring,
+  rejecting,
   rowOf,
   START,
   setUp,
+  thrown,
   wrap,
 } from '../support/keyring.ts';
 import { EVE, idsOfChain, issueUnder, leftIn, rotated } from '../support/lineages.ts';
@@ -206,7 +208,7 @@ describe('revokeLineage', () => {
 describe('endedOf', () => {
   const ended = [NOWHERE];
 
-  it('returns the keys that ended, and throws every other error', () => {
+  it('returns the keys that ended, and throws every other error', async () => {
     const unknown = new AccessError('conflict', 'lineage_unknown', { keyId: NOWHERE, ended });
     expect(endedOf(unknown)).toEqual(ended);
     const others = [
@@ -215,13 +217,7 @@ describe('endedOf', () => {
       undefined,
     ];
     for (const other of others) {
-      let thrown: unknown = 'nothing';
-      try {
-        endedOf(other);
-      } catch (error) {
-        thrown = error;
-      }
-      expect(thrown).toBe(other);
+      expect(await thrown(rejecting(() => endedOf(other)))).toBe(other);
     }
   });
 });
